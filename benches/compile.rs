@@ -7,7 +7,7 @@ use criterion::{
     BatchSize, BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
 };
 use rulec::{MemoryLoader, Rules};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::loader;
 use rulec_vm::bytecode;
 use std::hint::black_box;
@@ -41,9 +41,9 @@ fn stages(c: &mut Criterion) {
     group.sampling_mode(SamplingMode::Flat).sample_size(10).warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(2));
     group.bench_function("parse", |bencher| {
-        bencher.iter_with_large_drop(|| loader::load(Threads::All, &files, black_box("main.rules")));
+        bencher.iter_with_large_drop(|| loader::load(ThreadLimit::All, &files, black_box("main.rules")));
     });
-    let loaded = loader::load(Threads::All, &files, "main.rules");
+    let loaded = loader::load(ThreadLimit::All, &files, "main.rules");
     group.bench_function("check", |bencher| {
         bencher.iter_with_large_drop(|| rulec_sema::check::check(black_box(&loaded)));
     });

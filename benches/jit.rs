@@ -264,7 +264,7 @@ fn compiling() {
                 let start = Instant::now();
                 let code = JitCode::compile(bytecode.clone()).expect("the host is supported");
                 best = best.min(start.elapsed().as_secs_f64());
-                size = code.size();
+                size = code.code_bytes();
             }
             let (each, bytes) = (best * 1e6 / count as f64, size / count);
             println!("{:<20} {each:>11.1} {bytes:>15}", format!("{name} {count}"));

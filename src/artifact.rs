@@ -106,7 +106,7 @@ impl From<DecodeError> for ArtifactError {
 
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Contents {
+pub struct ArtifactContents {
     pub program: Program,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
@@ -143,19 +143,19 @@ struct ArtifactSections<'a> {
     body: &'a [u8],
 }
 
-/// Encodes a program as an artifact (a file of compiled rules). `strip` leaves out the texts of the
+/// Encodes a program as an artifact (a file of compiled rules). `strips_sources` leaves out the texts of the
 /// sources. `sign` receives the bytes to sign and returns the signature, or `None` for an unsigned
 /// artifact.
 #[doc(hidden)]
-pub fn write(
+pub fn encode_artifact(
     program: &Program,
     sources: &SourceMap,
     warnings: &[Diagnostic],
-    strip: bool,
+    strips_sources: bool,
     sign: impl FnOnce(&[u8]) -> Option<Signed>,
 ) -> Vec<u8> {
     let mut writer = Writer::new();
-    sources.write(strip, &mut writer);
+    sources.write(strips_sources, &mut writer);
     writer.write_number(warnings.len() as u64);
     warnings.iter().for_each(|warning| warning.write(&mut writer));
     program.write(&mut writer);
@@ -165,7 +165,7 @@ pub fn write(
 
     let mut body = Writer::default();
     for numbered in IndexedTable::ALL {
-        body.write_number(counts.get(numbered) as u64);
+        body.write_number(counts.count_of(numbered) as u64);
     }
     body.write_number(conditions.bytes.len() as u64);
     body.write_raw(&conditions.bytes);
@@ -195,7 +195,7 @@ pub fn write(
 /// Decodes an artifact (a file of compiled rules). Checks the hash of the content before decoding,
 /// and verifies the decoded program.
 #[doc(hidden)]
-pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
+pub fn decode_artifact(artifact: &[u8]) -> Result<ArtifactContents, ArtifactError> {
     let ArtifactSections { hash, body, .. } = split_sections(artifact)?;
     if Sha256::digest(body)[..] != hash[..] {
         return Err(ArtifactError::Damaged);
@@ -220,11 +220,13 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     // Sort only after the check of the counts above: sorting uses table ids as indexes.
     program.sort_rules();
     // Refuse another version of the time zone database: it could silently change local times.
-    if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::tzdata_version()) {
+    if let Some(zones) =
+        program.time_zone_version.as_ref().filter(|zones| ***zones != *zone::tzdata_version())
+    {
         return Err(ArtifactError::Zones(zones.clone()));
     }
     program.verify()?;
-    Ok(Contents { program, sources, warnings })
+    Ok(ArtifactContents { program, sources, warnings })
 }
 
 /// Splits an artifact (a file of compiled rules) into its sections, without verifying the hash or
@@ -267,7 +269,7 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
 /// If the file is not an artifact of this version, or if keys are given and none of them signed it.
 #[cfg(feature = "signatures")]
 #[doc(hidden)]
-pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result<bool, ArtifactError> {
+pub fn check_signature(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result<bool, ArtifactError> {
     if keys.is_empty() {
         return Ok(false);
     }

@@ -38,7 +38,7 @@ mod tool;
 pub use reason::reasons;
 pub use tool::tool;
 
-use super::prompt::{ModelRequest, PickTool, branch_section, branch_tool, reason_description};
+use super::prompt::{ModelRequest, PickTool, branch_prompt_section, branch_tool, reason_description};
 use crate::engine::{Entry, Rules};
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::message;
@@ -158,7 +158,7 @@ impl Question {
 
     /// Returns the ids of the choice's branches, in source order.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
-        self.question.branches.iter().map(|(id, _)| &**id)
+        self.question.branch_descriptions.iter().map(|(id, _)| &**id)
     }
 
     /// Returns the id of the default branch, which is taken if the model gives no usable answer.
@@ -169,13 +169,13 @@ impl Question {
     /// True if the user should see the answer and its reason (`to_user` in the rules).
     pub fn to_user(&self) -> bool {
         let program = self.rules.program();
-        program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].to_user)
+        program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].is_shown_to_user)
     }
 
     /// Returns the section of a prompt that asks the model this question. The rules may set its
     /// wording (`settings { choice_prompt: … }`).
     pub fn prompt(&self) -> String {
-        branch_section(&self.rules.program().prompts, self.text(), &self.branch_meanings())
+        branch_prompt_section(&self.rules.program().prompts, self.text(), &self.branch_meanings())
     }
 
     /// Returns the tool that the model calls to answer. If the user should see the answer, the tool
@@ -203,7 +203,7 @@ impl Question {
 
     /// Returns the branches of the choice as pairs of id and meaning, for prompts.
     fn branch_meanings(&self) -> Vec<(&str, &str)> {
-        self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
+        self.question.branch_descriptions.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
     }
 
     /// Returns the message as JSON for the model, without the field `answers`. The field `text` is

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const MAX_CONDITION_BYTES: usize = 4096;
 /// Each condition is compiled as the only route of a generated rule file. This is the name of that
 /// route and of its handler.
-const RULE_NAME: &str = "holds";
+const CONDITION_ROUTE_NAME: &str = "holds";
 
 /// A condition that was given as text at run time, in compiled form.
 ///
@@ -54,7 +54,7 @@ impl ConditionError {
 
     /// Creates the error for a condition from the first error in `error`, with its message and
     /// help.
-    fn from_compile(error: &CompileError) -> ConditionError {
+    fn from_compile_error(error: &CompileError) -> ConditionError {
         let first_error = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first_error.map_or_else(
             || {
@@ -87,8 +87,10 @@ impl Condition {
             return Err(ConditionError::new(message, message!("write a shorter one")));
         }
         let text = replace_placeholders(text)?;
-        let rules = Rules::from_text(&format!("route {RULE_NAME} when (\n{text}\n) -> {RULE_NAME}"))
-            .map_err(|error| ConditionError::from_compile(&error))?;
+        let rules = Rules::from_text(&format!(
+            "route {CONDITION_ROUTE_NAME} when (\n{text}\n) -> {CONDITION_ROUTE_NAME}"
+        ))
+        .map_err(|error| ConditionError::from_compile_error(&error))?;
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
             return Err(ConditionError::new(

@@ -53,7 +53,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::source::SourceMap;
 use rulec_eval::explain::Explanation;
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_eval::trace;
 use rulec_sema::hir::{Program, Table, TableId, TableKind};
 use rulec_sema::normal::Normal;
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Rules {
 
 impl Rules {
     pub(crate) fn rule_set(&self) -> &RuleSet {
-        &self.shared.set
+        &self.shared.rule_set
     }
 
     /// Compiles a file and its imports, without host functions (Rust functions that rules call);
@@ -319,7 +319,7 @@ impl Rules {
     /// Returns the warnings of the compiler that `allow` comments suppress, for tools.
     #[doc(hidden)]
     pub fn suppressed_warnings(&self) -> &[Diagnostic] {
-        self.rule_set().allows.suppressed()
+        self.rule_set().suppressions.suppressed()
     }
 
     /// Returns the source texts that the spans of warnings and explanations refer to.
@@ -354,8 +354,8 @@ impl Rules {
 
     /// Returns the functions of the embedding program that rules call, in the order of their
     /// declarations in the rules.
-    pub(crate) fn hosts(&self) -> &[Host] {
-        &self.rule_set().hosts
+    pub(crate) fn host_functions(&self) -> &[RegisteredFunction] {
+        &self.rule_set().host_functions
     }
 
     /// Prepares the configured engine now instead of on first use. For [`Tier::Jit`], this compiles

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Loads files below a root folder. Symbolic links that lead out of the folder are refused.
 #[derive(Clone, Debug)]
 pub struct DiskLoader {
-    root: PathBuf,
+    root_folder: PathBuf,
 }
 
 impl DiskLoader {
@@ -21,7 +21,7 @@ impl DiskLoader {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let root = root.canonicalize().map_err(|error| io_load_error(&error))?;
         match root.is_dir() {
-            true => Ok(DiskLoader { root }),
+            true => Ok(DiskLoader { root_folder: root }),
             false => Err(LoadError::Unreadable("it is no folder".to_owned())),
         }
     }
@@ -30,14 +30,14 @@ impl DiskLoader {
 impl DiskLoader {
     /// Returns the root folder as an absolute path.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.root_folder
     }
 }
 
 impl Loader for DiskLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        let path = self.root.join(path).canonicalize().map_err(|error| io_load_error(&error))?;
-        if !path.starts_with(&self.root) {
+        let path = self.root_folder.join(path).canonicalize().map_err(|error| io_load_error(&error))?;
+        if !path.starts_with(&self.root_folder) {
             return Err(LoadError::OutsideRoot);
         }
         read_limited(&path)

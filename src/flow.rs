@@ -31,7 +31,7 @@ mod tests;
 pub use test::run_tests;
 pub(crate) use test::run_tests_with;
 
-use super::prompt::{FLOW_EXECUTOR_TOOL, ModelRequest, PickTool, flow_section};
+use super::prompt::{FLOW_EXECUTOR_TOOL, ModelRequest, PickTool, flow_prompt_section};
 use crate::engine::{Entry, FlowHit, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -55,7 +55,7 @@ pub struct FlowMatcher {
     classifier: Option<Arc<Classifier>>,
     /// The ids of the intent flows (flows that the classifier selects) that have no text to learn
     /// from.
-    unlearned: Arc<[String]>,
+    unlearned_ids: Arc<[String]>,
 }
 
 /// A flow that the classifier selects by the meaning of a message. Flows with the same id count as
@@ -150,7 +150,7 @@ impl FlowMatcher {
             return Err(MatcherError::NoFlow);
         }
         let intents = merge_intent_flows(rules.program()).into();
-        Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None, unlearned: Arc::default() })
+        Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None, unlearned_ids: Arc::default() })
     }
 
     /// Creates a matcher, with a classifier if there are intent flows. The settings
@@ -167,7 +167,8 @@ impl FlowMatcher {
         match matcher.intents.is_empty() {
             true => Ok(matcher),
             false => {
-                let options = Options { threshold: analysis.threshold, margin: analysis.margin };
+                let options =
+                    Options { threshold: analysis.min_intent_score, margin: analysis.min_score_margin };
                 matcher.with_learnable_flows(options)
             }
         }
@@ -199,13 +200,13 @@ impl FlowMatcher {
                 trained => break Some(Arc::new(trained?)),
             }
         };
-        Ok(FlowMatcher { classifier, unlearned: unlearned.into(), ..self })
+        Ok(FlowMatcher { classifier, unlearned_ids: unlearned.into(), ..self })
     }
 
     /// Returns the ids of the intent flows that the classifier never chooses, because they have no
     /// text to learn from. A language model may choose them.
     pub fn unlearned(&self) -> &[String] {
-        &self.unlearned
+        &self.unlearned_ids
     }
 
     /// Selects the flow for a text: the first keyword flow with a matching pattern, else the intent
@@ -327,7 +328,7 @@ impl FlowMatcher {
             self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
         let program = self.rules.program();
         let tool = program.flow_tool.as_ref().map_or(FLOW_EXECUTOR_TOOL, |tool| &tool.name);
-        flow_section(&program.prompts, tool, &lines)
+        flow_prompt_section(&program.prompts, tool, &lines)
     }
 
     /// Returns the tool that a language model calls to select an intent flow. The rules may set the
@@ -340,8 +341,8 @@ impl FlowMatcher {
         if !written.description.is_empty() {
             tool = tool.with_description(&written.description);
         }
-        if !written.parameter.is_empty() {
-            tool = tool.with_parameter_description(&written.parameter);
+        if !written.parameter_description.is_empty() {
+            tool = tool.with_parameter_description(&written.parameter_description);
         }
         tool
     }

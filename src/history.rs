@@ -10,7 +10,7 @@ mod memory;
 mod pack;
 
 pub use cache::EventCache;
-pub(crate) use in_use::with_key;
+pub(crate) use in_use::with_key_unless_nested;
 pub use memory::MemoryStore;
 pub use rulec_lang::history::{HashKey, HistoryGap};
 pub use rulec_vm::vm::Past;
@@ -19,7 +19,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::history::{DECISION_FIELD, HASH_FIELD, Timeline};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
-use rulec_sema::hir::{History, HistoryReads, KeptFields, Program, Reach, Slot};
+use rulec_sema::hir::{History, HistoryReach, HistoryReads, KeptFields, Program, Slot};
 use rulec_vm::vm::HistoryMemo;
 use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,13 +50,13 @@ pub trait Store: Send + Sync {
 pub struct StoreError(pub String);
 
 impl StoreError {
-    pub(crate) fn work_not_called() -> StoreError {
+    pub(crate) fn work_not_called_error() -> StoreError {
         StoreError("the store did not call its work".to_owned())
     }
 
     /// Returns the error for a function of the embedding program that uses a history during a
     /// decision that reads a history.
-    pub(crate) fn in_use() -> StoreError {
+    pub(crate) fn in_use_error() -> StoreError {
         StoreError("a decision reads a history now; record the message after the decision".to_owned())
     }
 }
@@ -145,7 +145,8 @@ impl Events {
     /// returns. A store passes the time that it has saved with the events, as RFC 3339 text.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<&str>) -> Events {
-        let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
+        let timeline =
+            Arc::unwrap_or_clone(self.timeline).with_last_dropped_time(dropped.and_then(parse_datetime));
         Events { timeline: Arc::new(timeline), ..self }
     }
 
@@ -165,7 +166,7 @@ impl Events {
     /// Returns the time of the newest message that was removed before it was too old, for example
     /// by the bound `at most`, as RFC 3339 text. `None` if no message was removed in this way.
     pub fn dropped(&self) -> Option<String> {
-        self.timeline.dropped().map(format_datetime)
+        self.timeline.last_dropped_time().map(format_datetime)
     }
 
     /// Sets a text that a shared store keeps with the recorded messages, for example their version
@@ -200,9 +201,9 @@ impl Events {
             let index = usize::try_from(position - timeline.first_position()).unwrap_or(0);
             changes.inserted.extend(timeline.elements().get(index).cloned());
         }
-        let expired = timeline.newest_time().map_or(0, |newest| plan.first_kept(timeline, newest));
-        timeline.remove_first(expired);
-        let removed = expired + timeline.drop_surplus(plan.at_most);
+        let expired = timeline.newest_time().map_or(0, |newest| plan.first_kept_index(timeline, newest));
+        timeline.remove_oldest(expired);
+        let removed = expired + timeline.drop_surplus(plan.max_messages);
         if let Some(changes) = &mut self.changes {
             changes.removed += removed;
         }
@@ -214,13 +215,13 @@ impl Events {
 /// the fields that its rules read in `history`.
 #[derive(Debug)]
 pub(crate) struct HistoryPlan {
-    key: Option<Slot>,
-    keep: Option<Duration>,
-    at_most: usize,
+    key_slot: Option<Slot>,
+    max_age: Option<Duration>,
+    max_messages: usize,
     kept_fields: KeptFields,
     /// The paths among `kept_fields` whose private texts are stored as hashes.
-    hashed: Vec<Vec<Arc<str>>>,
-    reach: Reach,
+    hashed_paths: Vec<Vec<Arc<str>>>,
+    reach: HistoryReach,
     /// Whether any rule of the program reads the history (the messages recorded earlier).
     reads_history: bool,
 }
@@ -232,12 +233,14 @@ impl HistoryPlan {
         let history = program.history.as_ref()?;
         let HistoryReads { kept: kept_fields, reach, .. } = program.history_reads();
         Some(HistoryPlan {
-            key: history.key.map(|slot| program.slots[slot.index()].clone()),
-            keep: history.keep.map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
-            at_most: usize::try_from(history.at_most.unwrap_or(History::DEFAULT_MESSAGES))
+            key_slot: history.key.map(|slot| program.slots[slot.index()].clone()),
+            max_age: history
+                .max_age_ms
+                .map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
+            max_messages: usize::try_from(history.max_messages.unwrap_or(History::DEFAULT_MAX_MESSAGES))
                 .unwrap_or(usize::MAX),
             kept_fields,
-            hashed: history.hashed.clone(),
+            hashed_paths: history.hashed_paths.clone(),
             reach,
             reads_history: program.history_slot().is_some(),
         })
@@ -245,8 +248,8 @@ impl HistoryPlan {
 
     /// Returns the history key of a message. Empty text if all messages share one history. `None`
     /// if the message lacks the key field, or its value cannot be a key.
-    pub(crate) fn key(&self, message: &Json) -> Option<String> {
-        let Some(slot) = &self.key else { return Some(String::new()) };
+    pub(crate) fn history_key(&self, message: &Json) -> Option<String> {
+        let Some(slot) = &self.key_slot else { return Some(String::new()) };
         match slot.load(message) {
             // The quotation mark keeps the text "1" and the number 1 apart.
             Value::Str(text) => Some(format!("\"{text}")),
@@ -259,19 +262,19 @@ impl HistoryPlan {
 
     /// True if private texts of recorded messages are stored as hashes.
     pub(crate) fn has_hashes(&self) -> bool {
-        !self.hashed.is_empty()
+        !self.hashed_paths.is_empty()
     }
 
     /// Returns the path of the field that is the history key. Empty text if all messages share one
     /// history.
     pub(crate) fn key_path(&self) -> String {
-        self.key.as_ref().map(Slot::name).unwrap_or_default()
+        self.key_slot.as_ref().map(Slot::name).unwrap_or_default()
     }
 
     /// True if the messages recorded with this plan are sufficient for rules with the plan `other`.
     pub(crate) fn covers(&self, other: &HistoryPlan) -> bool {
         let is_kept = |path: &Vec<Arc<str>>| {
-            let is_hashed = |plan: &HistoryPlan| plan.hashed.contains(path);
+            let is_hashed = |plan: &HistoryPlan| plan.hashed_paths.contains(path);
             let is_read = self.kept_fields.contains(path) || self.kept_fields.contains(&Vec::new());
             is_read && is_hashed(self) == is_hashed(other)
         };
@@ -281,25 +284,25 @@ impl HistoryPlan {
     }
 
     /// Returns the index of the first recorded message that is not too old at the time `now`.
-    fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
-        let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
-        oldest.map_or(0, |oldest| timeline.first_since(oldest))
+    fn first_kept_index(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
+        let oldest = self.max_age.and_then(|keep| now.checked_sub(keep));
+        oldest.map_or(0, |oldest| timeline.first_index_since(oldest))
     }
 
     /// Returns the history that the decision about `message` reads in a test. `elements` are the
     /// earlier messages that the test lists, oldest first.
     pub(crate) fn past_of_test(&self, mut elements: Vec<Json>, message: &Json) -> Past {
         let hash_key = HashKey::default();
-        elements.iter_mut().for_each(|element| self.hash_private(element, hash_key));
+        elements.iter_mut().for_each(|element| self.hash_private_texts(element, hash_key));
         let mut timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
-        timeline.drop_surplus(self.at_most);
-        self.past_of(&Arc::new(timeline), None, message)
+        timeline.drop_surplus(self.max_messages);
+        self.past_in_timeline(&Arc::new(timeline), None, message)
     }
 
     /// Returns the part of the recorded messages in `events` that the decision about `message` can
     /// read.
     pub(crate) fn past(&self, events: &Events, message: &Json) -> Past {
-        self.past_of(&events.timeline, Some(&events.memo), message)
+        self.past_in_timeline(&events.timeline, Some(&events.memo), message)
     }
 
     /// Returns the empty history for a message that has no history key.
@@ -307,36 +310,38 @@ impl HistoryPlan {
         Past::default().with_gap(self.reads_history.then_some(HistoryGap::NoKey))
     }
 
-    fn past_of(
+    fn past_in_timeline(
         &self,
         timeline: &Arc<Timeline>,
         memo: Option<&Arc<Mutex<HistoryMemo>>>,
         message: &Json,
     ) -> Past {
         let now = time_of_message(message);
-        let start = now.map_or(0, |now| self.first_kept(timeline, now));
-        let is_dropped = timeline.dropped().is_some_and(|dropped| self.reaches(dropped, now));
+        let start = now.map_or(0, |now| self.first_kept_index(timeline, now));
+        let is_dropped = timeline.last_dropped_time().is_some_and(|dropped| self.would_read(dropped, now));
         Past::new(Arc::clone(timeline), start, memo.cloned())
             .with_gap(is_dropped.then_some(HistoryGap::Dropped))
     }
 
     /// True if a decision at the time `now` would read a message of the time `at`, if that message
     /// were still stored.
-    fn reaches(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
+    fn would_read(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
         let since = |age: Duration| now.and_then(|now| now.checked_sub(age));
         let windows_start = match self.reach {
-            Reach::Nothing => return false,
-            Reach::Within(age) => since(Duration::milliseconds(i64::try_from(age).unwrap_or(i64::MAX))),
-            Reach::Everything => None,
+            HistoryReach::Nothing => return false,
+            HistoryReach::Within(age) => {
+                since(Duration::milliseconds(i64::try_from(age).unwrap_or(i64::MAX)))
+            }
+            HistoryReach::Everything => None,
         };
-        let kept_since = self.keep.and_then(since);
+        let kept_since = self.max_age.and_then(since);
         windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
     }
 
-    /// Replaces the private texts of a message, at the paths in `hashed`, by their hashes. Removes
+    /// Replaces the private texts of a message, at the paths in `hashed_paths`, by their hashes. Removes
     /// any other value at these paths, because only texts can be hashed.
-    fn hash_private(&self, element: &mut Json, hash_key: HashKey) {
-        for path in &self.hashed {
+    fn hash_private_texts(&self, element: &mut Json, hash_key: HashKey) {
+        for path in &self.hashed_paths {
             let Some((last, parents)) = path.split_last() else { continue };
             let parent = parents.iter().try_fold(&mut *element, |value, name| value.get_mut(&**name));
             let Some(Json::Object(record)) = parent else { continue };
@@ -353,7 +358,7 @@ impl HistoryPlan {
     /// Converts a message to an element of the history, without its time and position. `decision`
     /// contains the names of the chosen statement and of the handler. It is `None` if the message
     /// is recorded without a decision.
-    pub(crate) fn element(
+    pub(crate) fn create_element(
         &self,
         message: &Json,
         decision: Option<[Option<&str>; 2]>,
@@ -383,11 +388,11 @@ impl HistoryPlan {
                 insert_at(&mut kept, path, value);
             }
         }
-        if self.hashed.is_empty() {
+        if self.hashed_paths.is_empty() {
             return kept;
         }
         let mut kept = Json::Object(kept);
-        self.hash_private(&mut kept, hash_key);
+        self.hash_private_texts(&mut kept, hash_key);
         match kept {
             Json::Object(kept) => kept,
             _ => Map::new(),

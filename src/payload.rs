@@ -51,7 +51,7 @@ pub use why::Why;
 use crate::engine::Rules;
 use crate::history::Past;
 use judgement::Findings;
-use path::OwnedPath;
+use path::OwnedPayloadPath;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
@@ -60,7 +60,7 @@ use rulec_lang::limits;
 use rulec_lang::schema::{InputViolation, find_nested_violation};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Effect, Payload, Program};
-use run::{FoundViolation, Pass};
+use run::{FoundViolation, PassFindings};
 use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
@@ -71,12 +71,12 @@ use unchecked::MissingInputs;
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
-    kind: usize,
+    kind_index: usize,
     /// The values of the inputs that the rules declare by `input`, such as `context` and `options`.
     input: Arc<Json>,
     /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
     /// as violations.
-    strict: bool,
+    is_strict: bool,
     /// The recorded messages that the rules read as `history`; `None` without a history.
     past: Option<Past>,
     /// What cannot be evaluated because the caller did not set an input: some rules, and some lists
@@ -164,9 +164,9 @@ impl Judge {
         match program.payloads.iter().position(|payload| &*payload.name == kind) {
             Some(kind) => Ok(Judge {
                 rules: rules.clone(),
-                kind,
+                kind_index: kind,
                 input: Arc::new(json!({})),
-                strict: false,
+                is_strict: false,
                 past: None,
                 missing_inputs: OnceLock::new(),
             }),
@@ -236,7 +236,7 @@ impl Judge {
     /// this call.
     #[must_use]
     pub fn strict(self) -> Judge {
-        Judge { strict: true, ..self }
+        Judge { is_strict: true, ..self }
     }
 
     /// Returns the fields that the rules declare for the input `name`. `None` if this input is not
@@ -283,7 +283,7 @@ impl Judge {
     /// Returns the compiled `payload` statement. Not part of the stable API.
     #[doc(hidden)]
     pub fn payload(&self) -> &Payload {
-        &self.rules.program().payloads[self.kind]
+        &self.rules.program().payloads[self.kind_index]
     }
 
     /// Validates a payload. If the rules can correct a violation, or have a default for a missing
@@ -295,16 +295,16 @@ impl Judge {
         let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = Findings::default();
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            findings.masked = self.masked_correction(&corrected, &pass);
+            findings.masked_correction = self.masked_correction(&corrected, &pass);
             let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));
-            findings.remaining = to_violations(second_pass.violations);
-            (pass.warned, pass.unchecked) = (second_pass.warned, second_pass.unchecked);
+            findings.remaining_violations = to_violations(second_pass.violations);
+            (pass.warnings, pass.unchecked) = (second_pass.warnings, second_pass.unchecked);
             limits::merge_exceeded(&mut pass.exceeded, second_pass.exceeded);
-            findings.corrected = Some(corrected);
+            findings.corrected_payload = Some(corrected);
         }
         findings.violations = to_violations(pass.violations);
         findings.corrections = corrections;
-        findings.warnings = to_violations(pass.warned);
+        findings.warnings = to_violations(pass.warnings);
         (findings.unchecked, findings.exceeded) = (pass.unchecked, pass.exceeded);
         Judgement::new(self.payload(), findings)
     }
@@ -313,18 +313,18 @@ impl Judge {
     /// rule, then by path, without duplicates. If `traced` is true, each violation has a trace of
     /// the rule's condition. `private` are the paths at which earlier corrections wrote private
     /// values; messages must not show these.
-    fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
+    fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPayloadPath]) -> PassFindings {
         let mut pass = run::run_checks(self, payload, traced, private, None);
-        if self.strict || self.payload().strict {
+        if self.is_strict || self.payload().is_strict {
             pass.reject_unchecked_rules(self.payload());
         }
         let has_effect = |effect| move |found: &mut FoundViolation| found.effect == effect;
-        pass.completed = pass.violations.extract_if(.., has_effect(Effect::Completion)).collect();
-        if !self.strict {
-            pass.warned = pass.violations.extract_if(.., has_effect(Effect::Warning)).collect();
+        pass.fields_to_default = pass.violations.extract_if(.., has_effect(Effect::Completion)).collect();
+        if !self.is_strict {
+            pass.warnings = pass.violations.extract_if(.., has_effect(Effect::Warning)).collect();
         }
         pass.violations = sort_violations(pass.violations);
-        pass.warned = sort_violations(pass.warned);
+        pass.warnings = sort_violations(pass.warnings);
         pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
         pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
         pass
@@ -351,12 +351,12 @@ impl Judge {
         let (corrections, corrected) = correct_copy(payload, &pass);
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
             let second_pass = self.run_pass(&corrected, true, &private_corrections(&pass));
-            pass.warned = second_pass.warned;
+            pass.warnings = second_pass.warnings;
             if pass.violations.is_empty() {
                 pass.violations = second_pass.violations;
             }
         }
-        let Pass { violations: found, warned, .. } = pass;
+        let PassFindings { violations: found, warnings: warned, .. } = pass;
         let to_why = |warning| {
             move |found: FoundViolation| Why { violation: found.violation, when: found.trace, warning }
         };
@@ -388,7 +388,7 @@ impl Judge {
 
     /// Returns the corrected payload with private values masked, for logs. `None` if it contains no
     /// private values. `pass` has the findings of the check from which the corrections come.
-    fn masked_correction(&self, corrected: &Json, pass: &Pass) -> Option<Json> {
+    fn masked_correction(&self, corrected: &Json, pass: &PassFindings) -> Option<Json> {
         let paths = private_corrections(pass);
         if paths.is_empty() && self.payload().private_fields().is_none() {
             return None;
@@ -413,8 +413,8 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
 
 /// Corrects a copy of the payload, as the findings in `pass` require. Returns the corrections that
 /// were applied, and the copy. If there is nothing to correct, returns no corrections and `None`.
-fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
-    if pass.violations.is_empty() && pass.completed.is_empty() {
+fn correct_copy(payload: &Json, pass: &PassFindings) -> (Vec<Applied>, Option<Json>) {
+    if pass.violations.is_empty() && pass.fields_to_default.is_empty() {
         return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
@@ -423,21 +423,23 @@ fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
 
 /// Returns the paths in the payload at which corrections write private values. Reports and logs
 /// must mask the values at these paths.
-fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
+fn private_corrections(pass: &PassFindings) -> Vec<OwnedPayloadPath> {
     let private =
         pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());
-    private.map(|found| found.steps.clone()).collect()
+    private.map(|found| found.path_steps.clone()).collect()
 }
 
 /// Sorts violations by rule, then by path, and removes duplicates.
 fn sort_violations(mut found: Vec<FoundViolation>) -> Vec<FoundViolation> {
     found.sort_by(|a, b| {
-        let key = (&*a.violation.rule, &a.violation.path, &a.steps);
-        key.cmp(&(&*b.violation.rule, &b.violation.path, &b.steps))
+        let key = (&*a.violation.rule, &a.violation.path, &a.path_steps);
+        key.cmp(&(&*b.violation.rule, &b.violation.path, &b.path_steps))
     });
     // Compare the steps too: different paths can look equal, because private keys are masked.
     found.dedup_by(|a, b| {
-        a.violation.rule == b.violation.rule && a.violation.path == b.violation.path && a.steps == b.steps
+        a.violation.rule == b.violation.rule
+            && a.violation.path == b.violation.path
+            && a.path_steps == b.path_steps
     });
     found
 }

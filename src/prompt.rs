@@ -16,13 +16,13 @@ pub const REASON: &str = "because";
 pub struct PickTool {
     name: String,
     description: String,
-    parameter: String,
+    parameter_name: String,
     parameter_description: String,
     ids: Vec<String>,
     /// Whether the model must call the tool. If false, it may answer without a call.
-    required: bool,
+    is_call_required: bool,
     /// The description of the parameter [`REASON`]. `None` if the tool has no such parameter.
-    reason: Option<String>,
+    reason_description: Option<String>,
 }
 
 impl PickTool {
@@ -35,15 +35,15 @@ impl PickTool {
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> PickTool {
         let options: Vec<(&str, &str)> = options.into_iter().collect();
-        let values = [("branches", &*list_items(&options))];
+        let values = [("branches", &*format_list_items(&options))];
         PickTool {
             name: name.to_owned(),
             description: description.to_owned(),
-            parameter: parameter.to_owned(),
+            parameter_name: parameter.to_owned(),
             parameter_description: PromptTemplate::CHOICE_BRANCHES.fill(&Prompts::default(), &values),
             ids: options.into_iter().map(|(id, _)| id.to_owned()).collect(),
-            required: true,
-            reason: None,
+            is_call_required: true,
+            reason_description: None,
         }
     }
 
@@ -56,13 +56,13 @@ impl PickTool {
                           flow from the Intent Flows list. Pass the corresponding flow_id to execute the matched \
                           flow."
                 .to_owned(),
-            parameter: "flow_id".to_owned(),
+            parameter_name: "flow_id".to_owned(),
             parameter_description: "The unique identifier of the flow to trigger. Must be one of the flow_id values \
                                     from the Intent Flows list in system prompt."
                 .to_owned(),
             ids: ids.into_iter().map(str::to_owned).collect(),
-            required: false,
-            reason: None,
+            is_call_required: false,
+            reason_description: None,
         }
     }
 
@@ -104,13 +104,13 @@ impl PickTool {
 
     /// Like [`PickTool::with_reason`], with a description of the parameter.
     pub(super) fn with_reason_described(mut self, description: &str) -> PickTool {
-        self.reason = Some(description.to_owned());
+        self.reason_description = Some(description.to_owned());
         self
     }
 
     /// True if the tool has the parameter [`REASON`].
     pub fn wants_reason(&self) -> bool {
-        self.reason.is_some()
+        self.reason_description.is_some()
     }
 
     /// Returns the name under which the model calls the tool.
@@ -120,7 +120,7 @@ impl PickTool {
 
     /// Returns the name of the tool parameter that contains the selected id.
     pub fn parameter(&self) -> &str {
-        &self.parameter
+        &self.parameter_name
     }
 
     /// Returns the ids from which the model can select one.
@@ -132,9 +132,9 @@ impl PickTool {
     pub fn to_json(&self) -> Value {
         let id_schema =
             json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
-        let mut properties = json!({&self.parameter: id_schema});
-        let mut required = vec![self.parameter.as_str()];
-        if let Some(description) = &self.reason {
+        let mut properties = json!({&self.parameter_name: id_schema});
+        let mut required = vec![self.parameter_name.as_str()];
+        if let Some(description) = &self.reason_description {
             properties[REASON] = json!({"type": "string", "description": description});
             required.insert(0, REASON);
         }
@@ -144,7 +144,7 @@ impl PickTool {
     /// Returns the value of `tool_choice` in a request with this tool: the tool itself if the model
     /// must call it, else `auto`.
     pub fn choice(&self) -> Value {
-        if self.required {
+        if self.is_call_required {
             json!({"type": "function", "function": {"name": self.name}})
         } else {
             json!("auto")
@@ -205,33 +205,33 @@ pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
 
 /// Like [`intent_prompt`], for a tool with the name `tool`.
 pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
-    flow_section(&Prompts::default(), tool, flows)
+    flow_prompt_section(&Prompts::default(), tool, flows)
 }
 
 /// Returns the prompt that asks a model the question of a choice. The model answers with the tool
 /// of [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
-    branch_section(&Prompts::default(), question, &[])
+    branch_prompt_section(&Prompts::default(), question, &[])
 }
 
 /// Returns the prompt section of [`intent_prompt_for`], in the wording of `prompts`, which the
 /// rules set.
-pub(super) fn flow_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]) -> String {
+pub(super) fn flow_prompt_section(prompts: &Prompts, tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
     }
-    let values = [("tool", &*markdown_code(tool)), ("flows", &list_items(flows))];
+    let values = [("tool", &*format_as_markdown_code(tool)), ("flows", &format_list_items(flows))];
     ensure_final_newline(PromptTemplate::FLOW_PROMPT.fill(prompts, &values))
 }
 
 /// Returns the prompt of [`branch_prompt`], in the wording of `prompts`, which the rules set.
 /// `branches` are pairs of branch id and meaning.
-pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> String {
-    let tool = markdown_code(CHOOSE_BRANCH_TOOL);
+pub(super) fn branch_prompt_section(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> String {
+    let tool = format_as_markdown_code(CHOOSE_BRANCH_TOOL);
     let values = [
         ("tool", &*tool),
         ("question", &collapse_white_space(question)),
-        ("branches", &list_items(branches)),
+        ("branches", &format_list_items(branches)),
     ];
     ensure_final_newline(PromptTemplate::CHOICE_PROMPT.fill(prompts, &values))
 }
@@ -239,7 +239,7 @@ pub(super) fn branch_section(prompts: &Prompts, question: &str, branches: &[(&st
 /// Returns the tool of [`PickTool::choose_branch`], with the descriptions of `prompts`, which the
 /// rules set.
 pub(super) fn branch_tool(prompts: &Prompts, question: &str, branches: &[(&str, &str)]) -> PickTool {
-    let values = [("question", &*collapse_white_space(question)), ("branches", &list_items(branches))];
+    let values = [("question", &*collapse_white_space(question)), ("branches", &format_list_items(branches))];
     let description = PromptTemplate::CHOICE_TOOL.fill(prompts, &values);
     PickTool::new(CHOOSE_BRANCH_TOOL, &description, "branch", branches.iter().copied())
         .with_parameter_description(&PromptTemplate::CHOICE_BRANCHES.fill(prompts, &values))
@@ -266,21 +266,21 @@ pub fn flow_executor_tool(ids: &[&str]) -> Value {
 }
 
 /// Formats a list for a prompt, with one line for each pair of id and meaning.
-fn list_items(items: &[(&str, &str)]) -> String {
-    let lines: Vec<String> = items.iter().map(|(id, meaning)| list_item(id, meaning)).collect();
+fn format_list_items(items: &[(&str, &str)]) -> String {
+    let lines: Vec<String> = items.iter().map(|(id, meaning)| format_list_item(id, meaning)).collect();
     lines.join("\n")
 }
 
 /// Formats one line of a list for a prompt: the id as Markdown code, then its meaning.
-fn list_item(id: &str, meaning: &str) -> String {
+fn format_list_item(id: &str, meaning: &str) -> String {
     let meaning = collapse_white_space(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };
-    format!("- {}{colon}{meaning}", markdown_code(id))
+    format!("- {}{colon}{meaning}", format_as_markdown_code(id))
 }
 
 /// Formats a text as Markdown code. The delimiters have more backticks than any run inside the
 /// text.
-fn markdown_code(text: &str) -> String {
+fn format_as_markdown_code(text: &str) -> String {
     let text = collapse_white_space(text);
     let longest_run = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     if longest_run == 0 {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flow_tool() {
+    fn the_flow_tool_selects_one_flow_id() {
         let tool = flow_executor_tool(&["a", "b"]);
         assert_eq!(tool["type"], "function");
         assert_eq!(tool["function"]["name"], "flow_executor");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_of_options() {
+    fn a_tool_lists_its_options() {
         let tool = PickTool::new("choose", "why", "branch", [("yes", "they\nagree"), ("no", "")]);
         let parameter = &tool.to_json()["function"]["parameters"]["properties"]["branch"];
         assert_eq!(parameter["enum"], json!(["yes", "no"]));

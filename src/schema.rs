@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Returns the JSON Schema for the values of a type of the rule language.
 pub(crate) fn type_schema(ty: &Ty) -> Json {
-    if ty.kinds == KindSet::ALL {
+    if ty.kinds == KindSet::MESSAGE_KINDS {
         return json!({});
     }
     let mut types: Vec<&str> = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
         schema["format"] = json!("decimal");
     }
     match &ty.inner {
-        InnerType::Element(element) if element.kinds != KindSet::ALL => {
+        InnerType::Element(element) if element.kinds != KindSet::MESSAGE_KINDS => {
             let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
             schema[key] = type_schema(element);
         }
@@ -61,7 +61,7 @@ pub(crate) fn type_schema(ty: &Ty) -> Json {
 pub(crate) fn record_schema(record: &RecordType) -> Json {
     let properties = record.fields.iter().map(|field| {
         let mut schema = type_schema(&field.ty);
-        if field.optional {
+        if field.is_optional {
             allow_null(&mut schema);
         } else if schema.get("type").is_none() {
             // A required field without a type allows any value except null.
@@ -71,7 +71,7 @@ pub(crate) fn record_schema(record: &RecordType) -> Json {
     });
     let mut schema = json!({"type": "object", "properties": properties.collect::<Map<String, Json>>()});
     let required: Vec<&str> =
-        record.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
+        record.fields.iter().filter(|field| !field.is_optional).map(|field| &*field.name).collect();
     if !required.is_empty() {
         schema["required"] = json!(required);
     }

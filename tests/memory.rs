@@ -84,9 +84,9 @@ fn a_message_takes_a_factor_of_its_bytes() {
     /// Maximum ratio of memory to message size, as promised in docs/limits.md.
     const MAX_BYTES_PER_MESSAGE_BYTE: f64 = 48.0;
     let one = |element: &'static str| move |_| element.to_owned();
-    let objects = json::MAX_OBJECTS - 1;
+    let objects = json::MAX_MESSAGE_OBJECTS - 1;
     let worst = move |at| if at < objects { "{\"\":1}" } else { "1" }.to_owned();
-    let bytes = json::MAX_BYTES;
+    let bytes = json::MAX_MESSAGE_BYTES;
     let mut wrong = Vec::new();
     let rules =
         "input { text: string\n l: any }\nroute r when (l as list)[0] == 3 or (l as dict)[text] == 3 -> h";
@@ -120,7 +120,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
 #[test]
 fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let element = |_: usize| "{\"\":1}".to_owned();
-    let text = build_message(json::MAX_BYTES, "[", element, "]");
+    let text = build_message(json::MAX_MESSAGE_BYTES, "[", element, "]");
     let rules = Rules::from_text("route r when text == \"b\" -> h").expect("it compiles");
     let expected = json::parse_object(&text).expect_err("they are too many");
     assert_eq!((expected.kind().code().as_str(), expected.path()), ("E0608", "l[499999]"));

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod grpc {
     use std::path::{Path, PathBuf};
 
-    const FILES: [&str; 2] = ["rulec/v1/rulec.proto", "envoy/service/auth/v3/external_auth.proto"];
+    const PROTO_FILES: [&str; 2] = ["rulec/v1/rulec.proto", "envoy/service/auth/v3/external_auth.proto"];
 
     /// Generates the descriptors and the server code for the library, and the client code for its
     /// tests.
@@ -19,7 +19,7 @@ mod grpc {
         println!("cargo::rerun-if-changed=proto");
         let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
         let mut compiler = protox::Compiler::new(["proto"])?;
-        compiler.include_imports(true).include_source_info(true).open_files(FILES)?;
+        compiler.include_imports(true).include_source_info(true).open_files(PROTO_FILES)?;
         std::fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
         for (folder, is_server) in [("server", true), ("client", false)] {
             let folder = out.join(folder);

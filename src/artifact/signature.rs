@@ -71,7 +71,7 @@ impl SigningKey {
 
     /// Signs a record, such as a checkpoint of a log. The signature cannot be used for an artifact.
     pub fn sign_record(&self, record: &[u8]) -> [u8; 64] {
-        self.0.sign(&record_bytes(record)).to_bytes()
+        self.0.sign(&record_bytes_to_sign(record)).to_bytes()
     }
 
     pub(crate) fn sign(&self, message: &[u8]) -> super::Signed {
@@ -82,7 +82,7 @@ impl SigningKey {
 
 /// Returns the bytes to sign for a record. These bytes have another prefix than the bytes to sign
 /// for an artifact. So a signature of a record is never valid for an artifact, and vice versa.
-fn record_bytes(record: &[u8]) -> Vec<u8> {
+fn record_bytes_to_sign(record: &[u8]) -> Vec<u8> {
     [b"rulec record\0", record].concat()
 }
 
@@ -101,7 +101,7 @@ impl VerifyingKey {
     /// True if `signature` is the signature of a record by the private key of this public key; see
     /// [`SigningKey::sign_record`].
     pub fn verifies_record(&self, record: &[u8], signature: &[u8; 64]) -> bool {
-        self.0.verify_strict(&record_bytes(record), &Signature::from_bytes(signature)).is_ok()
+        self.0.verify_strict(&record_bytes_to_sign(record), &Signature::from_bytes(signature)).is_ok()
     }
 
     pub(super) fn has_bytes(&self, bytes: &[u8; 32]) -> bool {

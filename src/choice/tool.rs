@@ -26,7 +26,8 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     }
     let program = rules.program();
     let table = &program.tables[find_choice(rules, name)?.id().index()];
-    let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
+    let mut ids: Vec<&str> =
+        table.evaluation_order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
     // The branches of a choice are tried from the last to the first, and `order` lists them in this
     // order. The description lists them in source order.
     ids.reverse();
@@ -44,11 +45,11 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
 fn properties_of_read_fields(program: &Program, table: &Table) -> Map<String, Json> {
     let mut root = ReadField::default();
     let mut visited_lets = HashSet::new();
-    let rules = table.order.iter().map(|rule| &program.rules[rule.index()]);
+    let rules = table.evaluation_order.iter().map(|rule| &program.rules[rule.index()]);
     let mut pending: Vec<Part<'_>> = rules.map(|rule| Part::Cond(&rule.condition)).collect();
     while let Some(part) = pending.pop() {
         match part {
-            Part::Let(id) if visited_lets.insert(id.index()) => pending.push(program.let_body(id).part()),
+            Part::Let(id) if visited_lets.insert(id.index()) => pending.push(program.let_body(id).as_part()),
             Part::Expr(expr) => {
                 if let ExprKind::Slot(slot) = &expr.kind {
                     let slot = &program.slots[slot.index()];

@@ -4,7 +4,7 @@
 use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
 use rulec_analysis::cost::{TableCost, table_costs};
-use rulec_analysis::diff::{self, Diff, Version};
+use rulec_analysis::diff::{self, Diff, RulesVersion};
 use rulec_analysis::overlaps::{Overlaps, find_overlaps};
 use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
 use rulec_analysis::{self, Analysis, AnalysisOptions, AnalysisSubject, Finding};
@@ -38,7 +38,7 @@ impl TableSession<'_> {
         let mut open = self.session.borrow_mut();
         let (current, session) = open.get_or_insert_with(|| (table, self.rules.table(table).session()));
         if *current != table {
-            self.rules.table(table).continue_session(session);
+            self.rules.table(table).reuse_session(session);
             *current = table;
         }
         work(session)
@@ -72,8 +72,8 @@ impl Rules {
     #[doc(hidden)]
     pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();
-        let Analysis { mut findings, steps } = self.with_subject(options, rulec_analysis::analyse);
-        let mut suppressions = set.allows.clone();
+        let Analysis { mut findings, steps } = self.with_analysis_subject(options, rulec_analysis::analyse);
+        let mut suppressions = set.suppressions.clone();
         findings.retain(|finding| !suppressions.suppresses(&finding.diagnostic));
         findings.extend(suppressions.unused_suppressions(true).map(Finding::from));
         Analysis { findings, steps }
@@ -93,12 +93,12 @@ impl Rules {
     /// If no entry has this name.
     pub fn overlaps(&self, table: &str) -> Result<Overlaps, UnknownEntry> {
         let table = self.entry(table)?.id();
-        Ok(self.with_subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
+        Ok(self.with_analysis_subject(AnalysisOptions::default(), |subject| find_overlaps(subject, table)))
     }
 
     /// Calls `analyse` with the data that a static analysis needs: the program, its warnings, and
     /// functions with which the analysis decides its example messages.
-    fn with_subject<T>(
+    fn with_analysis_subject<T>(
         &self,
         options: AnalysisOptions,
         analyse: impl FnOnce(&AnalysisSubject<'_>) -> T,
@@ -117,7 +117,7 @@ impl Rules {
         };
         let plans = OnceCell::new();
         let decision_cost = |table: TableId| -> f64 {
-            if set.program.tables[table.index()].order.len() < MIN_PLANNED_RULES {
+            if set.program.tables[table.index()].evaluation_order.len() < MIN_PLANNED_RULES {
                 return 0.0;
             }
             let plans: &Vec<TablePlan> = plans.get_or_init(|| self.plan());
@@ -128,13 +128,13 @@ impl Rules {
                 false => 4.0 * plan.linear_cost,
             })
         };
-        let warnings = [&*set.warnings, set.allows.suppressed()].concat();
+        let warnings = [&*set.warnings, set.suppressions.suppressed()].concat();
         let subject = AnalysisSubject {
             program: &set.program,
             sources: &set.sources,
             warnings: &warnings,
             decide: &decide,
-            matched: &matched,
+            matching_routes: &matched,
             decision_cost: &decision_cost,
             options,
         };
@@ -169,8 +169,8 @@ impl Rules {
         let decide_old = |table, message: &Json| decide(&old, &sessions[0], table, message);
         let decide_new = |table, message: &Json| decide(&new, &sessions[1], table, message);
         diff::diff(
-            &Version { program: &old.rule_set().program, decide: &decide_old },
-            &Version { program: &new.rule_set().program, decide: &decide_new },
+            &RulesVersion { program: &old.rule_set().program, decide: &decide_old },
+            &RulesVersion { program: &new.rule_set().program, decide: &decide_new },
         )
     }
 
@@ -221,14 +221,14 @@ impl Entry<'_> {
     /// # Errors
     /// If no statement of that name can be reached from the entry.
     pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
-        let set = &self.rules.set;
+        let set = &self.rules.rule_set;
         let session = RefCell::new(Entry { tier: Tier::Reference, ..*self }.session());
-        let key_of = |message: &Json| set.history_plan().and_then(|plan| plan.key(message));
+        let key_of = |message: &Json| set.history_plan().and_then(|plan| plan.history_key(message));
         let key = key_of(message);
         let decide = |changed: &Json| {
             let prepared = set.prepare(changed);
             match self.history.filter(|_| key_of(changed) == key) {
-                Some(past) => session.borrow_mut().choose_over(past.clone(), &prepared),
+                Some(past) => session.borrow_mut().choose_with_past(past.clone(), &prepared),
                 None => session.borrow_mut().choose(&prepared),
             }
         };

@@ -35,14 +35,14 @@ struct HandlerArgument<'r> {
     ty: &'r Ty,
     /// Whether the argument is left out of a handler call if it has no value. If false, it is
     /// passed as null.
-    optional: bool,
+    is_optional: bool,
 }
 
 /// The arguments that the rules give to a handler. If the rules declare the handler, there is one
 /// list, which applies to every route. Otherwise there is a list for each route.
 struct HandlerArguments<'r> {
-    declared: bool,
-    lists: Vec<Vec<HandlerArgument<'r>>>,
+    is_handler_declared: bool,
+    argument_lists: Vec<Vec<HandlerArgument<'r>>>,
 }
 
 impl<'r> HandlerArguments<'r> {
@@ -55,9 +55,9 @@ impl<'r> HandlerArguments<'r> {
             let list = fields.map(|field| HandlerArgument {
                 name: &field.name,
                 ty: &field.ty,
-                optional: field.optional,
+                is_optional: field.is_optional,
             });
-            return HandlerArguments { declared: true, lists: vec![list.collect()] };
+            return HandlerArguments { is_handler_declared: true, argument_lists: vec![list.collect()] };
         }
         let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
         let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
@@ -69,11 +69,11 @@ impl<'r> HandlerArguments<'r> {
             let argument = |arg: &'r rulec_sema::hir::Argument| HandlerArgument {
                 name: &arg.name,
                 ty: &program.value(arg.value).ty,
-                optional: arg.optional,
+                is_optional: arg.is_optional,
             };
             args.map(argument).collect()
         });
-        HandlerArguments { declared: false, lists: lists.collect() }
+        HandlerArguments { is_handler_declared: false, argument_lists: lists.collect() }
     }
 }
 
@@ -90,7 +90,7 @@ impl Rules {
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn input_schema(&self) -> Json {
-        with_dialect(record_schema(&self.program().known_fields()))
+        with_schema_dialect(record_schema(&self.program().known_fields()))
     }
 
     /// Returns the JSON Schema (draft 2020-12) of the arguments that the rules give to a handler.
@@ -105,7 +105,8 @@ impl Rules {
     /// # Ok::<(), rulec::CompileError>(())
     /// ```
     pub fn args_schema(&self, handler: &str) -> Option<Json> {
-        let HandlerArguments { lists, .. } = HandlerArguments::of_handler(self.program(), handler);
+        let HandlerArguments { argument_lists: lists, .. } =
+            HandlerArguments::of_handler(self.program(), handler);
         let mut alternatives: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
         for argument in lists.iter().flatten() {
             let (known, schema) = (alternatives.entry(argument.name).or_default(), type_schema(argument.ty));
@@ -120,7 +121,7 @@ impl Rules {
         let properties: Map<String, Json> = properties.collect();
         let first = lists.first()?;
         let is_required = |argument: &&HandlerArgument<'_>| {
-            let is_given = |other: &HandlerArgument<'_>| other.name == argument.name && !other.optional;
+            let is_given = |other: &HandlerArgument<'_>| other.name == argument.name && !other.is_optional;
             lists.iter().all(|list| list.iter().any(is_given))
         };
         let required: Vec<&str> = first.iter().filter(is_required).map(|argument| &**argument.name).collect();
@@ -128,7 +129,7 @@ impl Rules {
         if !required.is_empty() {
             schema["required"] = json!(required);
         }
-        Some(with_dialect(schema))
+        Some(with_schema_dialect(schema))
     }
 
     /// Checks that the arguments that the rules give to a handler fit the Rust type `T`. If so,
@@ -162,7 +163,7 @@ impl Rules {
     /// it.
     pub fn check_args<T: DeserializeOwned>(&self, handler: &str) -> Result<(), ArgsError> {
         let arguments = HandlerArguments::of_handler(self.program(), handler);
-        if arguments.lists.is_empty() {
+        if arguments.argument_lists.is_empty() {
             let known = self.program().handlers.iter().flatten().map(|declared| &*declared.name);
             let targets = self.targets();
             let near = nearest(handler, targets.iter().copied().chain(known));
@@ -172,21 +173,21 @@ impl Rules {
             };
             return Err(ArgsError { message });
         }
-        for list in &arguments.lists {
+        for list in &arguments.argument_lists {
             let given: Vec<_> = list.iter().map(|argument| (&**argument.name, argument.ty)).collect();
-            let always = list.iter().filter(|argument| !argument.optional);
+            let always = list.iter().filter(|argument| !argument.is_optional);
             let always: Vec<_> = always.map(|argument| (&**argument.name, argument.ty)).collect();
-            let checked = ArgumentsCheck { handler, strict: arguments.declared };
-            checked.check_all::<T>(&given)?;
+            let checked = ArgumentsCheck { handler, is_strict: arguments.is_handler_declared };
+            checked.check_all_arguments::<T>(&given)?;
             if always.len() < given.len() {
-                checked.check_all::<T>(&always)?;
+                checked.check_all_arguments::<T>(&always)?;
             }
         }
         Ok(())
     }
 }
 
-fn with_dialect(mut schema: Json) -> Json {
+fn with_schema_dialect(mut schema: Json) -> Json {
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema
 }

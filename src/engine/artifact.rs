@@ -6,14 +6,14 @@ use super::compile::{CompileError, Compiler, compile_rule_set};
 use super::set::RuleSet;
 #[cfg(feature = "signatures")]
 use crate::artifact::signature::{SigningKey, VerifyingKey};
-use crate::artifact::{self, ArtifactError, Contents, MAX_ARTIFACT_BYTES};
+use crate::artifact::{self, ArtifactContents, ArtifactError, MAX_ARTIFACT_BYTES};
 use crate::files::open_regular;
 use rulec_base::diag::{Argument, Code, Diagnostic, Message};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::text;
 use rulec_sema::hir::Program;
-use rulec_syntax::loader::{self, Loaded, Loader};
+use rulec_syntax::loader::{self, LoadedFiles, Loader};
 use std::io::Read;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl Rules {
     /// out the source text; explanations then give the position of a condition but not its text.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
         let set = self.rule_set();
-        artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
+        artifact::encode_artifact(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
     }
 
     /// Returns the rules as the bytes of a signed artifact (a file of compiled rules), for a
@@ -52,7 +52,7 @@ impl Rules {
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
         let set = self.rule_set();
-        artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |header| {
+        artifact::encode_artifact(&set.program, &set.sources, &set.warnings, strip_source, |header| {
             Some(key.sign(header))
         })
     }
@@ -75,7 +75,7 @@ impl Compiler {
     #[cfg(feature = "signatures")]
     #[must_use]
     pub fn trust(mut self, key: VerifyingKey) -> Self {
-        self.trusted.push(key);
+        self.trusted_keys.push(key);
         self
     }
 
@@ -86,7 +86,7 @@ impl Compiler {
     /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
     /// function is missing or has other types.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
-        text::with_parse_cache(|| self.load_bytes(bytes))
+        text::with_parse_cache(|| self.load_artifact_bytes(bytes))
     }
 
     /// Loads an artifact from a file, like [`load_artifact`](Compiler::load_artifact).
@@ -112,12 +112,12 @@ impl Compiler {
     /// are not signed.
     pub(super) fn read_sources(
         &self,
-        threads: Threads,
+        threads: ThreadLimit,
         loader: &dyn Loader,
         path: &str,
-    ) -> Result<Loaded, CompileError> {
+    ) -> Result<LoadedFiles, CompileError> {
         #[cfg(feature = "signatures")]
-        if !self.trusted.is_empty() {
+        if !self.trusted_keys.is_empty() {
             let message = message!(
                 "`{path}` is the text of rules and has no signature, but only files signed with a trusted \
                 key are loaded"
@@ -132,7 +132,7 @@ impl Compiler {
     /// and none of them signed it, returns an error.
     fn is_signed_by_trusted_key(&self, bytes: &[u8]) -> Result<bool, CompileError> {
         #[cfg(feature = "signatures")]
-        return artifact::authenticate(bytes, &self.trusted).map_err(|error| artifact_error(&error));
+        return artifact::check_signature(bytes, &self.trusted_keys).map_err(|error| artifact_error(&error));
         #[cfg(not(feature = "signatures"))]
         {
             let _ = bytes;
@@ -140,14 +140,14 @@ impl Compiler {
         }
     }
 
-    fn load_bytes(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+    fn load_artifact_bytes(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
         let is_signed = self.is_signed_by_trusted_key(bytes)?;
-        let Contents { program, sources, warnings } =
-            artifact::read(bytes).map_err(|error| artifact_error(&error))?;
+        let ArtifactContents { program, sources, warnings } =
+            artifact::decode_artifact(bytes).map_err(|error| artifact_error(&error))?;
         let mut diagnostics = Vec::new();
         let link =
             |program: &Program, diagnostics: &mut Vec<Diagnostic>| self.link_hosts(program, diagnostics);
-        let set = compile_rule_set(Threads::All, program, Some(sources.len()), &mut diagnostics, link);
+        let set = compile_rule_set(ThreadLimit::All, program, Some(sources.len()), &mut diagnostics, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.with_sources(set, sources, warnings));
@@ -156,7 +156,7 @@ impl Compiler {
         // means that the artifact is damaged.
         diagnostics.retain(Diagnostic::is_error);
         match diagnostics.iter().find(|error| error.span().is_none()) {
-            Some(error) => Err(damaged_error(&error.message)),
+            Some(error) => Err(damaged_artifact_error(&error.message)),
             None => Err(CompileError::new([warnings, diagnostics].concat(), sources)),
         }
     }
@@ -173,7 +173,7 @@ fn artifact_error(error: &ArtifactError) -> CompileError {
         ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
             load_diagnostic(Code::ArtifactUntrusted, &error.to_message()).help(SIGN_HELP).into()
         }
-        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged_error(&error.to_message()),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged_artifact_error(&error.to_message()),
     }
 }
 
@@ -181,7 +181,7 @@ const REBUILD_HELP: Message = message!("build it again from the rules: `rulec bu
 
 const SIGN_HELP: Message = message!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
-fn damaged_error(what: &dyn Argument) -> CompileError {
+fn damaged_artifact_error(what: &dyn Argument) -> CompileError {
     load_diagnostic(Code::ArtifactDamaged, what).help(REBUILD_HELP).into()
 }
 

@@ -1,8 +1,8 @@
 //! Async host functions. A condition cannot wait, so a decision records the calls whose results it
 //! lacks. These calls are then awaited, and the decision is made again with their results.
 
-use super::host_registry::{HostFunction, HostResult, unfit_result};
-use rulec_eval::host::{HostFn, panic_text};
+use super::host_registry::{HostFunction, HostResult, result_of_unfit_argument};
+use rulec_eval::host::{HostFn, format_host_panic};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -26,18 +26,18 @@ const MAX_ROUNDS: usize = 64;
 type CallResult = Result<Json, String>;
 type CallFuture = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
-/// The key of a call in the maps of [`Calls`]: the number of the async function, and the arguments
+/// The key of a call in the maps of [`AsyncCalls`]: the number of the async function, and the arguments
 /// as JSON text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
-    function: u64,
-    args: String,
+    function_number: u64,
+    args_json: String,
 }
 
 /// The calls of async host functions that one decision makes. The results of some calls are known;
 /// the other calls are pending.
 #[derive(Default)]
-struct Calls {
+struct AsyncCalls {
     results: HashMap<CallKey, CallResult>,
     /// The calls whose results are not known yet, with the futures that give them.
     pending: HashMap<CallKey, CallFuture>,
@@ -49,7 +49,7 @@ struct Calls {
 thread_local! {
     /// The calls of the decision that [`decide_async`] is making on this thread. `None` while it
     /// makes no decision.
-    static CALLS: RefCell<Option<Calls>> = const { RefCell::new(None) };
+    static CURRENT_CALLS: RefCell<Option<AsyncCalls>> = const { RefCell::new(None) };
 }
 
 /// Makes a decision that may call async host functions, and awaits their results.
@@ -98,32 +98,33 @@ thread_local! {
 pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     let (mut results, mut round) = (HashMap::new(), 0);
     loop {
-        let calls = Calls { results, rounds_exhausted: round == MAX_ROUNDS, ..Calls::default() };
+        let calls = AsyncCalls { results, rounds_exhausted: round == MAX_ROUNDS, ..AsyncCalls::default() };
         let (decision, calls) = with_calls(calls, &decide);
         if calls.pending.is_empty() {
             return decision;
         }
         drop(decision);
         results = calls.results;
-        results.extend(await_all(calls.pending).await);
+        results.extend(await_all_calls(calls.pending).await);
         round += 1;
     }
 }
 
 /// Runs `decide`, and gives it the results of async calls in `calls`. Returns the decision, and
 /// `calls` with the pending calls added: the calls whose results the decision lacked.
-fn with_calls<T>(calls: Calls, decide: impl Fn() -> T) -> (T, Calls) {
+fn with_calls<T>(calls: AsyncCalls, decide: impl Fn() -> T) -> (T, AsyncCalls) {
     // Restores the calls of an outer decision, also after a panic.
-    let outer = scopeguard::guard(CALLS.replace(Some(calls)), |outer| drop(CALLS.replace(outer)));
+    let outer =
+        scopeguard::guard(CURRENT_CALLS.replace(Some(calls)), |outer| drop(CURRENT_CALLS.replace(outer)));
     let decision = decide();
-    let calls = CALLS.take();
+    let calls = CURRENT_CALLS.take();
     drop(outer);
     (decision, calls.unwrap_or_default())
 }
 
 /// Awaits all pending calls and returns their results. At most [`MAX_CONCURRENT_CALLS`] run at the
 /// same time.
-async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
+async fn await_all_calls(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
     let (mut waiting, mut running, mut finished) = (pending.into_iter(), Vec::new(), Vec::new());
     poll_fn(move |context| {
         loop {
@@ -149,7 +150,7 @@ async fn await_all(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallR
 
 fn poll_call(future: &mut CallFuture, context: &mut Context<'_>) -> Poll<CallResult> {
     catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
-        .unwrap_or_else(|panic| Poll::Ready(Err(panic_text(&*panic))))
+        .unwrap_or_else(|panic| Poll::Ready(Err(format_host_panic(&*panic))))
 }
 
 /// Wraps an async function as a sync function, which the engines can call. Inside [`decide_async`],
@@ -160,26 +161,26 @@ where
     F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
     R: HostResult,
 {
-    static FUNCTIONS: AtomicU64 = AtomicU64::new(0);
-    let number = FUNCTIONS.fetch_add(1, Ordering::Relaxed);
+    static NEXT_FUNCTION_NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT_FUNCTION_NUMBER.fetch_add(1, Ordering::Relaxed);
     Arc::new(move |args: &[Value<'_>]| {
         let key = CallKey {
-            function: number,
-            args: Json::from_iter(args.iter().map(|value| value.to_json())).to_string(),
+            function_number: number,
+            args_json: Json::from_iter(args.iter().map(|value| value.to_json())).to_string(),
         };
         if let Some(result) = known_result(&key) {
             return result;
         }
-        // `CALLS` is not borrowed here, because the function itself may make a decision.
+        // `CURRENT_CALLS` is not borrowed here, because the function itself may make a decision.
         match function.call(args) {
             Ok(future) => {
                 let future: CallFuture = Box::pin(async move { future.await.into_json() });
-                CALLS.with_borrow_mut(|calls| {
+                CURRENT_CALLS.with_borrow_mut(|calls| {
                     calls.as_mut().map(|calls| calls.pending.entry(key).or_insert(future));
                 });
                 Ok(Json::Null)
             }
-            Err(unfit) => unfit_result(unfit),
+            Err(unfit) => result_of_unfit_argument(unfit),
         }
     })
 }
@@ -188,7 +189,7 @@ where
 /// null. Outside [`decide_async`], and after the last round, the result is an error. `None` if the
 /// call is not recorded yet; the caller must then make it.
 fn known_result(key: &CallKey) -> Option<CallResult> {
-    CALLS.with_borrow(|calls| match calls {
+    CURRENT_CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),
         Some(calls) => match calls.results.get(key) {
             Some(result) => Some(result.clone()),

@@ -1,12 +1,12 @@
 //! The engines that can decide, and the trait that each engine implements to decide for one
 //! message.
 
-use rulec_eval::decision::{Choice, Details};
+use rulec_eval::decision::{Choice, DecisionDetails};
 use rulec_eval::evaluator::Evaluator;
 #[cfg(feature = "jit")]
 use rulec_jit::Machine;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
-use rulec_vm::vm::{Message, Vm};
+use rulec_vm::vm::{SlotValueSource, Vm};
 
 /// The engine that evaluates the routes of a table. The setting [`Tier`](super::Tier) of the rules
 /// determines which engine is selected for each table.
@@ -29,21 +29,25 @@ pub(crate) trait Engine {
     /// the table's default.
     fn decide(&mut self, entry: TableId) -> Choice;
     /// Returns every route of the table whose condition holds, in evaluation order.
-    fn matched(&mut self, table: TableId) -> Vec<RuleId>;
+    fn matching_rules(&mut self, table: TableId) -> Vec<RuleId>;
     /// Computes the values of a chosen outcome: the arguments of its handler and the next nodes of
     /// its router. `None` if the outcome has no values.
-    fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>>;
+    fn eval_outcome(&mut self, outcome: &Outcome) -> Option<Box<DecisionDetails>>;
     /// Adds facts about the evaluation to `details`, the rarely needed data of a decision. These
     /// are the failed host functions, the time in host functions, and the exceeded limits.
-    fn add_calls(&self, details: &mut Option<Box<Details>>);
+    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>);
 
     /// Decides, and computes the values of the chosen outcome. One method does both, so that a
     /// decision makes only one dynamic call.
-    fn decide_with_details(&mut self, entry: TableId, program: &Program) -> (Choice, Option<Box<Details>>) {
+    fn decide_with_details(
+        &mut self,
+        entry: TableId,
+        program: &Program,
+    ) -> (Choice, Option<Box<DecisionDetails>>) {
         let choice = self.decide(entry);
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
-        let mut details = outcome.and_then(|outcome| self.outcome(outcome));
-        self.add_calls(&mut details);
+        let mut details = outcome.and_then(|outcome| self.eval_outcome(outcome));
+        self.add_evaluation_facts(&mut details);
         (choice, details)
     }
 }
@@ -61,49 +65,49 @@ macro_rules! forward {
 impl Engine for Evaluator<'_> {
     forward! {
         decide(entry: TableId) -> Choice;
-        matched(table: TableId) -> Vec<RuleId>;
+        matching_rules(table: TableId) -> Vec<RuleId>;
     }
 
-    fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
+    fn eval_outcome(&mut self, outcome: &Outcome) -> Option<Box<DecisionDetails>> {
         outcome.has_values().then(|| {
             let (args, missing_args) = self.eval_arguments(outcome);
-            Box::new(Details {
+            Box::new(DecisionDetails {
                 args,
                 missing_args,
-                next: self.eval_next_nodes(outcome),
-                ..Details::default()
+                next_nodes: self.eval_next_nodes(outcome),
+                ..DecisionDetails::default()
             })
         })
     }
 
-    fn add_calls(&self, details: &mut Option<Box<Details>>) {
-        Details::add_calls(details, &self.hosts, self.arena());
+    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
+        DecisionDetails::add_host_calls(details, &self.host_calls, self.arena());
     }
 }
 
-impl<'a, M: Message<'a>> Engine for Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Engine for Vm<'a, M> {
     forward! {
         decide(entry: TableId) -> Choice;
-        matched(table: TableId) -> Vec<RuleId>;
-        outcome(outcome: &Outcome) -> Option<Box<Details>>;
+        matching_rules(table: TableId) -> Vec<RuleId>;
+        eval_outcome(outcome: &Outcome) -> Option<Box<DecisionDetails>>;
     }
 
     #[inline]
-    fn add_calls(&self, details: &mut Option<Box<Details>>) {
-        self.add_calls(details);
+    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
+        self.add_call_details(details);
     }
 }
 
 #[cfg(feature = "jit")]
-impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Engine for Machine<'a, M> {
     forward! {
         decide(entry: TableId) -> Choice;
-        matched(table: TableId) -> Vec<RuleId>;
-        outcome(outcome: &Outcome) -> Option<Box<Details>>;
+        matching_rules(table: TableId) -> Vec<RuleId>;
+        eval_outcome(outcome: &Outcome) -> Option<Box<DecisionDetails>>;
     }
 
     #[inline]
-    fn add_calls(&self, details: &mut Option<Box<Details>>) {
+    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
         self.add_calls(details);
     }
 }

@@ -7,17 +7,17 @@ use super::{Indexing, Rules, Tier};
 use crate::files::DiskLoader;
 use rulec_base::diag::{Argument, Code, Diagnostic, Message, join_lines};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 use rulec_base::text;
-use rulec_eval::host::Host;
-use rulec_eval::trace::Source;
+use rulec_eval::host::RegisteredFunction;
+use rulec_eval::trace::SpanLookup;
 use rulec_lang::value::Value;
 use rulec_sema::check;
 use rulec_sema::hir::Program;
 use rulec_sema::normal;
-use rulec_syntax::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
+use rulec_syntax::loader::{self, LoadError, LoadedFiles, Loader, MemoryLoader};
 use rulec_vm::bytecode::{self, LowerError};
 use rulec_vm::index::{self, Index};
 use serde_json::Value as Json;
@@ -41,16 +41,16 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Compiler {
     /// Folder that must contain all imported files; `None` for the folder of the compiled file.
-    root: Option<PathBuf>,
+    root_folder: Option<PathBuf>,
     registry: HostRegistry,
     /// Whether the rules may declare host functions that the program did not register.
-    allow_missing: bool,
+    allows_missing_functions: bool,
     tier: Tier,
     indexing: Indexing,
     /// Trusted keys. One of them must have signed each artifact (file of compiled rules) that is
     /// loaded. Empty means that signatures are not checked.
     #[cfg(feature = "signatures")]
-    pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
+    pub(super) trusted_keys: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {
@@ -70,7 +70,7 @@ impl Compiler {
     where
         F: HostFunction<Args, Output: HostResult>,
     {
-        self.registry.add(name, function);
+        self.registry.add_function(name, function);
         self
     }
 
@@ -84,7 +84,7 @@ impl Compiler {
         F: HostFunction<Args, Output: Future<Output = R> + Send + 'static>,
         R: HostResult,
     {
-        self.registry.add_async::<Args, F, R>(name, wrap_async(function));
+        self.registry.add_async_function::<Args, F, R>(name, wrap_async(function));
         self
     }
 
@@ -111,7 +111,7 @@ impl Compiler {
         let json_function = move |args: &[Value<'_>]| {
             function(&args.iter().map(|value| value.to_json()).collect::<Vec<Json>>())
         };
-        self.registry.add_untyped(name, arity, Arc::new(json_function));
+        self.registry.add_untyped_function(name, arity, Arc::new(json_function));
         self
     }
 
@@ -119,7 +119,7 @@ impl Compiler {
     /// file.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
+        self.root_folder = Some(root.into());
         self
     }
 
@@ -143,7 +143,7 @@ impl Compiler {
     /// program.
     #[must_use]
     pub fn allow_missing_functions(mut self) -> Self {
-        self.allow_missing = true;
+        self.allows_missing_functions = true;
         self
     }
 
@@ -162,12 +162,12 @@ impl Compiler {
     /// If the root folder cannot be used, or if `path` is outside the root folder.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
-        let root = match &self.root {
+        let root = match &self.root_folder {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
         };
         let unreadable = |message: &dyn Argument| CompileError::unreadable_file(path, message);
-        let disk = DiskLoader::new(root).map_err(|error| match (&self.root, error) {
+        let disk = DiskLoader::new(root).map_err(|error| match (&self.root_folder, error) {
             (None, error) => unreadable(&error),
             (Some(root), LoadError::NotFound) => {
                 unreadable(&message!("there is no root folder `{}`", root.display()))
@@ -176,7 +176,7 @@ impl Compiler {
                 unreadable(&message!("the root folder `{}` cannot be used: {error}", root.display()))
             }
         })?;
-        let name = match &self.root {
+        let name = match &self.root_folder {
             None => path.file_name().map(PathBuf::from),
             Some(root) => relative_to_root(root, path),
         };
@@ -201,17 +201,17 @@ impl Compiler {
     /// # Errors
     /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        text::with_parse_cache(|| self.compile_loaded(loader, path))
+        text::with_parse_cache(|| self.load_and_compile(loader, path))
     }
 
-    fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let threads = Threads::All;
+    fn load_and_compile(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
+        let threads = ThreadLimit::All;
         let mut loaded = self.read_sources(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Suppressions::new(&loaded);
         // The syntax trees are no longer needed. They are large, so another thread frees them.
-        let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.compile_checked(threads, loaded, program, found, &mut allows);
+        let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.files));
+        let finish = || self.compile_checked_program(threads, loaded, program, found, &mut allows);
         threads.run_both(statements, || drop(trees), finish).1
     }
 
@@ -224,47 +224,62 @@ impl Compiler {
         &self,
         loader: &dyn Loader,
         path: &str,
-        look: impl FnOnce(&Loaded, &Program) -> T,
+        look: impl FnOnce(&LoadedFiles, &Program) -> T,
     ) -> (CheckedRules, T) {
         text::with_parse_cache(|| {
-            let mut loaded = loader::load(Threads::All, loader, path);
+            let mut loaded = loader::load(ThreadLimit::All, loader, path);
             let (program, found) = check::check(&loaded);
             let (seen, allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
-            loaded.units.clear();
-            (CheckedRules { compiler: self.clone(), loaded, program, found, allows }, seen)
+            loaded.files.clear();
+            (
+                CheckedRules {
+                    compiler: self.clone(),
+                    loaded_files: loaded,
+                    program,
+                    diagnostics: found,
+                    suppressions: allows,
+                },
+                seen,
+            )
         })
     }
 
     /// Finds the registered function for each host function that a program declares. Adds a
     /// diagnostic for each function that is missing or has other types.
-    pub(super) fn link_hosts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
-        self.registry.link_hosts(program, self.allow_missing, diagnostics)
+    pub(super) fn link_hosts(
+        &self,
+        program: &Program,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<RegisteredFunction> {
+        self.registry.link_hosts(program, self.allows_missing_functions, diagnostics)
     }
 
     /// Compiles a checked program. `found` are the diagnostics of the checker. They are reported
     /// together with the diagnostics of this compilation: as warnings of the rules, or in the
     /// error.
-    pub(super) fn compile_checked(
+    pub(super) fn compile_checked_program(
         &self,
-        threads: Threads,
-        loaded: Loaded,
+        threads: ThreadLimit,
+        loaded: LoadedFiles,
         program: Program,
-        found: Vec<Diagnostic>,
-        allows: &mut check::Suppressions,
+        checker_diagnostics: Vec<Diagnostic>,
+        suppressions: &mut check::Suppressions,
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
-        diagnostics.extend(found);
+        diagnostics.extend(checker_diagnostics);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
         let compiled = compile_rule_set(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
-        allows.remove_suppressed(&mut diagnostics);
-        diagnostics.extend(allows.unused_suppressions(false));
+        suppressions.remove_suppressed(&mut diagnostics);
+        diagnostics.extend(suppressions.unused_suppressions(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
         diagnostics.dedup();
         let sources = loaded.sources;
         match compiled {
-            Some(set) => {
-                Ok(self.with_sources(RuleSet { allows: std::mem::take(allows), ..set }, sources, diagnostics))
-            }
+            Some(set) => Ok(self.with_sources(
+                RuleSet { suppressions: std::mem::take(suppressions), ..set },
+                sources,
+                diagnostics,
+            )),
             None => Err(CompileError { diagnostics, sources }),
         }
     }
@@ -284,17 +299,17 @@ impl Compiler {
 #[doc(hidden)]
 pub struct CheckedRules {
     compiler: Compiler,
-    loaded: Loaded,
+    loaded_files: LoadedFiles,
     program: Program,
     /// The diagnostics of the checker.
-    found: Vec<Diagnostic>,
-    allows: check::Suppressions,
+    diagnostics: Vec<Diagnostic>,
+    suppressions: check::Suppressions,
 }
 
 impl CheckedRules {
     /// Returns the source texts of the rules.
     pub fn sources(&self) -> &SourceMap {
-        &self.loaded.sources
+        &self.loaded_files.sources
     }
 
     /// Compiles the rules.
@@ -302,8 +317,16 @@ impl CheckedRules {
     /// # Errors
     /// If the rules have an error. [`CompileError`] then contains every error and warning.
     pub fn compile(self) -> Result<Rules, CompileError> {
-        let CheckedRules { compiler, loaded, program, found, mut allows } = self;
-        text::with_parse_cache(|| compiler.compile_checked(Threads::All, loaded, program, found, &mut allows))
+        let CheckedRules {
+            compiler,
+            loaded_files: loaded,
+            program,
+            diagnostics: found,
+            suppressions: mut allows,
+        } = self;
+        text::with_parse_cache(|| {
+            compiler.compile_checked_program(ThreadLimit::All, loaded, program, found, &mut allows)
+        })
     }
 }
 
@@ -318,17 +341,17 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 /// need the conditions, and tools decode them on demand. The encoding needs `files`, the number of
 /// source files. If `files` is `None`, the conditions are not encoded.
 pub(super) fn compile_rule_set(
-    threads: Threads,
+    threads: ThreadLimit,
     mut program: Program,
-    files: Option<usize>,
+    file_count: Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
-    link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
+    link_hosts: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<RegisteredFunction>,
 ) -> Option<RuleSet> {
     if has_errors(diagnostics) {
         return None;
     }
     let statements = program.rules.len();
-    let hosts = link(&program, diagnostics);
+    let hosts = link_hosts(&program, diagnostics);
     let (normal, warnings) = normal::build_normal_form(&program);
     // A name in quotes is the reason why a condition is constant. The fix removes the quotes.
     let is_name = |found: &Diagnostic| {
@@ -357,7 +380,7 @@ pub(super) fn compile_rule_set(
     let bytecode = bytecode.filter(|_| !has_errors(diagnostics))?;
     // Decisions need only the bytecode and the index. So the conditions are stored as bytes and
     // decoded on demand, and the normal form is built again on demand.
-    let pack = || files.map(|files| program.pack_conditions(files));
+    let pack = || file_count.map(|files| program.pack_conditions(files));
     let index = || Index::is_worthwhile(&normal).then(|| index::build_index(&normal, bytecode.chunk()));
     let (_, index) = threads.run_both(statements, pack, index);
     drop(normal);
@@ -376,7 +399,7 @@ fn relative_to_root(root: &Path, path: &Path) -> Option<PathBuf> {
 fn lowering_diagnostic(program: &Program, error: &LowerError) -> Diagnostic {
     let pattern_place = match error {
         LowerError::Regex(pattern, _) => {
-            program.patterns.iter().find(|((known, _), _)| known == pattern).map(|(_, known)| known.place)
+            program.regex_facts.iter().find(|((known, _), _)| known == pattern).map(|(_, known)| known.place)
         }
         _ => None,
     };
@@ -423,7 +446,7 @@ impl CompileError {
     /// Returns one line for each error as a localized message: position, code, problem and help.
     pub fn to_message(&self) -> Message {
         let describe = |found: &Diagnostic| {
-            let position = found.span().and_then(|span| Source::place(&self.sources, span));
+            let position = found.span().and_then(|span| SpanLookup::place(&self.sources, span));
             let position = position.map(|place| format!("{place}: ")).unwrap_or_default();
             match &found.help {
                 Some(help) => message!("{position}{}: {} ({help})", found.code, found.message),

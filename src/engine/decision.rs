@@ -6,7 +6,7 @@ use super::set::RuleSetHandle;
 use rulec_base::diag::Message;
 use rulec_base::json::DecimalPaths;
 use rulec_base::message;
-use rulec_eval::decision::{Chosen, Details, TableTrail};
+use rulec_eval::decision::{Chosen, DecisionDetails, TableTrail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace::{self, SkippedCondition};
 use rulec_lang::history::{HistoryGap, PastView};
@@ -42,7 +42,7 @@ pub struct Decision {
     /// The chosen statement. Its id is an id of the program in the field `segment`, or of the
     /// program in the field `rules` if `segment` is `None`.
     pub(super) chosen: Option<Chosen>,
-    pub(super) tables: TableTrail,
+    pub(super) table_trail: TableTrail,
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
     /// last edit.
     pub(super) generation: u64,
@@ -50,7 +50,7 @@ pub struct Decision {
     pub(super) has_past: bool,
     /// Data that most decisions do not have, such as arguments, violations and failed host
     /// functions. `None` if all of it is empty.
-    pub(super) details: Option<Box<Details>>,
+    pub(super) details: Option<Box<DecisionDetails>>,
 }
 
 /// A keyword flow (a conversation that the caller starts) whose pattern matched the message.
@@ -102,7 +102,7 @@ impl Decision {
         self.chosen_statement().and_then(|(program, chosen)| chosen.outcome(program))
     }
 
-    fn details_list<T>(&self, list: impl Fn(&Details) -> &[T]) -> &[T] {
+    fn details_list<T>(&self, list: impl Fn(&DecisionDetails) -> &[T]) -> &[T] {
         self.details.as_deref().map_or(&[], list)
     }
 
@@ -214,7 +214,7 @@ impl Decision {
 
     /// True if the rules declare that the user should see the result of a choice and its reason.
     pub fn to_user(&self) -> bool {
-        self.rules.program.tables[self.entry.index()].to_user
+        self.rules.program.tables[self.entry.index()].is_shown_to_user
     }
 
     /// Returns the flow whose pattern matched; `None` if no flow was chosen.
@@ -226,9 +226,10 @@ impl Decision {
     /// Returns the next nodes that a router chose; `None` if no router decided, or no case matched.
     pub fn next(&self) -> Option<NextNodes<'_>> {
         match self.outcome()? {
-            Outcome::Next { loopback, .. } => {
-                Some(NextNodes { nodes: self.details_list(|details| &details.next), loopback: *loopback })
-            }
+            Outcome::Next { leads_back: loopback, .. } => Some(NextNodes {
+                nodes: self.details_list(|details| &details.next_nodes),
+                loopback: *loopback,
+            }),
             _ => None,
         }
     }
@@ -236,7 +237,7 @@ impl Decision {
     /// Returns the names of the tables that jumps (`goto`) led through. The first is the table in
     /// which the decision started, and the last is the table of the chosen route.
     pub fn path(&self) -> Vec<&str> {
-        self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
+        self.table_trail.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
     /// Returns the generation (version number) of the rules that decided; for live rules, the

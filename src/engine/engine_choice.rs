@@ -9,14 +9,14 @@ use super::input::{Input, PreparedMessage};
 use super::set::{RuleSet, RuleSetHandle};
 use super::strategy::{Indexing, Tier};
 use rulec_base::json::{self, JsonError};
-use rulec_eval::decision::{Choice, Details};
+use rulec_eval::decision::{Choice, DecisionDetails};
 #[cfg(feature = "jit")]
 use rulec_jit::{EntryCode, Machine};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{RuleId, TableId};
 use rulec_vm::index::Index;
 use rulec_vm::input::{InputPlan, SlotFiller};
-use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, Vm};
+use rulec_vm::vm::{BindingSlots, JsonMessage, Scratch, SlotValueSource, Vm};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct EngineChoice {
     /// The machine code for messages already read into slots (one value for each field that the
     /// rules use); `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
-    code: Option<EntryCode>,
+    machine_code: Option<EntryCode>,
 }
 
 impl EngineChoice {
@@ -48,7 +48,7 @@ impl EngineChoice {
             tree_backend: None,
             slots_backend: None,
             #[cfg(feature = "jit")]
-            code: None,
+            machine_code: None,
         }
     }
 
@@ -83,8 +83,8 @@ impl EngineChoice {
     /// Returns the plan that reads messages into slots (one value for each field that the rules
     /// use). `None` if the engine is the reference evaluator, which needs a JSON tree, or if the
     /// rules have no plan.
-    pub fn plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
-        if self.tier == Tier::Reference { None } else { rules.plan() }
+    pub fn input_plan<'r>(&self, rules: &'r RuleSet) -> Option<&'r InputPlan> {
+        if self.tier == Tier::Reference { None } else { rules.input_plan() }
     }
 
     /// Selects what the engine reads of a prepared message: the values that were read in advance,
@@ -93,7 +93,7 @@ impl EngineChoice {
     #[inline]
     fn select_input<'m>(&self, rules: &RuleSet, prepared: &'m PreparedMessage<'_>) -> Input<'m> {
         if prepared.generation == rules.generation && self.tier != Tier::Reference {
-            Input::Slots(prepared.slots(), &prepared.breaches)
+            Input::Slots(prepared.slot_values(), &prepared.breaches)
         } else {
             Input::Tree(prepared.message)
         }
@@ -113,13 +113,13 @@ impl EngineChoice {
             true => (Choice::none_chosen(), None),
             false => self.run_with_engine(rules, scratch, input, decide),
         };
-        Details::add_breaches(&mut details, breaches);
-        Details::add_history_gap(&mut details, scratch.history().gap());
+        DecisionDetails::add_breaches(&mut details, breaches);
+        DecisionDetails::add_history_gap(&mut details, scratch.history().gap());
         let tables = choice.visited_tables(&rules.program, entry);
         let (chosen, generation) = (choice.chosen, rules.generation);
         let has_past = scratch.history().has_elements();
         let rules = Arc::clone(rules);
-        Decision { rules, entry, segment: None, chosen, tables, generation, has_past, details }
+        Decision { rules, entry, segment: None, chosen, table_trail: tables, generation, has_past, details }
     }
 
     /// Evaluates the entry (table, choice, router or flow set) for a message whose fields were read
@@ -140,23 +140,23 @@ impl EngineChoice {
     // Inlined into callers: in a rule set with a single route, a call of this function would take a
     // fifth of the time of the decision.
     #[inline(always)]
-    pub fn choose(
+    pub fn choose_statement(
         &mut self,
         rules: &RuleSet,
         generation: u64,
         scratch: &mut Scratch,
-        prepared: &PreparedMessage<'_>,
+        prepared_message: &PreparedMessage<'_>,
     ) -> Choice {
         // Try machine code first, because it needs no further selection or setup.
         #[cfg(feature = "jit")]
-        if let Some(code) = &self.code
-            && prepared.generation == generation
+        if let Some(code) = &self.machine_code
+            && prepared_message.generation == generation
         {
-            return code.choose(&rules.hosts, prepared.slots(), scratch);
+            return code.choose(&rules.host_functions, prepared_message.slot_values(), scratch);
         }
         #[cfg(not(feature = "jit"))]
         let _ = generation;
-        self.choose_with_engine(rules, scratch, prepared)
+        self.choose_with_engine(rules, scratch, prepared_message)
     }
 
     #[inline(never)]
@@ -169,7 +169,7 @@ impl EngineChoice {
         let (input, table) = (self.select_input(rules, prepared), self.table);
         #[cfg(feature = "jit")]
         if matches!(input, Input::Slots(..)) && self.backend(rules, false) == Backend::Jit {
-            self.code = rules.machine_code().and_then(|code| EntryCode::new(code, table));
+            self.machine_code = rules.machine_code().and_then(|code| EntryCode::new(code, table));
         }
         if input.is_refused() {
             return Choice::none_chosen();
@@ -184,7 +184,7 @@ impl EngineChoice {
         scratch: &mut Scratch,
         text: &[u8],
     ) -> Result<Decision, JsonError> {
-        if let Some(plan) = self.plan(rules)
+        if let Some(plan) = self.input_plan(rules)
             && let Some(decision) = scratch.read_json_text(plan, text, |slots, fits, scratch| {
                 Some(self.decide(rules, scratch, Input::from_filled_slots(slots, fits)?))
             })
@@ -207,7 +207,7 @@ impl EngineChoice {
         message: &T,
         without_lock: impl Fn(&mut (dyn FnMut() + Send)),
     ) -> Result<Decision, serde_json::Error> {
-        if let Some(plan) = self.plan(rules)
+        if let Some(plan) = self.input_plan(rules)
             && let Some(decision) = scratch.read_value(plan, message, |slots, fits, scratch| {
                 let (input, mut decision) = (Input::from_filled_slots(slots, fits)?, None);
                 without_lock(&mut || decision = Some(self.decide(rules, scratch, input)));
@@ -232,14 +232,14 @@ impl EngineChoice {
     /// reads the message from `data` into slots (one value for each field that the rules use).
     /// `None` if `source` returns `None`, or if the decision needs a JSON tree, which the caller
     /// must then build.
-    pub fn decide_from<D: ?Sized>(
+    pub fn decide_from_source<D: ?Sized>(
         &mut self,
         rules: &Arc<RuleSetHandle>,
         scratch: &mut Scratch,
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
-        let plan = self.plan(rules)?;
+        let plan = self.input_plan(rules)?;
         scratch.fill_slots(plan, data, source, |slots, fits, scratch| {
             Some(self.decide(rules, scratch, Input::from_filled_slots(slots, fits)?))
         })
@@ -247,28 +247,33 @@ impl EngineChoice {
 
     /// Returns every route of an entry (a table, choice, router or flow set) whose condition holds,
     /// in evaluation order.
-    pub fn matched(&mut self, rules: &RuleSet, scratch: &mut Scratch, input: Input<'_>) -> Vec<RuleId> {
+    pub fn matching_rules(
+        &mut self,
+        rules: &RuleSet,
+        scratch: &mut Scratch,
+        input: Input<'_>,
+    ) -> Vec<RuleId> {
         let table = self.table;
         if input.is_refused() {
             return Vec::new();
         }
-        self.run_with_engine(rules, scratch, input, |engine| engine.matched(table))
+        self.run_with_engine(rules, scratch, input, |engine| engine.matching_rules(table))
     }
 
     /// Returns every route whose condition holds for a message in another format than JSON.
     /// `source` reads the message from `data` into slots (one value for each field that the rules
     /// use). `None` if `source` returns `None`, or if the engine needs a JSON tree, which the
     /// caller must then build.
-    pub fn matched_from<D: ?Sized>(
+    pub fn matching_rules_from_source<D: ?Sized>(
         &mut self,
         rules: &RuleSet,
         scratch: &mut Scratch,
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
-        let plan = self.plan(rules)?;
+        let plan = self.input_plan(rules)?;
         scratch.fill_slots(plan, data, source, |slots, _, scratch| {
-            Some(self.matched(rules, scratch, Input::Slots(slots, &[])))
+            Some(self.matching_rules(rules, scratch, Input::Slots(slots, &[])))
         })
     }
 
@@ -292,7 +297,7 @@ impl EngineChoice {
                     #[cfg(feature = "jit")]
                     Backend::Jit => {
                         if let Some(code) = rules.machine_code() {
-                            return work(&mut code.over_json(&rules.hosts, tree, scratch));
+                            return work(&mut code.over_json(&rules.host_functions, tree, scratch));
                         }
                     }
                     _ => {}
@@ -305,9 +310,9 @@ impl EngineChoice {
                 if self.backend(rules, false) == Backend::Jit
                     && let Some(code) = rules.machine_code()
                 {
-                    return work(&mut code.over_slots(&rules.hosts, slots, scratch));
+                    return work(&mut code.over_slots(&rules.host_functions, slots, scratch));
                 }
-                let mut vm = Vm::over_slots(&rules.bytecode, &rules.hosts, slots, scratch);
+                let mut vm = Vm::over_slots(&rules.bytecode, &rules.host_functions, slots, scratch);
                 rules.attach_index(&mut vm, self.indexing);
                 work(&mut vm)
             }
@@ -329,7 +334,8 @@ impl RuleSet {
         match tier {
             Tier::Jit if self.tier_up.compile_if_needed(&self.bytecode).is_ok() => return Backend::Jit,
             Tier::Auto
-                if self.tier_up.is_worthwhile(is_tree) && matches!(self.tier_up.code(), Some(Ok(_))) =>
+                if self.tier_up.is_worthwhile(is_tree)
+                    && matches!(self.tier_up.machine_code(), Some(Ok(_))) =>
             {
                 return Backend::Jit;
             }
@@ -350,7 +356,7 @@ impl RuleSet {
         if tier == Tier::Auto
             && self.may_compile
             && self.tier_up.is_worthwhile(is_tree)
-            && self.tier_up.code().is_none()
+            && self.tier_up.machine_code().is_none()
         {
             self.tier_up.count_decision(&self.bytecode);
             return true;
@@ -363,7 +369,7 @@ impl RuleSet {
     /// True if decisions by the table use the index under the setting `indexing`. With `Auto`, the
     /// index must be built already, and must be estimated to be faster for this table.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
-        self.usable_index(indexing).is_some_and(|(index, always)| index.is_used(table, always))
+        self.usable_index(indexing).is_some_and(|(index, always)| index.is_used_for_table(table, always))
     }
 
     /// Returns the index of the rule set. The bool is true if every table uses the index, and false
@@ -380,7 +386,7 @@ impl RuleSet {
 
     /// Gives a VM the index of the rule set if the setting allows it.
     #[inline]
-    fn attach_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
+    fn attach_index<'a, M: SlotValueSource<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         if let Some((index, always)) = self.usable_index(indexing) {
             vm.use_index(index, always);
         }
@@ -396,7 +402,7 @@ impl RuleSet {
         tree: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
-        let mut vm = Vm::over_json(&self.bytecode, &self.hosts, tree, scratch);
+        let mut vm = Vm::over_json(&self.bytecode, &self.host_functions, tree, scratch);
         self.attach_index(&mut vm, indexing);
         vm
     }
@@ -424,29 +430,29 @@ impl Rules {
         self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
-    /// Creates the engine that validates payloads, bound to the message `input`. `bindings` is the
+    /// Creates the engine that validates payloads, bound to the message `input`. `binding_count` is the
     /// number of variables (bindings) in the rules of the payload kind.
     pub(crate) fn payload_evaluation<'a>(
         &'a self,
         input: &'a Json,
-        bindings: usize,
+        binding_count: usize,
         scratch: &'a mut Scratch,
     ) -> PayloadEvaluation<'a> {
         let set = self.rule_set();
-        let (hosts, slots) = (&set.hosts, &set.program.slots);
+        let (hosts, slots) = (&set.host_functions, &set.program.slots);
         match self.payload_backend() {
             Backend::Reference => {
-                return PayloadEvaluation::Reference(scratch.bind_slots(slots, input, bindings));
+                return PayloadEvaluation::Reference(scratch.bind_slots(slots, input, binding_count));
             }
             #[cfg(feature = "jit")]
             Backend::Jit => {
                 if let Some(code) = set.machine_code() {
-                    let machine = code.over_bindings(hosts, slots, input, bindings, scratch);
+                    let machine = code.over_bindings(hosts, slots, input, binding_count, scratch);
                     return PayloadEvaluation::Compiled(Box::new(machine));
                 }
             }
             _ => {}
         }
-        PayloadEvaluation::Vm(Vm::over_bindings(&set.bytecode, hosts, slots, input, bindings, scratch))
+        PayloadEvaluation::Vm(Vm::over_bindings(&set.bytecode, hosts, slots, input, binding_count, scratch))
     }
 }

@@ -86,13 +86,13 @@ impl<'r> Entry<'r> {
     /// of the stable API.
     #[doc(hidden)]
     pub fn decimal_paths(&self) -> &'r DecimalPaths {
-        &self.rules.set.decimal_paths
+        &self.rules.rule_set.decimal_paths
     }
 
     /// True if this entry (such as a table) has neither routes nor a default.
     pub fn is_empty(&self) -> bool {
         let table = &self.program().tables[self.table.index()];
-        table.order.is_empty() && table.default.is_none()
+        table.evaluation_order.is_empty() && table.default.is_none()
     }
 
     /// Returns the id of this entry in [`Rules::program`](super::Rules::program), where every entry
@@ -123,8 +123,8 @@ impl<'r> Entry<'r> {
     /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let decide = |past: Past| Some(self.with_history(&past).decide(message));
-        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::work_not_called().into())
+        let decision = self.rules.rule_set.decide_and_insert(store, message, decide)?;
+        decision.ok_or_else(|| StoreError::work_not_called_error().into())
     }
 
     /// Decides and records like [`Entry::decide_and_record`]. Also returns a copy of the history
@@ -146,8 +146,8 @@ impl<'r> Entry<'r> {
             kept = (past.elements().len() <= max_kept).then(|| past.to_owned_view());
             Some(decision)
         };
-        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        Ok((decision.ok_or_else(StoreError::work_not_called)?, kept))
+        let decision = self.rules.rule_set.decide_and_insert(store, message, decide)?;
+        Ok((decision.ok_or_else(StoreError::work_not_called_error)?, kept))
     }
 
     /// Returns the names of all handlers that this entry (such as a table) can select, also through
@@ -159,14 +159,14 @@ impl<'r> Entry<'r> {
     /// Opens a session for this entry (such as a table). A session selects the engine once and
     /// keeps its own working memory, so it is the fastest way to make many decisions.
     pub fn session(&self) -> Session {
-        Session::new(RuleSetHandle::new(&self.rules.set), self.new_engine_choice())
+        Session::new(RuleSetHandle::new(&self.rules.rule_set), self.new_engine_choice())
     }
 
     /// Makes `session` decide by this entry (such as a table). Precondition: the session belongs to
     /// the same rules. The session keeps its working memory, because allocating it again would be
     /// slow.
-    pub(super) fn continue_session(&self, session: &mut Session) {
-        session.set_choice(self.new_engine_choice());
+    pub(super) fn reuse_session(&self, session: &mut Session) {
+        session.set_engine_choice(self.new_engine_choice());
     }
 
     fn new_engine_choice(&self) -> EngineChoice {
@@ -180,7 +180,7 @@ impl<'r> Entry<'r> {
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
     ) -> T {
-        ThreadWorkspace::with_current(|ThreadWorkspace { thread, scratch, .. }| {
+        ThreadWorkspace::with_current(|ThreadWorkspace { thread_number: thread, scratch, .. }| {
             let rules = self.rules.thread_handle(*thread);
             let Some(history) = self.history else { return work(self.new_engine_choice(), rules, scratch) };
             let mut scratch = scratch.with_history(history.clone());
@@ -193,7 +193,7 @@ impl<'r> Entry<'r> {
     /// the stable API.
     #[doc(hidden)]
     pub fn backend(&self, prepared: bool) -> Backend {
-        self.rules.set.backend(self.tier, self.indexing, self.table, !prepared)
+        self.rules.rule_set.backend(self.tier, self.indexing, self.table, !prepared)
     }
 
     /// Evaluates the entry (such as a table) for a message and returns the decision. A message that
@@ -258,13 +258,13 @@ impl<'r> Entry<'r> {
     /// target are not listed.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.with_thread_workspace(|mut choice, rules, scratch| {
-            choice.matched(rules, scratch, Input::Tree(message))
+            choice.matching_rules(rules, scratch, Input::Tree(message))
         });
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
     }
 
     fn program(&self) -> &'r Program {
-        &self.rules.set.program
+        &self.rules.rule_set.program
     }
 
     /// Returns whether the entry is a table of routes, a choice, a router or a flow set.
@@ -277,7 +277,7 @@ impl<'r> Entry<'r> {
     /// Empty if the entry is not a choice. Each condition is also logged as a `tracing` warning
     /// with the target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
-        let skipped = self.rules.set.skipped_conditions(self.table, message, self.earlier_messages());
+        let skipped = self.rules.rule_set.skipped_conditions(self.table, message, self.earlier_messages());
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
             tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
         }
@@ -293,7 +293,7 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let possible_choices =
-            self.rules.set.with_evaluator(message, self.earlier_messages(), |mut evaluator| {
+            self.rules.rule_set.with_evaluator(message, self.earlier_messages(), |mut evaluator| {
                 evaluator.possible_choices(self.table)
             });
         let handlers =
@@ -307,8 +307,8 @@ impl<'r> Entry<'r> {
     /// Explains the decision for a message. Fields marked `@private` are masked unless
     /// `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
-        let set = &self.rules.set;
-        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
+        let set = &self.rules.rule_set;
+        self.rules.rule_set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             explain::explain(evaluator, self.table, &set.sources, show_private)
         })
     }
@@ -318,7 +318,7 @@ impl<'r> Entry<'r> {
     /// arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, coverage: &mut ConditionCoverage) {
-        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
+        self.rules.rule_set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             coverage.count_decision(evaluator, self.table)
         });
     }
@@ -333,8 +333,8 @@ pub(super) fn reachable_handlers(program: &Program, mut pending: Vec<TableId>) -
             continue;
         }
         let table = &program.tables[id.index()];
-        let routes = table.order.iter().map(|route| &program.rules[route.index()]);
-        let outcomes = routes.filter(|route| !route.disabled).map(|route| &route.outcome);
+        let routes = table.evaluation_order.iter().map(|route| &program.rules[route.index()]);
+        let outcomes = routes.filter(|route| !route.is_disabled).map(|route| &route.outcome);
         for outcome in outcomes.chain(&table.default) {
             match outcome {
                 Outcome::Handler { name, .. } => drop(targets.insert(&**name)),

@@ -3,7 +3,7 @@
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
-use rulec_eval::host::{Host, HostFn};
+use rulec_eval::host::{HostFn, RegisteredFunction};
 use rulec_eval::text_analysis;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, format_datetime};
@@ -169,7 +169,7 @@ impl HostResult for &'static str {
 
 impl HostArgument for Json {
     type Given<'v> = Json;
-    const KINDS: KindSet = KindSet::ALL;
+    const KINDS: KindSet = KindSet::MESSAGE_KINDS;
     fn from_value(value: Value<'_>) -> Result<Json, Unfit> {
         Ok(value.to_json())
     }
@@ -273,7 +273,7 @@ host_functions! {
 
 /// Returns the result of a host function that was not called, because the argument with the index
 /// `at` does not fit. A value of another kind gives null, and a number out of range gives an error.
-pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> {
+pub(super) fn result_of_unfit_argument((at, unfit): (usize, Unfit)) -> Result<Json, String> {
     match unfit {
         Unfit::Kind => Ok(Json::Null),
         Unfit::Range(ty) => Err(format!("argument {} is outside the range of {ty}", at + 1)),
@@ -283,48 +283,53 @@ pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> 
 /// The host functions that the embedding program registered, by name.
 #[derive(Clone, Default)]
 pub(super) struct HostRegistry {
-    functions: BTreeMap<String, RegisteredHost>,
+    functions: BTreeMap<String, TypedFunction>,
 }
 
 #[derive(Clone)]
-struct RegisteredHost {
+struct TypedFunction {
     /// The kinds of rule values that each argument accepts; `None` for a function that takes any
     /// values.
-    args: Option<Cow<'static, [KindSet]>>,
-    result: KindSet,
+    argument_kinds: Option<Cow<'static, [KindSet]>>,
+    result_kinds: KindSet,
     function: HostFn,
 }
 
 impl HostRegistry {
-    pub(super) fn add<Args, F>(&mut self, name: &str, function: F)
+    pub(super) fn add_function<Args, F>(&mut self, name: &str, function: F)
     where
         F: HostFunction<Args, Output: HostResult>,
     {
-        let host_fn: HostFn =
-            Arc::new(move |args| function.call(args).map_or_else(unfit_result, HostResult::into_json));
+        let host_fn: HostFn = Arc::new(move |args| {
+            function.call(args).map_or_else(result_of_unfit_argument, HostResult::into_json)
+        });
         let args = Some(Cow::Borrowed(F::ARGS));
-        let registered = RegisteredHost { args, result: F::Output::KINDS, function: host_fn };
+        let registered =
+            TypedFunction { argument_kinds: args, result_kinds: F::Output::KINDS, function: host_fn };
         self.functions.insert(name.to_owned(), registered);
     }
 
     /// Adds an async function of the type `F`, which defines the types of its arguments. The
     /// engines call `function`, a sync wrapper of the async function.
-    pub(super) fn add_async<Args, F: HostFunction<Args>, R: HostResult>(
+    pub(super) fn add_async_function<Args, F: HostFunction<Args>, R: HostResult>(
         &mut self,
         name: &str,
         function: HostFn,
     ) {
         let args = Some(Cow::Borrowed(F::ARGS));
-        self.functions.insert(name.to_owned(), RegisteredHost { args, result: R::KINDS, function });
+        self.functions.insert(
+            name.to_owned(),
+            TypedFunction { argument_kinds: args, result_kinds: R::KINDS, function },
+        );
     }
 
     /// Adds a function without static types, such as a function of a scripting language. `arity` is
     /// the number of arguments; `None` accepts any number.
-    pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
-        let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
+    pub(super) fn add_untyped_function(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
+        let args = arity.map(|arity| Cow::Owned(vec![KindSet::MESSAGE_KINDS; arity]));
         // An empty set of result kinds passes every type check. The result of each call is checked
         // instead.
-        let registered = RegisteredHost { args, result: KindSet::EMPTY, function };
+        let registered = TypedFunction { argument_kinds: args, result_kinds: KindSet::EMPTY, function };
         self.functions.insert(name.to_owned(), registered);
     }
 
@@ -337,32 +342,39 @@ impl HostRegistry {
         program: &Program,
         allow_missing: bool,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Vec<Host> {
+    ) -> Vec<RegisteredFunction> {
         let mut link = |declared: &Extern| {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
-                Some(feature) => match text_analysis::build_function(&program.analysis, feature) {
-                    Ok(function) => Some(Host {
+                Some(feature) => match text_analysis::build_feature_function(&program.analysis, feature) {
+                    Ok(function) => Some(RegisteredFunction {
                         name,
-                        result,
+                        result_kinds: result,
                         function,
-                        work: Some(text_analysis::max_work_per_byte(&program.analysis, feature)),
+                        max_work_per_byte: Some(text_analysis::max_work_per_byte(&program.analysis, feature)),
                     }),
                     Err(diagnostic) => {
                         diagnostics.push(diagnostic);
                         None
                     }
                 },
-                None if allow_missing => {
-                    Some(Host { name, result, function: Arc::new(|_| Ok(Json::Null)), work: None })
-                }
-                None => self.link_one(declared, diagnostics),
+                None if allow_missing => Some(RegisteredFunction {
+                    name,
+                    result_kinds: result,
+                    function: Arc::new(|_| Ok(Json::Null)),
+                    max_work_per_byte: None,
+                }),
+                None => self.link_function(declared, diagnostics),
             }
         };
         program.externs.iter().filter_map(&mut link).collect()
     }
 
-    fn link_one(&self, declared: &Extern, diagnostics: &mut Vec<Diagnostic>) -> Option<Host> {
+    fn link_function(
+        &self,
+        declared: &Extern,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<RegisteredFunction> {
         let name = &declared.name;
         let new_error = |message: Message| Diagnostic::new(Code::HostFunction, declared.span, message);
         let Some(found) = self.functions.get(&**name) else {
@@ -375,7 +387,7 @@ impl HostRegistry {
                 .push(new_error(message!("the embedding program registers no function `{name}`")).help(help));
             return None;
         };
-        let args = found.args.as_deref();
+        let args = found.argument_kinds.as_deref();
         let mut params = declared.params.iter().zip(args.unwrap_or_default());
         let declared_kinds = declared.result.kinds;
         let accepted_kinds =
@@ -384,19 +396,24 @@ impl HostRegistry {
             let (declared, registered) = (declared.params.len(), args.len());
             message!("`{name}` is declared with {declared} arguments, but registered with {registered}")
         } else if let Some(((param, ty), kinds)) =
-            params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))
+            params.find(|((_, ty), kinds)| !ty.kinds.is_subset_of(**kinds))
         {
             message!(
                 "`{name}` is declared to take {ty} for `{param}`, but the registered function takes {kinds}"
             )
-        } else if !found.result.is_subset(accepted_kinds) {
-            let (result, returned) = (&declared.result, found.result);
+        } else if !found.result_kinds.is_subset_of(accepted_kinds) {
+            let (result, returned) = (&declared.result, found.result_kinds);
             message!(
                 "`{name}` is declared to return {result}, but the registered function returns {returned}"
             )
         } else {
             let function = found.function.clone();
-            return Some(Host { name: name.clone(), result: declared_kinds, function, work: None });
+            return Some(RegisteredFunction {
+                name: name.clone(),
+                result_kinds: declared_kinds,
+                function,
+                max_work_per_byte: None,
+            });
         };
         diagnostics.push(
             new_error(message)

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 pub struct PreparedMessage<'m> {
     pub(super) values: Vec<Value<'m>>,
     /// The indexes of the fields (slots) that have a value in this message.
-    pub(super) present: Vec<u32>,
+    pub(super) present_slots: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<InputViolation>,
     pub(super) generation: u64,
@@ -21,8 +21,8 @@ pub struct PreparedMessage<'m> {
 impl PreparedMessage<'_> {
     /// Returns the values of the message fields that the rules use, one per slot.
     #[inline(always)]
-    pub(super) fn slots(&self) -> SlotValues<'_> {
-        SlotValues { values: &self.values, present: Some(&self.present) }
+    pub(super) fn slot_values(&self) -> SlotValues<'_> {
+        SlotValues { values: &self.values, present_slot_ids: Some(&self.present_slots) }
     }
 }
 

@@ -30,11 +30,11 @@ pub use error::{EditError, UnknownStatement};
 use super::entry::reachable_handlers;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
-use base::Base;
+use base::BaseRules;
 use edit::ParsedEdit;
 use rulec_base::diag::Message;
 use rulec_base::json::{DecimalPaths, JsonError};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
 use rulec_sema::hir::{ROUTES_TABLE, TableId, TableKind};
@@ -47,7 +47,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use writer::Writer;
+use writer::LiveWriter;
 
 /// A rule set that can be edited while other threads decide with it. It is cheap to clone; clones
 /// share the same rules.
@@ -86,21 +86,21 @@ pub struct LiveRules {
 struct LiveState {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
-    writer: Mutex<Writer>,
+    writer: Mutex<LiveWriter>,
     /// Lock that serializes the edits that recompile everything. An edit of a single route does not
     /// take this lock.
-    recompiling: Mutex<()>,
+    recompile_lock: Mutex<()>,
     /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
     /// data that edits need.
-    fixed: bool,
+    is_fixed: bool,
     /// Guards: checks of the calling program, which may refuse an edit before it inserts or
     /// replaces a statement. A guard that its owner has dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
     /// Condition variable that is signalled when a recompilation in the background ends.
-    idle: Condvar,
+    became_idle: Condvar,
     /// Number of pending edits that starts a recompilation of all rules in the background. 0:
     /// derived from the number of routes.
-    merge_after: AtomicUsize,
+    requested_merge_threshold: AtomicUsize,
 }
 
 /// A check that may refuse edits. It is called with the name of a handler that a new statement can
@@ -111,7 +111,8 @@ pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 /// edited, because compiled rules do not keep the parsed statements.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
-        let writer = Writer::new(Base::uneditable(rules), CountedFields::Uses(CountedUses::default()));
+        let writer =
+            LiveWriter::new(BaseRules::uneditable(rules), CountedFields::Uses(CountedUses::default()));
         LiveRules::with_writer(Compiler::new(), writer, true)
     }
 }
@@ -119,7 +120,7 @@ impl From<Rules> for LiveRules {
 impl std::fmt::Debug for LiveRules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let snapshot = self.shared.snapshot.load();
-        write!(f, "LiveRules({:?}, edited: {})", snapshot.base.rules, snapshot.edited)
+        write!(f, "LiveRules({:?}, edited: {})", snapshot.base.rules, snapshot.is_edited)
     }
 }
 
@@ -134,21 +135,21 @@ impl LiveRules {
     }
 
     fn load(compiler: Compiler, loader: &dyn Loader, files: StoredFiles) -> Result<LiveRules, CompileError> {
-        let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, Threads::All)?;
-        Ok(LiveRules::with_writer(compiler, Writer::new(base, known), false))
+        let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, ThreadLimit::All)?;
+        Ok(LiveRules::with_writer(compiler, LiveWriter::new(base, known), false))
     }
 
-    fn with_writer(compiler: Compiler, writer: Writer, fixed: bool) -> LiveRules {
+    fn with_writer(compiler: Compiler, writer: LiveWriter, fixed: bool) -> LiveRules {
         LiveRules {
             shared: Arc::new(LiveState {
                 compiler,
                 snapshot: ArcSwap::new(writer.snapshot()),
                 writer: Mutex::new(writer),
-                recompiling: Mutex::default(),
-                fixed,
+                recompile_lock: Mutex::default(),
+                is_fixed: fixed,
                 guards: Mutex::default(),
-                idle: Condvar::new(),
-                merge_after: AtomicUsize::new(0),
+                became_idle: Condvar::new(),
+                requested_merge_threshold: AtomicUsize::new(0),
             }),
         }
     }
@@ -176,7 +177,7 @@ impl LiveRules {
     /// background merges off; see [`LiveRules::merge`].
     #[must_use]
     pub fn merge_after(self, edits: usize) -> LiveRules {
-        self.shared.merge_after.store(edits, Ordering::Relaxed);
+        self.shared.requested_merge_threshold.store(edits, Ordering::Relaxed);
         self
     }
 
@@ -210,7 +211,7 @@ impl LiveRules {
 
     /// Returns the names of all top-level routes whose conditions hold, in evaluation order.
     pub fn matched(&self, message: &Json) -> Vec<String> {
-        decide::matched(&self.shared.snapshot.load(), TableId(0), message)
+        decide::matching_route_names(&self.shared.snapshot.load(), TableId(0), message)
     }
 
     /// Like [`LiveRules::matched`], for the table, choice, router or flow set with this name.
@@ -220,7 +221,7 @@ impl LiveRules {
     pub fn matched_in(&self, entry: &str, message: &Json) -> Result<Vec<String>, UnknownEntry> {
         let snapshot = self.shared.snapshot.load();
         let table = snapshot.base.rules.entry(entry)?.id();
-        Ok(decide::matched(&snapshot, table, message))
+        Ok(decide::matching_route_names(&snapshot, table, message))
     }
 
     /// Explains the decision of the top-level routes. Pending edits are merged first (all rules are
@@ -249,7 +250,7 @@ impl LiveRules {
             if snapshot.generation != decision.generation() {
                 return Ok(None);
             }
-            if !snapshot.edited {
+            if !snapshot.is_edited {
                 let entry = snapshot.base.rules.entry(decision.entry()).ok();
                 return Ok(entry.map(|entry| entry.explain(message, false)));
             }
@@ -294,7 +295,7 @@ impl LiveRules {
     /// unchanged.
     pub fn edit(&self, edits: &[Edit]) -> Result<(), EditError> {
         let shared = &self.shared;
-        if shared.fixed {
+        if shared.is_fixed {
             return Err(EditError::Fixed);
         }
         loop {
@@ -305,7 +306,7 @@ impl LiveRules {
             if parsed.is_empty() {
                 return Ok(());
             }
-            let Some(edit) = parsed.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
+            let Some(edit) = parsed.pop_if(|edit| edits.len() == 1 && edit.is_route_edit()) else {
                 // Recompilation waits until no thread uses the base, so release this reference
                 // first.
                 drop(base);
@@ -376,7 +377,7 @@ impl LiveRules {
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
         let writer = self.shared.lock_writer();
         let table = route_table_id(&writer.base().rules, table)?;
-        Ok(writer.contains(table, name))
+        Ok(writer.contains_route(table, name))
     }
 
     /// Returns the names and texts of all rule files, with all edits applied. Word lists in
@@ -384,7 +385,7 @@ impl LiveRules {
     pub fn texts(&self) -> Vec<(String, String)> {
         let (base, changes) = {
             let writer = self.shared.lock_writer();
-            (Arc::clone(writer.base()), writer.changes())
+            (Arc::clone(writer.base()), writer.route_changes())
         };
         changes.apply_to_texts(&base.rules, &base.edit_points)
     }
@@ -413,7 +414,7 @@ impl LiveRules {
 
     /// Returns the number of edits since the rules were last compiled in full.
     pub fn pending(&self) -> usize {
-        self.shared.lock_writer().pending()
+        self.shared.lock_writer().pending_edit_count()
     }
 }
 
@@ -446,12 +447,12 @@ impl LiveState {
     /// `base`, returns false without a change: the caller must parse `unparsed_edit` again.
     fn edit_route(
         self: &Arc<Self>,
-        base: &Arc<Base>,
+        base: &Arc<BaseRules>,
         edit: ParsedEdit<'_>,
         unparsed_edit: &Edit,
     ) -> Result<bool, EditError> {
-        let table = route_table_id(&base.rules, edit.table.unwrap_or(ROUTES_TABLE))?;
-        self.call_guards(&base.rules, std::slice::from_ref(&edit))?;
+        let table = route_table_id(&base.rules, edit.table_name.unwrap_or(ROUTES_TABLE))?;
+        self.check_guards(&base.rules, std::slice::from_ref(&edit))?;
         let mut writer = self.lock_writer();
         if !Arc::ptr_eq(base, writer.base()) {
             return Ok(false);
@@ -464,7 +465,7 @@ impl LiveState {
     }
 
     /// Returns an error if a guard refuses a handler that the new statements of `edits` can select.
-    fn call_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
+    fn check_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
             return Ok(());
@@ -484,17 +485,19 @@ impl LiveState {
         results.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
-    fn lock_writer(&self) -> MutexGuard<'_, Writer> {
+    fn lock_writer(&self) -> MutexGuard<'_, LiveWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Publishes the state of `writer` as an immutable snapshot, which decisions then use.
-    fn publish(&self, writer: &Writer) {
+    fn publish(&self, writer: &LiveWriter) {
         self.snapshot.store(writer.snapshot());
     }
 
     /// Waits until no recompilation is scheduled or running in the background.
-    fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
-        self.idle.wait_while(writer, |writer| !writer.is_idle()).unwrap_or_else(PoisonError::into_inner)
+    fn wait_until_idle<'w>(&self, writer: MutexGuard<'w, LiveWriter>) -> MutexGuard<'w, LiveWriter> {
+        self.became_idle
+            .wait_while(writer, |writer| !writer.is_idle())
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

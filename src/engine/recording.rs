@@ -13,8 +13,8 @@ impl RuleSet {
     pub(super) fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
         let Some(plan) = self.history_plan() else { return Ok(Past::default()) };
         let mut past = plan.past_without_key();
-        if let Some(key) = plan.key(message) {
-            history::with_key(store, &key, &mut |events| past = plan.past(events, message))?;
+        if let Some(key) = plan.history_key(message) {
+            history::with_key_unless_nested(store, &key, &mut |events| past = plan.past(events, message))?;
         }
         Ok(past)
     }
@@ -42,7 +42,7 @@ impl RuleSet {
         self.with_events(store, message, |plan, at, events| {
             decision = decide(plan.past(events, message));
             let names = decision.as_ref().map(|decision| [decision.chosen(), decision.target()]);
-            let element = plan.element(message, names, events);
+            let element = plan.create_element(message, names, events);
             events.insert(at, element, plan);
         })?;
         Ok(decision)
@@ -57,9 +57,9 @@ impl RuleSet {
         mut work: impl FnMut(&HistoryPlan, OffsetDateTime, &mut Events),
     ) -> Result<(), RecordError> {
         let plan = self.history_plan().ok_or(RecordError::NoHistory)?;
-        let key = plan.key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
+        let key = plan.history_key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
         let at = time_of_message(message).ok_or(RecordError::NoTime)?;
-        history::with_key(store, &key, &mut |events| work(plan, at, events))?;
+        history::with_key_unless_nested(store, &key, &mut |events| work(plan, at, events))?;
         Ok(())
     }
 }
@@ -120,10 +120,10 @@ impl Rules {
         &self,
         store: &dyn Store,
         message: &Json,
-        names: [Option<&str>; 2],
+        statement_and_handler: [Option<&str>; 2],
     ) -> Result<(), RecordError> {
         self.rule_set().with_events(store, message, |plan, at, events| {
-            let element = plan.element(message, Some(names), events);
+            let element = plan.create_element(message, Some(statement_and_handler), events);
             events.insert(at, element, plan);
         })
     }
@@ -132,7 +132,7 @@ impl Rules {
     /// or if the rules keep no history. Not part of the stable API.
     #[doc(hidden)]
     pub fn history_key(&self, message: &Json) -> Option<String> {
-        self.rule_set().history_plan()?.key(message)
+        self.rule_set().history_plan()?.history_key(message)
     }
 
     /// Records a message without a decision, such as the result of a tool.

@@ -73,7 +73,8 @@ impl Rules {
     /// As [`Rules::analyze_text`].
     pub fn analyze_message(&self, message: &Json) -> Result<RequestAnalysis, AnalysisError> {
         let set = self.rule_set();
-        let analyzer = set.analyzer.get_or_init(|| RecordAnalyzer::new(&set.program, &set.hosts));
+        let analyzer =
+            set.text_analyzer.get_or_init(|| RecordAnalyzer::new(&set.program, &set.host_functions));
         let to_error = |error: &Diagnostic| AnalysisError { message: error.message.clone() };
         let analyzer = analyzer.as_ref().map_err(to_error)?;
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();

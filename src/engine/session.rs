@@ -42,7 +42,7 @@ pub struct Session {
     /// The generation (version number) of the session's rules.
     generation: u64,
     /// The store of recorded messages; `None` if decisions read no history.
-    store: Option<Arc<dyn Store>>,
+    history_store: Option<Arc<dyn Store>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -56,12 +56,18 @@ impl Session {
     /// Creates a session. `rules` is a reference counter of the rule set for this session alone, so
     /// that sessions on several threads do not contend for one counter.
     pub(super) fn new(rules: Arc<RuleSetHandle>, engine_choice: EngineChoice) -> Session {
-        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new(), store: None }
+        Session {
+            generation: rules.generation,
+            rules,
+            engine_choice,
+            scratch: Scratch::new(),
+            history_store: None,
+        }
     }
 
     /// Makes the session decide by another entry (table, choice, router or flow set) of the same
     /// rules. The session keeps its working memory.
-    pub(super) fn set_choice(&mut self, engine_choice: EngineChoice) {
+    pub(super) fn set_engine_choice(&mut self, engine_choice: EngineChoice) {
         self.engine_choice = engine_choice;
     }
 
@@ -94,24 +100,24 @@ impl Session {
     /// ```
     #[must_use]
     pub fn with_history(mut self, store: Arc<dyn Store>) -> Session {
-        self.store = Some(store);
+        self.history_store = Some(store);
         self
     }
 
     /// Decides a message like [`Session::decide`]. Rules can read, as `history`, the recorded
     /// messages that have the same history key as this message.
     pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
-        let past = match &self.store {
+        let past = match &self.history_store {
             Some(store) => self.rules.past(&**store, message)?,
             None => Past::default(),
         };
-        Ok(self.decide_over(past, message))
+        Ok(self.decide_with_owned_past(past, message))
     }
 
     /// Decides a message, with `past` as the recorded messages that the rules read as `history`;
     /// see [`Rules::past`](crate::Rules::past).
     pub fn decide_with_past(&mut self, past: &Past, message: &Json) -> Decision {
-        self.decide_over(past.clone(), message)
+        self.decide_with_owned_past(past.clone(), message)
     }
 
     /// Records a message together with its decision; see [`Rules::record`](crate::Rules::record).
@@ -119,7 +125,7 @@ impl Session {
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn record(&self, message: &Json, decision: &Decision) -> Result<(), RecordError> {
-        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        let store = self.history_store.as_deref().ok_or(RecordError::NoStore)?;
         self.rules.insert_message(store, message, Some(decision))
     }
 
@@ -128,7 +134,7 @@ impl Session {
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn observe(&self, message: &Json) -> Result<(), RecordError> {
-        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        let store = self.history_store.as_deref().ok_or(RecordError::NoStore)?;
         self.rules.insert_message(store, message, None)
     }
 
@@ -138,15 +144,15 @@ impl Session {
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn decide_and_record(&mut self, message: &Json) -> Result<Decision, RecordError> {
-        let store = self.store.clone().ok_or(RecordError::NoStore)?;
+        let store = self.history_store.clone().ok_or(RecordError::NoStore)?;
         let rules = Arc::clone(&self.rules);
-        let decide = |past| Some(self.decide_over(past, message));
+        let decide = |past| Some(self.decide_with_owned_past(past, message));
         let decision = rules.decide_and_insert(&*store, message, decide)?;
-        decision.ok_or_else(|| StoreError::work_not_called().into())
+        decision.ok_or_else(|| StoreError::work_not_called_error().into())
     }
 
     /// Decides a message, with `past` as the recorded messages that the rules read as `history`.
-    fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
+    fn decide_with_owned_past(&mut self, past: Past, message: &Json) -> Decision {
         let mut scratch = self.scratch.with_history(past);
         self.engine_choice.decide(&self.rules, &mut scratch, Input::Tree(message))
     }
@@ -190,14 +196,14 @@ impl Session {
     /// evaluated, and failures of host functions are not reported.
     #[inline]
     pub fn choose(&mut self, message: &PreparedMessage<'_>) -> Choice {
-        self.engine_choice.choose(&self.rules, self.generation, &mut self.scratch, message)
+        self.engine_choice.choose_statement(&self.rules, self.generation, &mut self.scratch, message)
     }
 
     /// Returns only the chosen statement, as [`Session::choose`], with `past` as the recorded
     /// messages that the rules read as `history`.
-    pub(super) fn choose_over(&mut self, past: Past, message: &PreparedMessage<'_>) -> Choice {
+    pub(super) fn choose_with_past(&mut self, past: Past, message: &PreparedMessage<'_>) -> Choice {
         let mut scratch = self.scratch.with_history(past);
-        self.engine_choice.choose(&self.rules, self.generation, &mut scratch, message)
+        self.engine_choice.choose_statement(&self.rules, self.generation, &mut scratch, message)
     }
 
     /// Decides for a message in another format than JSON, such as a row of columnar data. `source`
@@ -210,7 +216,7 @@ impl Session {
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Decision> {
-        self.engine_choice.decide_from(&self.rules, &mut self.scratch, data, source)
+        self.engine_choice.decide_from_source(&self.rules, &mut self.scratch, data, source)
     }
 
     /// Decides for a message that the caller has read into slots: one value for each field that the
@@ -231,14 +237,14 @@ impl Session {
         data: &D,
         source: impl for<'f> FnOnce(&mut SlotFiller<'f>, &'f D) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
-        self.engine_choice.matched_from(&self.rules, &mut self.scratch, data, source)
+        self.engine_choice.matching_rules_from_source(&self.rules, &mut self.scratch, data, source)
     }
 
     /// Returns the plan that maps message fields to slots (one value for each field that the rules
     /// use). `None` if messages must be read as JSON trees. Not part of the stable API.
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&InputPlan> {
-        self.engine_choice.plan(&self.rules)
+        self.engine_choice.input_plan(&self.rules)
     }
 
     /// Returns the slots (fields that rules read) that a decision of this session may read. Not
@@ -252,7 +258,7 @@ impl Session {
     /// hold, in evaluation order. A jump (`goto`) is listed if its own condition holds; the routes
     /// of its target are not listed.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
-        let ids = self.engine_choice.matched(&self.rules, &mut self.scratch, Input::Tree(message));
+        let ids = self.engine_choice.matching_rules(&self.rules, &mut self.scratch, Input::Tree(message));
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 

@@ -11,7 +11,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::json::DecimalPaths;
 use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
-use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::host::{HostCalls, RegisteredFunction};
 use rulec_eval::text_analysis::record::RecordAnalyzer;
 use rulec_eval::trace::{SkippedCondition, Tracer};
 #[cfg(feature = "jit")]
@@ -45,7 +45,7 @@ pub(crate) struct RuleSet {
     pub index: OnceLock<Index>,
     /// The plan that reads message fields into slots (one value for each field that the rules use),
     /// built on first use. The inner `None` means that there is no such plan.
-    pub plan: OnceLock<Option<InputPlan>>,
+    pub input_plan: OnceLock<Option<InputPlan>>,
     /// A tree that finds the slots (one value for each field that the rules use) by the path of a
     /// message field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
@@ -60,14 +60,14 @@ pub(crate) struct RuleSet {
     /// compiled rules that no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
-    pub hosts: Vec<Host>,
+    pub host_functions: Vec<RegisteredFunction>,
     /// The analyzer of message texts, used by `Rules::analyze_message` and built on first use. The
     /// error says why the intents of the rules cannot be learned.
-    pub analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
+    pub text_analyzer: OnceLock<Result<RecordAnalyzer, Diagnostic>>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
     /// The `# rulec: allow` comments of the rules, which suppress findings of the static analysis.
-    pub allows: Suppressions,
+    pub suppressions: Suppressions,
     pub generation: u64,
 }
 
@@ -81,26 +81,26 @@ const MIN_SLOTS_READ_BY_KEY: usize = 256;
 #[derive(Default)]
 pub struct SlotTree {
     /// Indexes of the message fields (slots) whose paths end at this node.
-    slots: Vec<usize>,
-    inner: HashMap<Arc<str>, SlotTree>,
+    slot_indexes: Vec<usize>,
+    children: HashMap<Arc<str>, SlotTree>,
 }
 
 impl SlotTree {
-    fn add(&mut self, path: &[Arc<str>], slot: usize) {
+    fn add_slot(&mut self, path: &[Arc<str>], slot: usize) {
         match path.split_first() {
-            None => self.slots.push(slot),
-            Some((first, rest)) => self.inner.entry(first.clone()).or_default().add(rest, slot),
+            None => self.slot_indexes.push(slot),
+            Some((first, rest)) => self.children.entry(first.clone()).or_default().add_slot(rest, slot),
         }
     }
 
     /// Calls `found` for each message field that the rules use and that exists in `json`, with the
     /// field's slot index and value. `json` is the value at the path of this node; for the root,
     /// the message.
-    fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
-        self.slots.iter().for_each(|slot| found(*slot, json));
+    fn visit_slots<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
+        self.slot_indexes.iter().for_each(|slot| found(*slot, json));
         if let Json::Object(map) = json {
-            let inner = map.iter().filter_map(|(key, value)| Some((self.inner.get(&**key)?, value)));
-            inner.for_each(|(tree, value)| tree.read(value, found));
+            let inner = map.iter().filter_map(|(key, value)| Some((self.children.get(&**key)?, value)));
+            inner.for_each(|(tree, value)| tree.visit_slots(value, found));
         }
     }
 }
@@ -118,14 +118,19 @@ pub(super) fn next_generation() -> u64 {
 
 impl RuleSet {
     /// Creates a rule set from compiled parts. It has no source texts and no warnings yet.
-    pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
+    pub fn new(
+        program: Program,
+        bytecode: Bytecode,
+        hosts: Vec<RegisteredFunction>,
+        index: Option<Index>,
+    ) -> RuleSet {
         RuleSet {
             decimal_paths: program.decimal_paths(),
             input_contract: program.input_contract().map(|record| InputContract::new(&record)),
             program,
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
-            plan: OnceLock::new(),
+            input_plan: OnceLock::new(),
             slot_tree: OnceLock::new(),
             history_plan: OnceLock::new(),
             decision_cache: DecisionCache::default(),
@@ -133,11 +138,11 @@ impl RuleSet {
             tier_up: TierUp::new(&bytecode),
             may_compile: true,
             bytecode: Arc::new(bytecode),
-            hosts,
-            analyzer: OnceLock::new(),
+            host_functions: hosts,
+            text_analyzer: OnceLock::new(),
             sources: SourceMap::new(),
             warnings: Vec::new(),
-            allows: Suppressions::default(),
+            suppressions: Suppressions::default(),
             generation: next_generation(),
         }
     }
@@ -148,7 +153,7 @@ impl RuleSet {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
         PreparedMessage {
-            present: present.collect(),
+            present_slots: present.collect(),
             values,
             message,
             breaches: self.find_input_violations(message),
@@ -171,12 +176,12 @@ impl RuleSet {
         let tree = self.slot_tree.get_or_init(|| {
             let mut tree = SlotTree::default();
             let slots = slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
-            slots.for_each(|(index, slot)| tree.add(&slot.path, index));
+            slots.for_each(|(index, slot)| tree.add_slot(&slot.path, index));
             tree
         });
         let mut values = vec![Value::Missing; slots.len()];
-        tree.read(message, &mut |index, json| {
-            values[index] = slots[index].read(Value::from_json(json));
+        tree.visit_slots(message, &mut |index, json| {
+            values[index] = slots[index].convert_value(Value::from_json(json));
         });
         values
     }
@@ -208,7 +213,7 @@ impl RuleSet {
         work: impl FnOnce(Evaluator<'_>) -> T,
     ) -> T {
         let arena = Arena::new(&self.program.limits);
-        let evaluator = Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts));
+        let evaluator = Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.host_functions));
         work(evaluator.with_history(history))
     }
 
@@ -233,7 +238,7 @@ impl RuleSet {
     #[cfg(feature = "jit")]
     #[inline(always)]
     pub fn machine_code(&self) -> Option<&Arc<JitCode>> {
-        self.tier_up.code().and_then(Result::ok)
+        self.tier_up.machine_code().and_then(Result::ok)
     }
 
     /// Returns the index, which finds the routes that a message may match; builds it if necessary.
@@ -249,8 +254,8 @@ impl RuleSet {
 
     /// Returns the plan that reads messages into slots (one value for each field that the rules
     /// use). `None` if only JSON trees can be read.
-    pub fn plan(&self) -> Option<&InputPlan> {
-        self.plan.get_or_init(|| InputPlan::from_program(&self.program)).as_ref()
+    pub fn input_plan(&self) -> Option<&InputPlan> {
+        self.input_plan.get_or_init(|| InputPlan::from_program(&self.program)).as_ref()
     }
 }
 
@@ -282,19 +287,19 @@ const HANDLE_COUNT: usize = 32;
 /// A rule set and the reference-counted handles through which threads use it. Shared by the clones
 /// of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
-    pub set: Arc<RuleSet>,
+    pub rule_set: Arc<RuleSet>,
     /// The handles that threads without a session use, each created on first use.
     handles: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
 }
 
 impl SharedRuleSet {
     pub fn new(set: RuleSet) -> SharedRuleSet {
-        SharedRuleSet { set: Arc::new(set), handles: [const { OnceLock::new() }; HANDLE_COUNT] }
+        SharedRuleSet { rule_set: Arc::new(set), handles: [const { OnceLock::new() }; HANDLE_COUNT] }
     }
 
     /// Returns the handle of the rule set that the thread with the number `thread` uses.
     #[inline]
     pub fn thread_handle(&self, thread: usize) -> &Arc<RuleSetHandle> {
-        self.handles[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.set))
+        self.handles[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.rule_set))
     }
 }

@@ -4,13 +4,13 @@
 use super::{Decision, Rules};
 use crate::history::Past;
 use rulec_base::diag::Message;
-use rulec_base::parallel::{self, Threads};
+use rulec_base::parallel::{self, ThreadLimit};
 use rulec_base::span::Span;
 use rulec_eval::decision::Chosen;
 use rulec_eval::explain::Explanation;
 use rulec_eval::trace;
 use rulec_lang::value::{Value, is_identical};
-use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
+use rulec_sema::hir::{ExpectedDecision, OutcomeExpectations, TableId, TableKind, Test};
 use serde_json::{Map, Value as Json};
 
 /// The result of running one `test` block.
@@ -45,7 +45,7 @@ impl Rules {
     pub fn run_tests_with(&self, show_private: bool) -> Vec<TestOutcome> {
         let tests = &self.rule_set().program.tests;
         let test_groups =
-            tests.chunks(tests.len().div_ceil(Threads::All.count_for_statements(tests.len())).max(1));
+            tests.chunks(tests.len().div_ceil(ThreadLimit::All.count_for_statements(tests.len())).max(1));
         let run_group = |part: &[Test]| {
             part.iter().filter_map(|test| self.run_test(test, show_private)).collect::<Vec<_>>()
         };
@@ -65,7 +65,7 @@ impl Rules {
     /// that the classifier selects). Other code runs these tests.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let past = self.past_of_test(test);
-        let entry = self.table(test.entry).with_history(&past);
+        let entry = self.table(test.entry_table).with_history(&past);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;
         }
@@ -73,11 +73,11 @@ impl Rules {
         let program = &self.rule_set().program;
         let actual = decision.statement();
         let expected = match test.expect {
-            Expect::Rule(id) => Some(Chosen::Rule(id)),
-            Expect::Default(table) => Some(Chosen::Default(table)),
-            Expect::Nothing => None,
-            Expect::Any => actual,
-            Expect::Judgement { .. } | Expect::Flow(_) => return None,
+            ExpectedDecision::Rule(id) => Some(Chosen::Rule(id)),
+            ExpectedDecision::Default(table) => Some(Chosen::Default(table)),
+            ExpectedDecision::Nothing => None,
+            ExpectedDecision::Any => actual,
+            ExpectedDecision::Judgement { .. } | ExpectedDecision::Flow(_) => return None,
         };
         let format_chosen = |chosen: Option<Chosen>| match chosen {
             None => "none".to_owned(),
@@ -89,18 +89,20 @@ impl Rules {
         // The patterns of one flow are rules with the same name, so compare names, not ids.
         let comparison_key =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
-        let actual_then = actual_outcome(&test.then, &decision);
+        let actual_then = actual_outcome(&test.outcome, &decision);
         let passed = actual.map(comparison_key) == expected.map(comparison_key)
-            && is_same_outcome(&test.then, &actual_then);
-        let expected_rule = if test.expect == Expect::Any { String::new() } else { format_chosen(expected) };
-        let mask_outcome =
-            |chosen: Option<Chosen>, then: &Then| match chosen.and_then(|chosen| chosen.outcome(program)) {
-                Some(outcome) if !show_private => {
-                    Then { args: trace::mask_args(program, outcome, &then.args), ..then.clone() }
-                }
-                _ => then.clone(),
-            };
-        let shown_expected = mask_outcome(expected, &test.then);
+            && is_same_outcome(&test.outcome, &actual_then);
+        let expected_rule =
+            if test.expect == ExpectedDecision::Any { String::new() } else { format_chosen(expected) };
+        let mask_outcome = |chosen: Option<Chosen>, then: &OutcomeExpectations| match chosen
+            .and_then(|chosen| chosen.outcome(program))
+        {
+            Some(outcome) if !show_private => {
+                OutcomeExpectations { args: trace::mask_args(program, outcome, &then.args), ..then.clone() }
+            }
+            _ => then.clone(),
+        };
+        let shown_expected = mask_outcome(expected, &test.outcome);
         let shown_actual = mask_outcome(actual, &actual_then);
         Some(TestOutcome {
             name: test.name.to_string(),
@@ -116,7 +118,7 @@ impl Rules {
 /// Returns the outcome of a decision, for the comparison with `expected`. A test need not mention
 /// the whole outcome, so only the parts and the keys that it mentions are included. If the test
 /// mentions arguments, but another handler was chosen, all arguments of that handler are included.
-fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
+fn actual_outcome(expected: &OutcomeExpectations, decision: &Decision) -> OutcomeExpectations {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
     };
@@ -131,32 +133,32 @@ fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
         true => decision.args().clone(),
         false => select_keys(&expected.args, decision.args()),
     };
-    Then {
+    OutcomeExpectations {
         handler: expected.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
         args,
         metadata: select_keys(&expected.metadata, decision.metadata()),
-        next: expected.next.as_ref().and_then(|_| decision.next().map(next)),
-        score: None,
+        next_nodes: expected.next_nodes.as_ref().and_then(|_| decision.next().map(next)),
+        score_bound: None,
     }
 }
 
 /// True if the expected and the actual outcome of a `test` block are equal; `1` and `1.0` are equal
 /// numbers.
-fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
+fn is_same_outcome(expected: &OutcomeExpectations, actual: &OutcomeExpectations) -> bool {
     let has_same_values = |expected: &Map<String, Json>, actual: &Map<String, Json>| {
         expected.values().zip(actual.values()).all(|(expected, actual)| {
             expected == actual || is_identical(Value::from_json(expected), Value::from_json(actual))
         })
     };
     expected.handler == actual.handler
-        && expected.next == actual.next
+        && expected.next_nodes == actual.next_nodes
         && has_same_values(&expected.args, &actual.args)
         && has_same_values(&expected.metadata, &actual.metadata)
 }
 
 /// Formats the name of an expected or chosen statement, followed by an outcome, in the syntax of a
 /// `test` block.
-fn format_outcome(rule: String, then: &Then) -> String {
+fn format_outcome(rule: String, then: &OutcomeExpectations) -> String {
     let mut text = rule;
     let format_entries = |entries: &Map<String, Json>| -> String {
         entries.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
@@ -173,7 +175,7 @@ fn format_outcome(rule: String, then: &Then) -> String {
     if !then.metadata.is_empty() {
         append(format!("{{ {} }}", format_entries(&then.metadata)));
     }
-    if let Some((nodes, loopback)) = &then.next {
+    if let Some((nodes, loopback)) = &then.next_nodes {
         append(format!("-> {}{}", nodes.join(", "), if *loopback { " loopback" } else { "" }));
     }
     text

@@ -44,7 +44,7 @@ fn rules_that_become_hot_are_compiled_and_answer_as_before() {
     let records: Vec<_> = messages.iter().map(|message| rules.prepare(message)).collect();
     let expected: Vec<_> = records.iter().map(|record| reference.choose(record)).collect();
     let mut session = rules.session();
-    let code = || rules.rule_set().tier_up.code();
+    let code = || rules.rule_set().tier_up.machine_code();
     assert!(code().is_none());
     let mut rounds = 0;
     while rounds < 1_000 || code().is_none() {

@@ -25,7 +25,7 @@ const MAX_COMPILED_SLOTS: usize = 256;
 /// faster in machine code, so each such instruction adds to the score: 1 if it can jump, otherwise
 /// 5. Below this score, the VM is as fast as machine code, because field lookups take most of the
 /// time. Measured in benches/notes/jit.md, "Thresholds of `auto`".
-const MIN_TREE_SCORE: usize = 150;
+const MIN_JSON_TREE_SCORE: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.
 static IS_COMPILING: AtomicBool = AtomicBool::new(false);
@@ -33,13 +33,13 @@ static IS_COMPILING: AtomicBool = AtomicBool::new(false);
 /// The machine code of a rule set, and the counters that trigger compilation.
 #[derive(Debug)]
 pub(crate) struct TierUp {
-    code: OnceLock<Result<Arc<JitCode>, JitError>>,
+    machine_code: OnceLock<Result<Arc<JitCode>, JitError>>,
     /// Number of decisions so far, up to [`COMPILE_AFTER_DECISIONS`]. A race between threads may
     /// lose a count, which does no harm.
     decision_count: AtomicU32,
     /// Whether the rule set is small enough to compile to machine code; see [`MAX_COMPILED_INSTRS`]
     /// and [`MAX_COMPILED_SLOTS`].
-    is_small: bool,
+    is_small_enough: bool,
     /// Whether machine code is faster than the VM also for messages that are JSON trees. For
     /// messages whose fields were read in advance, it always is.
     is_faster_on_trees: bool,
@@ -55,30 +55,31 @@ impl TierUp {
         let weight = |instr: &Instr| if instr.jump_target().is_some() { 1 } else { 5 };
         let weights = chunk.instrs.iter().filter(is_counted).map(weight);
         Arc::new(TierUp {
-            code: OnceLock::new(),
+            machine_code: OnceLock::new(),
             decision_count: AtomicU32::new(0),
-            is_small: chunk.instrs.len() <= MAX_COMPILED_INSTRS && chunk.slots.len() <= MAX_COMPILED_SLOTS,
-            is_faster_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
+            is_small_enough: chunk.instrs.len() <= MAX_COMPILED_INSTRS
+                && chunk.slots.len() <= MAX_COMPILED_SLOTS,
+            is_faster_on_trees: weights.sum::<usize>() >= MIN_JSON_TREE_SCORE,
         })
     }
 
     /// Returns the machine code, or an error if its compilation failed. `None` if it is not
     /// compiled yet.
     #[inline(always)]
-    pub fn code(&self) -> Option<Result<&Arc<JitCode>, &JitError>> {
-        self.code.get().map(Result::as_ref)
+    pub fn machine_code(&self) -> Option<Result<&Arc<JitCode>, &JitError>> {
+        self.machine_code.get().map(Result::as_ref)
     }
 
     /// Returns the machine code; compiles it first if no earlier call has done so. If an earlier
     /// compilation failed, returns its error again.
     pub fn compile_if_needed(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
-        self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
+        self.machine_code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
     /// Reports whether machine code would make decisions faster than the VM. `on_trees` is true for
     /// messages that are JSON trees, and false for messages whose fields were read in advance.
     pub fn is_worthwhile(&self, on_trees: bool) -> bool {
-        self.is_small && (self.is_faster_on_trees || !on_trees)
+        self.is_small_enough && (self.is_faster_on_trees || !on_trees)
     }
 
     /// Counts a decision, and starts compilation when the count reaches

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct ThreadWorkspace {
     /// The number of the thread. Each rule set has several reference counters, and the number
     /// selects the counter that this thread uses.
-    pub thread: usize,
+    pub thread_number: usize,
     pub scratch: Scratch,
     /// The working memory for live rules, one element per segment (group of routes compiled
     /// together).
-    pub segments: Vec<Scratch>,
+    pub segment_scratches: Vec<Scratch>,
 }
 
 thread_local! {
@@ -22,14 +22,18 @@ thread_local! {
     static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 
-static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
+static NEXT_THREAD_NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 impl ThreadWorkspace {
     /// Calls `work` with the working memory of this thread, and returns the result of `work`.
     pub fn with_current<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
         let mut workspace = WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
-            let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
-            Box::new(ThreadWorkspace { thread, scratch: Scratch::new(), segments: Vec::new() })
+            let thread = NEXT_THREAD_NUMBER.fetch_add(1, Ordering::Relaxed);
+            Box::new(ThreadWorkspace {
+                thread_number: thread,
+                scratch: Scratch::new(),
+                segment_scratches: Vec::new(),
+            })
         });
         let result = work(&mut workspace);
         WORKSPACE.with(|cell| cell.replace(Some(workspace)));

@@ -5,7 +5,7 @@ use super::{FlowMatcher, FlowSelection, message_text};
 use crate::engine::{Rules, TestOutcome};
 use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
-use rulec_sema::hir::{Expect, FLOWS_TABLE, Program, TableKind, Test};
+use rulec_sema::hir::{ExpectedDecision, FLOWS_TABLE, Program, TableKind, Test};
 
 /// Runs the `test` blocks that expect a flow, with the patterns and the classifier. Returns an
 /// empty list if the rules have no intent flows (flows that the classifier selects), because
@@ -18,7 +18,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 /// Like [`run_tests`] for flows, but with `show_private` the outcomes show private values.
 pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutcome> {
     let program = rules.program();
-    let is_about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
+    let is_about_flows = |test: &&Test| program.tables[test.entry_table.index()].kind == TableKind::Flows;
     let mut tests = program.tests.iter().filter(is_about_flows).peekable();
     if tests.peek().is_none() || !program.has_intents() {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutco
                 name: test.name.to_string(),
                 span: test.span,
                 passed,
-                expected: match &test.then.score {
+                expected: match &test.outcome.score_bound {
                     Some((sign, bound)) => format!("{} score {sign} {bound}", format_flow(expected.name())),
                     None => format_flow(expected.name()),
                 },
@@ -69,13 +69,13 @@ impl<'p> ExpectedFlow<'p> {
 
 fn expected_flow<'p>(program: &'p Program, test: &Test) -> Option<ExpectedFlow<'p>> {
     match test.expect {
-        Expect::Rule(rule) => Some(ExpectedFlow::Keyword(Chosen::Rule(rule).name(program))),
-        Expect::Flow(flow) => {
+        ExpectedDecision::Rule(rule) => Some(ExpectedFlow::Keyword(Chosen::Rule(rule).name(program))),
+        ExpectedDecision::Flow(flow) => {
             let flow = program.flows.get(flow.index())?;
             Some(ExpectedFlow::Intent { name: &flow.name, id: &flow.id })
         }
-        Expect::Nothing => Some(ExpectedFlow::Nothing),
-        Expect::Default(_) | Expect::Any | Expect::Judgement { .. } => None,
+        ExpectedDecision::Nothing => Some(ExpectedFlow::Nothing),
+        ExpectedDecision::Default(_) | ExpectedDecision::Any | ExpectedDecision::Judgement { .. } => None,
     }
 }
 
@@ -87,10 +87,10 @@ fn check_selection(matcher: &FlowMatcher, expected: &ExpectedFlow<'_>, test: &Te
         (FlowSelection::Keyword(hit), _) => (false, format_flow(Some(hit.name))),
         // Flows with the same id count as one.
         (FlowSelection::Intent(hit), ExpectedFlow::Intent { name, id }) if hit.id == *id => {
-            match &test.then.score {
+            match &test.outcome.score_bound {
                 None => (true, format_flow(Some(name))),
                 Some((sign, bound)) => (
-                    is_within(hit.score, sign, *bound),
+                    is_score_within_bound(hit.score, sign, *bound),
                     format!("{} score {:.3}", format_flow(Some(name)), hit.score),
                 ),
             }
@@ -102,7 +102,7 @@ fn check_selection(matcher: &FlowMatcher, expected: &ExpectedFlow<'_>, test: &Te
     }
 }
 
-fn is_within(score: f64, sign: &str, bound: f64) -> bool {
+fn is_score_within_bound(score: f64, sign: &str, bound: f64) -> bool {
     match sign {
         ">=" => score >= bound,
         ">" => score > bound,

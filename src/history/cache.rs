@@ -20,19 +20,19 @@ pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     max_keys_per_shard: usize,
-    unpacked_per_shard: usize,
+    max_unpacked_per_shard: usize,
 }
 
 #[derive(Default)]
 struct Shard {
-    events: HashMap<String, KeyEvents>,
+    events_by_key: HashMap<String, KeyEvents>,
     /// The uses of all keys, which show which key was least recently used.
-    uses: UseQueue,
+    key_uses: UseQueue,
     /// The uses of the keys that may have unpacked events (events that are not encoded as bytes).
     unpacked_uses: UseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
-    unpacked: usize,
-    last_use: u64,
+    unpacked_count: usize,
+    last_use_number: u64,
 }
 
 /// A queue of uses of history keys (such as user ids), oldest first. Each entry has the key, and
@@ -58,10 +58,10 @@ type LockedEvents = Arc<Mutex<CachedEvents>>;
 struct KeyEvents {
     events: LockedEvents,
     /// Sequence number of the key's last use, from which the least recently used key is found.
-    last_use: u64,
+    last_use_number: u64,
     /// The number of messages of this key that are not packed (encoded as bytes); 0 if the events
     /// are packed.
-    unpacked: usize,
+    unpacked_count: usize,
 }
 
 impl EventCache {
@@ -72,7 +72,7 @@ impl EventCache {
             shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
             max_keys_per_shard: max_keys.div_ceil(SHARD_COUNT).max(1),
-            unpacked_per_shard: DEFAULT_UNPACKED_MESSAGES / SHARD_COUNT,
+            max_unpacked_per_shard: DEFAULT_UNPACKED_MESSAGES / SHARD_COUNT,
         }
     }
 
@@ -81,12 +81,12 @@ impl EventCache {
     /// less memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
-        EventCache { unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
+        EventCache { max_unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
     }
 
     /// Returns the number of history keys whose events (recorded messages) are in memory.
     pub fn key_count(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).events.len()).sum()
+        self.shards.iter().map(|shard| lock(shard).events_by_key.len()).sum()
     }
 
     /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
@@ -94,8 +94,8 @@ impl EventCache {
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
-            shard.events.retain(|_, used| !used.is_idle());
-            shard.unpacked = shard.events.values().map(|used| used.unpacked).sum();
+            shard.events_by_key.retain(|_, used| !used.is_idle());
+            shard.unpacked_count = shard.events_by_key.values().map(|used| used.unpacked_count).sum();
         }
     }
 
@@ -162,13 +162,13 @@ impl CachedEvents {
 impl Shard {
     /// Returns the events (recorded messages) of a history key, and records the use of the key.
     fn use_key(&mut self, key: &str) -> LockedEvents {
-        self.last_use += 1;
-        let number = self.last_use;
-        self.uses.0.push_back((key.to_owned(), number));
+        self.last_use_number += 1;
+        let number = self.last_use_number;
+        self.key_uses.0.push_back((key.to_owned(), number));
         self.unpacked_uses.0.push_back((key.to_owned(), number));
-        let added = || KeyEvents { events: Arc::default(), last_use: number, unpacked: 0 };
-        let used = self.events.entry(key.to_owned()).or_insert_with(added);
-        used.last_use = number;
+        let added = || KeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
+        let used = self.events_by_key.entry(key.to_owned()).or_insert_with(added);
+        used.last_use_number = number;
         Arc::clone(&used.events)
     }
 
@@ -179,49 +179,51 @@ impl Shard {
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.
-        if let Some(used) = self.events.get_mut(key).filter(|used| used.is_idle()) {
+        if let Some(used) = self.events_by_key.get_mut(key).filter(|used| used.is_idle()) {
             let (count, is_empty) = {
                 let kept = lock(&used.events);
                 (kept.unpacked_count(), kept.is_empty())
             };
-            self.unpacked = self.unpacked + count - used.unpacked;
-            used.unpacked = count;
+            self.unpacked_count = self.unpacked_count + count - used.unpacked_count;
+            used.unpacked_count = count;
             if is_empty {
-                self.events.remove(key);
+                self.events_by_key.remove(key);
             }
         }
-        while self.events.len() > cache.max_keys_per_shard {
-            let Some(oldest) = self.uses.pop_idle(&self.events) else { break };
-            if let Some(removed) = self.events.remove(&oldest) {
-                self.unpacked -= removed.unpacked;
+        while self.events_by_key.len() > cache.max_keys_per_shard {
+            let Some(oldest) = self.key_uses.pop_idle_key(&self.events_by_key) else { break };
+            if let Some(removed) = self.events_by_key.remove(&oldest) {
+                self.unpacked_count -= removed.unpacked_count;
             }
         }
-        while self.unpacked > cache.unpacked_per_shard {
-            let Some(oldest) = self.unpacked_uses.pop_idle(&self.events) else { break };
+        while self.unpacked_count > cache.max_unpacked_per_shard {
+            let Some(oldest) = self.unpacked_uses.pop_idle_key(&self.events_by_key) else { break };
             if oldest == key {
                 // The key that was just used stays unpacked.
-                self.unpacked_uses.0.extend(self.events.get(key).map(|used| (oldest, used.last_use)));
+                self.unpacked_uses
+                    .0
+                    .extend(self.events_by_key.get(key).map(|used| (oldest, used.last_use_number)));
                 break;
             }
-            if let Some(used) = self.events.get_mut(&oldest) {
-                self.unpacked -= std::mem::take(&mut used.unpacked);
+            if let Some(used) = self.events_by_key.get_mut(&oldest) {
+                self.unpacked_count -= std::mem::take(&mut used.unpacked_count);
                 used.pack();
             }
         }
-        let unpacked_keys = self.unpacked.min(self.events.len());
-        self.uses.trim(&self.events, self.events.len());
-        self.unpacked_uses.trim(&self.events, unpacked_keys);
+        let unpacked_keys = self.unpacked_count.min(self.events_by_key.len());
+        self.key_uses.trim_outdated_uses(&self.events_by_key, self.events_by_key.len());
+        self.unpacked_uses.trim_outdated_uses(&self.events_by_key, unpacked_keys);
     }
 }
 
 impl UseQueue {
     /// Removes and returns the least recently used key that no call uses at the moment. Removing a
     /// key in use would be wrong: another call would then create a second copy of its events.
-    fn pop_idle(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
+    fn pop_idle_key(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
         for _ in 0..self.0.len() {
             let (key, number) = self.0.pop_front()?;
             match events.get(&key) {
-                Some(used) if used.last_use != number => {}
+                Some(used) if used.last_use_number != number => {}
                 Some(used) if used.is_idle() => return Some(key),
                 Some(_) => self.0.push_back((key, number)),
                 None => {}
@@ -232,9 +234,10 @@ impl UseQueue {
 
     /// Removes the outdated entries if they are more than half of the queue. `events` shows which
     /// entries are outdated. `current` is the maximum number of other entries.
-    fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
+    fn trim_outdated_uses(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
         if self.0.len() > 2 * current + 16 {
-            self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
+            self.0
+                .retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use_number == *number));
         }
     }
 }
@@ -287,7 +290,7 @@ mod tests {
             Ok(())
         };
         cache.with_key("ann", load, read).expect("it is there");
-        assert_eq!((count, lock(shard).unpacked), (1, 1));
+        assert_eq!((count, lock(shard).unpacked_count), (1, 1));
         // A key without messages is not kept.
         cache.with_key("bob", load, |_| Ok(())).expect("it loads");
         assert_eq!(cache.key_count(), 1);

@@ -7,22 +7,22 @@ use std::cell::Cell;
 
 thread_local! {
     /// Whether this thread is running a call of [`with_key`].
-    static IN_USE: Cell<bool> = const { Cell::new(false) };
+    static IS_IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Calls [`Store::with_key`], unless this thread is already inside such a call.
 ///
 /// # Errors
 /// If the store fails, or if this thread is already inside such a call, for any store.
-pub(crate) fn with_key(
+pub(crate) fn with_key_unless_nested(
     store: &dyn Store,
     key: &str,
     work: &mut dyn FnMut(&mut Events),
 ) -> Result<(), StoreError> {
-    if IN_USE.replace(true) {
-        return Err(StoreError::in_use());
+    if IS_IN_USE.replace(true) {
+        return Err(StoreError::in_use_error());
     }
     // Resets the flag even if `work` panics.
-    let _end = scopeguard::guard((), |()| IN_USE.set(false));
+    let _end = scopeguard::guard((), |()| IS_IN_USE.set(false));
     store.with_key(key, work)
 }

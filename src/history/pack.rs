@@ -32,32 +32,32 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     let mut packer = Packer::default();
     packer.bytes.extend(events.timeline.hash_key().to_bytes());
     packer.bytes.push(u8::from(events.changes.is_some()));
-    packer.value(&dropped);
-    packer.value(&stamp);
-    packer.number(events.timeline.first_position().unsigned_abs());
-    packer.number(events.elements().len() as u64);
-    events.elements().iter().for_each(|element| packer.element(element));
+    packer.pack_value(&dropped);
+    packer.pack_value(&stamp);
+    packer.pack_number(events.timeline.first_position().unsigned_abs());
+    packer.pack_number(events.elements().len() as u64);
+    events.elements().iter().for_each(|element| packer.pack_element(element));
     packer.bytes.into_boxed_slice()
 }
 
 /// Decodes recorded messages from the bytes that [`pack`] has returned.
 pub(super) fn unpack(bytes: &[u8]) -> Events {
-    let mut reader = Unpacker { bytes, texts: Vec::new(), last_time: 0 };
-    let hash_key = HashKey::from_bytes(reader.take());
-    let has_changes = reader.byte() == 1;
-    let dropped = reader.value();
-    let stamp = reader.value();
-    let first = reader.number();
-    let count = reader.number();
+    let mut reader = Unpacker { bytes, texts: Vec::new(), last_time_seconds: 0 };
+    let hash_key = HashKey::from_bytes(reader.take_bytes());
+    let has_changes = reader.take_byte() == 1;
+    let dropped = reader.unpack_value();
+    let stamp = reader.unpack_value();
+    let first = reader.unpack_number();
+    let count = reader.unpack_number();
     let elements = (0..count).map(|index| {
-        let mut element = reader.value();
+        let mut element = reader.unpack_value();
         if let Json::Object(fields) = &mut element {
             fields.insert(POSITION_FIELD.to_owned(), first.saturating_add(index).into());
         }
         element
     });
     let timeline = Timeline::from_elements(elements.collect()).with_hash_key(hash_key);
-    let timeline = timeline.with_dropped(dropped.as_str().and_then(parse_datetime));
+    let timeline = timeline.with_last_dropped_time(dropped.as_str().and_then(parse_datetime));
     let changes = has_changes.then(Changes::default);
     let stamp = stamp.as_str().map(Box::from);
     Events { timeline: Arc::new(timeline), memo: Arc::default(), changes, stamp }
@@ -68,14 +68,14 @@ struct Packer<'e> {
     bytes: Vec<u8>,
     /// Maps each text that was encoded before to its number. Numbers are given in the order of
     /// first use.
-    texts: HashMap<&'e str, u64>,
+    text_numbers: HashMap<&'e str, u64>,
     /// The previously encoded time, in seconds since 1970.
-    last_time: i64,
+    last_time_seconds: i64,
 }
 
 impl<'e> Packer<'e> {
     /// Encodes a number as LEB128: 7 bits per byte, lowest bits first.
-    fn number(&mut self, mut number: u64) {
+    fn pack_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -83,63 +83,65 @@ impl<'e> Packer<'e> {
         self.bytes.push(number as u8);
     }
 
-    fn tagged(&mut self, tag: u8, number: u64) {
+    fn pack_tagged_number(&mut self, tag: u8, number: u64) {
         self.bytes.push(tag);
-        self.number(number);
+        self.pack_number(number);
     }
 
-    fn text(&mut self, text: &'e str) {
-        match self.texts.get(text) {
-            Some(number) => self.tagged(TAG_KNOWN_TEXT, *number),
+    fn pack_text(&mut self, text: &'e str) {
+        match self.text_numbers.get(text) {
+            Some(number) => self.pack_tagged_number(TAG_KNOWN_TEXT, *number),
             None => {
-                self.texts.insert(text, self.texts.len() as u64);
-                self.tagged(TAG_TEXT, text.len() as u64);
+                self.text_numbers.insert(text, self.text_numbers.len() as u64);
+                self.pack_tagged_number(TAG_TEXT, text.len() as u64);
                 self.bytes.extend_from_slice(text.as_bytes());
             }
         }
     }
 
-    fn value(&mut self, value: &'e Json) {
+    fn pack_value(&mut self, value: &'e Json) {
         match value {
             Json::Null => self.bytes.push(TAG_NULL),
             Json::Bool(value) => self.bytes.push(if *value { TAG_TRUE } else { TAG_FALSE }),
             Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(int), _) => self.tagged(TAG_INT, zigzag(int)),
-                (None, Some(int)) => self.tagged(TAG_UINT, int),
+                (Some(int), _) => self.pack_tagged_number(TAG_INT, zigzag(int)),
+                (None, Some(int)) => self.pack_tagged_number(TAG_UINT, int),
                 (None, None) => {
                     self.bytes.push(TAG_FLOAT);
                     self.bytes.extend(number.as_f64().unwrap_or(f64::NAN).to_le_bytes());
                 }
             },
-            Json::String(text) => match whole_seconds(text) {
+            Json::String(text) => match parse_whole_seconds(text) {
                 Some(seconds) => {
-                    self.tagged(TAG_TIME, zigzag(seconds.wrapping_sub(self.last_time)));
-                    self.last_time = seconds;
+                    self.pack_tagged_number(TAG_TIME, zigzag(seconds.wrapping_sub(self.last_time_seconds)));
+                    self.last_time_seconds = seconds;
                 }
-                None => self.text(text),
+                None => self.pack_text(text),
             },
             Json::Array(items) => {
-                self.tagged(TAG_LIST, items.len() as u64);
-                items.iter().for_each(|item| self.value(item));
+                self.pack_tagged_number(TAG_LIST, items.len() as u64);
+                items.iter().for_each(|item| self.pack_value(item));
             }
-            Json::Object(fields) => self.object(fields.iter()),
+            Json::Object(fields) => self.pack_object(fields.iter()),
         }
     }
 
-    fn object(&mut self, fields: impl Iterator<Item = (&'e String, &'e Json)> + Clone) {
-        self.tagged(TAG_OBJECT, fields.clone().count() as u64);
+    fn pack_object(&mut self, fields: impl Iterator<Item = (&'e String, &'e Json)> + Clone) {
+        self.pack_tagged_number(TAG_OBJECT, fields.clone().count() as u64);
         for (name, value) in fields {
-            self.text(name);
-            self.value(value);
+            self.pack_text(name);
+            self.pack_value(value);
         }
     }
 
     /// Encodes a message without its field that contains the position in the history. The decoder
     /// computes the position from the position of the first message.
-    fn element(&mut self, element: &'e Json) {
+    fn pack_element(&mut self, element: &'e Json) {
         match element {
-            Json::Object(fields) => self.object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD)),
-            _ => self.value(element),
+            Json::Object(fields) => {
+                self.pack_object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD))
+            }
+            _ => self.pack_value(element),
         }
     }
 }
@@ -148,25 +150,25 @@ impl<'e> Packer<'e> {
 struct Unpacker<'b> {
     bytes: &'b [u8],
     texts: Vec<&'b str>,
-    last_time: i64,
+    last_time_seconds: i64,
 }
 
 impl<'b> Unpacker<'b> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
+    fn take_bytes<const N: usize>(&mut self) -> [u8; N] {
         let (taken, rest) = self.bytes.split_first_chunk::<N>().unwrap_or((&[0; N], &[]));
         self.bytes = rest;
         *taken
     }
 
-    fn byte(&mut self) -> u8 {
-        let [byte] = self.take();
+    fn take_byte(&mut self) -> u8 {
+        let [byte] = self.take_bytes();
         byte
     }
 
-    fn number(&mut self) -> u64 {
+    fn unpack_number(&mut self) -> u64 {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte();
+            let byte = self.take_byte();
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 break;
@@ -176,8 +178,8 @@ impl<'b> Unpacker<'b> {
     }
 
     /// Decodes a text whose tag was already read.
-    fn text(&mut self, tag: u8) -> &'b str {
-        let number = usize::try_from(self.number()).unwrap_or(usize::MAX);
+    fn unpack_text(&mut self, tag: u8) -> &'b str {
+        let number = usize::try_from(self.unpack_number()).unwrap_or(usize::MAX);
         if tag == TAG_KNOWN_TEXT {
             return self.texts.get(number).copied().unwrap_or_default();
         }
@@ -188,24 +190,26 @@ impl<'b> Unpacker<'b> {
         text
     }
 
-    fn value(&mut self) -> Json {
-        match self.byte() {
+    fn unpack_value(&mut self) -> Json {
+        match self.take_byte() {
             TAG_FALSE => false.into(),
             TAG_TRUE => true.into(),
-            TAG_INT => unzigzag(self.number()).into(),
-            TAG_UINT => self.number().into(),
-            TAG_FLOAT => Number::from_f64(f64::from_le_bytes(self.take())).map_or(Json::Null, Json::Number),
-            tag @ (TAG_KNOWN_TEXT | TAG_TEXT) => self.text(tag).into(),
+            TAG_INT => unzigzag(self.unpack_number()).into(),
+            TAG_UINT => self.unpack_number().into(),
+            TAG_FLOAT => {
+                Number::from_f64(f64::from_le_bytes(self.take_bytes())).map_or(Json::Null, Json::Number)
+            }
+            tag @ (TAG_KNOWN_TEXT | TAG_TEXT) => self.unpack_text(tag).into(),
             TAG_TIME => {
-                self.last_time = self.last_time.wrapping_add(unzigzag(self.number()));
-                let time = OffsetDateTime::from_unix_timestamp(self.last_time);
+                self.last_time_seconds = self.last_time_seconds.wrapping_add(unzigzag(self.unpack_number()));
+                let time = OffsetDateTime::from_unix_timestamp(self.last_time_seconds);
                 time.map_or(Json::Null, |time| format_datetime(time).into())
             }
-            TAG_LIST => (0..self.number()).map(|_| self.value()).collect::<Vec<_>>().into(),
+            TAG_LIST => (0..self.unpack_number()).map(|_| self.unpack_value()).collect::<Vec<_>>().into(),
             TAG_OBJECT => {
-                let fields = (0..self.number()).map(|_| {
-                    let tag = self.byte();
-                    (self.text(tag).to_owned(), self.value())
+                let fields = (0..self.unpack_number()).map(|_| {
+                    let tag = self.take_byte();
+                    (self.unpack_text(tag).to_owned(), self.unpack_value())
                 });
                 Json::Object(fields.collect::<Map<_, _>>())
             }
@@ -226,7 +230,7 @@ fn unzigzag(number: u64) -> i64 {
 
 /// Returns a time in seconds since 1970. `None` if the text is not a time of whole seconds in UTC,
 /// in the notation that the history uses.
-fn whole_seconds(text: &str) -> Option<i64> {
+fn parse_whole_seconds(text: &str) -> Option<i64> {
     if !text.ends_with('Z') {
         return None;
     }
@@ -240,7 +244,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn packed_events_are_as_before() {
+    fn unpacked_events_equal_packed_events() {
         let elements: Vec<Json> = (0..40)
             .map(|position| {
                 json!({

@@ -46,14 +46,14 @@ pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
         let payload = program.payload_named(kind).ok_or_else(|| unknown_kind_error(program, kind))?;
         sorted.push((id.as_ref(), payload));
     }
-    sorted.sort_by_key(|(_, payload)| payload.rank.unwrap_or(i64::MAX));
+    sorted.sort_by_key(|(_, payload)| payload.execution_rank.unwrap_or(i64::MAX));
     let mut result = Arbitration {
         order: sorted.iter().map(|(id, _)| (*id).to_owned()).collect(),
         run_now: sorted.first().map(|(id, _)| (*id).to_owned()),
         interrupted: Vec::new(),
         suspended: Vec::new(),
         blocked: Vec::new(),
-        published: sorted.first().is_some_and(|(_, first)| !first.internal),
+        published: sorted.first().is_some_and(|(_, first)| !first.is_internal),
     };
     let Some(((_, first), others)) = sorted.split_first() else { return Ok(result) };
     for (id, payload) in others {

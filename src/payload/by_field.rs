@@ -27,8 +27,8 @@ use std::sync::Arc;
 pub struct JudgeByField {
     rules: Rules,
     /// Name of the field in which a payload names its kind (a `payload` statement).
-    field: String,
-    judges: Arc<BTreeMap<String, Judge>>,
+    field_name: String,
+    judges_by_kind: Arc<BTreeMap<String, Judge>>,
 }
 
 impl JudgeByField {
@@ -44,7 +44,11 @@ impl JudgeByField {
     ) -> Result<JudgeByField, E> {
         let judges = kinds(rules).filter_map(|kind| Some((kind.to_owned(), Judge::new(rules, kind).ok()?)));
         let judges = judges.map(|(kind, judge)| Ok((kind, configure(judge)?))).collect::<Result<_, E>>()?;
-        Ok(JudgeByField { rules: rules.clone(), field: field.to_owned(), judges: Arc::new(judges) })
+        Ok(JudgeByField {
+            rules: rules.clone(),
+            field_name: field.to_owned(),
+            judges_by_kind: Arc::new(judges),
+        })
     }
 
     /// Returns the validator for a payload.
@@ -53,8 +57,11 @@ impl JudgeByField {
     /// If the payload names no payload kind of the rules. The error is the rejection of the
     /// payload.
     pub fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
-        let judge = payload.get(&self.field).and_then(Json::as_str).and_then(|kind| self.judges.get(kind));
-        judge.ok_or_else(|| Box::new(reject(&self.rules, Some(&self.field), payload)))
+        let judge = payload
+            .get(&self.field_name)
+            .and_then(Json::as_str)
+            .and_then(|kind| self.judges_by_kind.get(kind));
+        judge.ok_or_else(|| Box::new(reject_payload(&self.rules, Some(&self.field_name), payload)))
     }
 
     /// Validates a payload as [`Judge::judge`] does for its kind (a `payload` statement). Rejects a
@@ -76,7 +83,7 @@ impl JudgeByField {
     /// a payload.
     #[must_use]
     pub fn masked_error(&self, error: JsonError) -> JsonError {
-        self.judges.values().fold(error, |error, judge| judge.masked_error(error))
+        self.judges_by_kind.values().fold(error, |error, judge| judge.masked_error(error))
     }
 }
 
@@ -88,13 +95,13 @@ impl JudgeByField {
 pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgement {
     let field = kind_field(rules);
     let mut payload = if payload.is_object() { payload.clone() } else { json!({}) };
-    payload[field.unwrap_or(KIND)] = if kind.is_empty() { Json::Null } else { kind.into() };
-    reject(rules, field, &payload)
+    payload[field.unwrap_or(DEFAULT_KIND_FIELD)] = if kind.is_empty() { Json::Null } else { kind.into() };
+    reject_payload(rules, field, &payload)
 }
 
 /// The name under which rules read the kind of a payload. Also the field that a violation names if
 /// no `payload` statement has a field with `const decision`.
-const KIND: &str = "decision";
+const DEFAULT_KIND_FIELD: &str = "decision";
 
 /// Returns the field in which payloads name their kind: in the first `payload` statement, the field
 /// that must equal the kind (`const decision`). `None` without such a field.
@@ -102,18 +109,18 @@ fn kind_field(rules: &Rules) -> Option<&str> {
     let payload = rules.program().payloads.first()?;
     let mut fields = payload.object.fields.iter();
     let names_kind = |exactly: &Json| exactly.as_str() == Some(&*payload.name);
-    fields.find(|field| field.exactly.as_ref().is_some_and(names_kind)).map(|field| &*field.name)
+    fields.find(|field| field.only_value.as_ref().is_some_and(names_kind)).map(|field| &*field.name)
 }
 
 /// Rejects a payload whose field `field` is missing or names no payload kind. If `field` is `None`,
-/// the field [`KIND`] of `payload` is used.
+/// the field [`DEFAULT_KIND_FIELD`] of `payload` is used.
 ///
 /// The violation needs the name of a rule. To find a name, the payload is validated as the first
 /// kind that the rules declare. The violated rule at `field` gives the name. Without such a rule,
 /// the name is `FIELD.required` or `FIELD.match`.
-fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
+fn reject_payload(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
     let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
-    let field = field.unwrap_or(KIND);
+    let field = field.unwrap_or(DEFAULT_KIND_FIELD);
     let given = payload.get(field).filter(|kind| !kind.is_null());
     let (message, suffix) = match given {
         None => (message!("`{field}` must name the kind of the payload"), "required"),

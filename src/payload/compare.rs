@@ -68,7 +68,7 @@ fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeMap<&'p str, bo
     for requirement in program.requirements.iter().filter(|one| one.effect == Effect::Violation) {
         let rule = &program.rules[requirement.rule.index()];
         if tables.contains(&rule.table) {
-            let is_in_schema = requirement.of_field && is_field_rule(&rule.name);
+            let is_in_schema = requirement.is_from_field && is_field_rule(&rule.name);
             *names.entry(&*rule.name).or_insert(true) &= is_in_schema;
         }
     }
@@ -100,7 +100,7 @@ impl ChangeCollector<'_> {
         if !removed_types.is_empty() {
             self.add_change(path, message!("it may no longer be {}", list_alternatives(removed_types)));
         }
-        self.compare_values(path, old, new);
+        self.compare_allowed_values(path, old, new);
         self.compare_ranges(path, old, new);
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
             self.add_change(path, message!("it may no longer be blank"));
@@ -149,7 +149,7 @@ impl ChangeCollector<'_> {
         }
     }
 
-    fn compare_values(&mut self, path: &str, old: &Json, new: &Json) {
+    fn compare_allowed_values(&mut self, path: &str, old: &Json, new: &Json) {
         if !new["const"].is_null() && old["const"] != new["const"] {
             self.add_change(path, message!("it must now be {}", new["const"]));
         }

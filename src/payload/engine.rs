@@ -4,7 +4,7 @@
 
 use crate::engine::{PayloadEvaluation, Rules};
 use rulec_eval::evaluator::Evaluator;
-use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::host::{HostCalls, RegisteredFunction};
 use rulec_lang::arena::{Arena, EachBlocks};
 use rulec_lang::history::PastView;
 use rulec_lang::limits::{self, Exceeded, Limit};
@@ -17,13 +17,13 @@ use serde_json::Value as Json;
 pub(super) struct PayloadEngine<'a> {
     evaluation: PayloadEvaluation<'a>,
     program: &'a Program,
-    hosts: &'a [Host],
+    host_functions: &'a [RegisteredFunction],
     input: &'a Json,
     arena: &'a Arena,
     history: PastView<'a>,
     /// Cache of host function results for the reference evaluator; `None` until the reference
     /// evaluator runs.
-    calls: Option<HostCalls<'a>>,
+    host_calls: Option<HostCalls<'a>>,
 }
 
 impl<'a> PayloadEngine<'a> {
@@ -38,9 +38,9 @@ impl<'a> PayloadEngine<'a> {
         bindings: usize,
         (history, scratch): (PastView<'a>, &'a mut Scratch),
     ) -> PayloadEngine<'a> {
-        let (program, hosts) = (rules.program(), rules.hosts());
+        let (program, hosts) = (rules.program(), rules.host_functions());
         let evaluation = rules.payload_evaluation(input, bindings, scratch);
-        PayloadEngine { evaluation, program, hosts, input, arena, history, calls: None }
+        PayloadEngine { evaluation, program, host_functions: hosts, input, arena, history, host_calls: None }
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
@@ -71,12 +71,12 @@ impl<'a> PayloadEngine<'a> {
 
     /// Returns whether `amount` is within `limit`. If not, also records that the limit was
     /// exceeded.
-    pub fn allows(&self, limit: Limit, amount: usize) -> bool {
+    pub fn allows_amount(&self, limit: Limit, amount: usize) -> bool {
         self.arena.allows(limit, amount as u64)
     }
 
     /// Returns the limits that were exceeded so far, without duplicates. Does not reset them.
-    pub fn exceeded(&mut self) -> Vec<Exceeded> {
+    pub fn exceeded_limits(&mut self) -> Vec<Exceeded> {
         let mut exceeded = self.arena.exceeded();
         limits::merge_exceeded(
             &mut exceeded,
@@ -94,7 +94,7 @@ impl<'a> PayloadEngine<'a> {
 
     /// Sets the value of a variable (binding), and discards cached values that depend on the
     /// variable.
-    pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
+    pub fn bind_variable(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.evaluation {
             PayloadEvaluation::Reference(slots) => slots.bind(binding, value),
             PayloadEvaluation::Vm(vm) => drop(vm.bind(binding, value)),
@@ -116,39 +116,41 @@ impl<'a> PayloadEngine<'a> {
 
     /// Returns every rule of the table whose condition holds for the current values of the
     /// variables, in evaluation order.
-    pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
+    pub fn matching_rules(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.evaluation {
-            PayloadEvaluation::Vm(vm) => vm.matched(table),
+            PayloadEvaluation::Vm(vm) => vm.matching_rules(table),
             #[cfg(feature = "jit")]
-            PayloadEvaluation::Compiled(machine) => machine.matched(table),
-            PayloadEvaluation::Reference(_) => self.with_evaluator(|evaluator, _| evaluator.matched(table)),
+            PayloadEvaluation::Compiled(machine) => machine.matching_rules(table),
+            PayloadEvaluation::Reference(_) => {
+                self.with_evaluator(|evaluator, _| evaluator.matching_rules(table))
+            }
         }
     }
 
     /// Calls `work` with the reference evaluator. Results of functions of the embedding program are
     /// cached from one call to the next, so each distinct call is made once.
     fn with_evaluator<T>(&mut self, work: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
-        let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
+        let calls = self.host_calls.take().unwrap_or_else(|| HostCalls::new(self.host_functions));
         let mut evaluator = self.new_evaluator(calls);
         let result = work(&mut evaluator, self.program);
-        self.calls = Some(evaluator.into_calls());
+        self.host_calls = Some(evaluator.into_host_calls());
         result
     }
 
     /// Returns a reference evaluator with the current values of variables, for explanations.
-    pub fn explainer(&mut self) -> Evaluator<'a> {
-        self.new_evaluator(HostCalls::new(self.hosts))
+    pub fn new_explainer(&mut self) -> Evaluator<'a> {
+        self.new_evaluator(HostCalls::new(self.host_functions))
     }
 
     fn new_evaluator(&mut self, calls: HostCalls<'a>) -> Evaluator<'a> {
         let roots = match &mut self.evaluation {
-            PayloadEvaluation::Reference(slots) => slots.roots(),
-            PayloadEvaluation::Vm(vm) => vm.roots(),
+            PayloadEvaluation::Reference(slots) => slots.binding_values(),
+            PayloadEvaluation::Vm(vm) => vm.binding_values(),
             #[cfg(feature = "jit")]
             PayloadEvaluation::Compiled(machine) => machine.binding_values(),
         };
         let roots = self.arena.bump().alloc_slice_copy(roots);
         let evaluator = Evaluator::new(self.program, self.input, self.arena, calls);
-        evaluator.with_roots(roots).with_history(self.history)
+        evaluator.with_binding_values(roots).with_history(self.history)
     }
 }

@@ -79,7 +79,7 @@ pub struct Applied {
 pub struct Judgement {
     kind: Arc<str>,
     outcome: Outcome,
-    fallback: Option<Arc<str>>,
+    fallback_kind: Option<Arc<str>>,
     findings: Findings,
 }
 
@@ -89,11 +89,11 @@ pub struct Judgement {
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
-    pub remaining: Vec<Violation>,
+    pub remaining_violations: Vec<Violation>,
     /// The corrected payload; `None` unless it is accepted.
-    pub corrected: Option<Json>,
+    pub corrected_payload: Option<Json>,
     /// The corrected payload with private values masked; `None` if it contains no private values.
-    pub masked: Option<Json>,
+    pub masked_correction: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
@@ -103,7 +103,7 @@ impl Judgement {
     /// Derives the verdict on a payload of the kind `kind` from the findings, and creates the
     /// result.
     pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
-        let Findings { violations, corrections, remaining, .. } = &mut findings;
+        let Findings { violations, corrections, remaining_violations: remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional
         // fields, which may violate rules.
         if violations.is_empty() {
@@ -114,16 +114,16 @@ impl Judgement {
             (false, false, true) => Outcome::AcceptCorrected,
             _ => Outcome::Reject,
         };
-        findings.corrected.take_if(|_| outcome == Outcome::Reject);
-        let fallback = kind.fallback.clone().filter(|_| outcome == Outcome::Reject);
-        Judgement { kind: kind.name.clone(), outcome, fallback, findings }
+        findings.corrected_payload.take_if(|_| outcome == Outcome::Reject);
+        let fallback = kind.fallback_payload.clone().filter(|_| outcome == Outcome::Reject);
+        Judgement { kind: kind.name.clone(), outcome, fallback_kind: fallback, findings }
     }
 
     /// Creates the result for a payload that is rejected without validation. `kind` is the payload
     /// kind that the payload names, which may be unknown.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
         let findings = Findings { violations: vec![violation], ..Findings::default() };
-        Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback: None, findings }
+        Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback_kind: None, findings }
     }
 
     /// Returns the kind of the payload: the name of the `payload` statement against which it was
@@ -166,26 +166,26 @@ impl Judgement {
     /// Returns the violations that the corrected payload still has; empty if no correction was
     /// applied.
     pub fn remaining(&self) -> &[Violation] {
-        &self.findings.remaining
+        &self.findings.remaining_violations
     }
 
     /// Returns the corrected payload, if it is accepted and differs from the payload that was
     /// given. It contains the defaults of optional fields.
     pub fn corrected(&self) -> Option<&Json> {
-        self.findings.corrected.as_ref()
+        self.findings.corrected_payload.as_ref()
     }
 
     /// Returns the corrected payload for logs, if it is accepted: values of `@private` fields are
     /// masked. This includes private values that a correction took from the context.
     pub fn masked_correction(&self) -> Option<&Json> {
         let corrected = self.corrected()?;
-        Some(self.findings.masked.as_ref().unwrap_or(corrected))
+        Some(self.findings.masked_correction.as_ref().unwrap_or(corrected))
     }
 
     /// Returns the payload kind to propose instead, if this payload is rejected and the rules
     /// declare a `fallback` for its kind. Otherwise `None`.
     pub fn fallback(&self) -> Option<&str> {
-        self.fallback.as_deref()
+        self.fallback_kind.as_deref()
     }
 
     /// Returns the limits that were exceeded, without duplicates. A value over a limit counted as
@@ -211,7 +211,8 @@ impl Judgement {
     /// of the rules wrote are not translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Judgement {
-        let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;
+        let Findings { violations, remaining_violations: remaining, warnings, unchecked, .. } =
+            &mut self.findings;
         for violation in violations.iter_mut().chain(remaining).chain(warnings) {
             violation.message = violation.message.in_language(language);
             violation.repair = violation.repair.in_language(language);
@@ -227,7 +228,8 @@ impl Judgement {
     /// payload is accepted unchanged and without warnings.
     pub fn feedback(&self) -> String {
         let mut text = String::new();
-        let Findings { violations, corrections, remaining, warnings, .. } = &self.findings;
+        let Findings { violations, corrections, remaining_violations: remaining, warnings, .. } =
+            &self.findings;
         let open_violations = if corrections.is_empty() { violations } else { remaining };
         if !open_violations.is_empty() {
             let plural_suffix = if open_violations.len() == 1 { "" } else { "s" };
@@ -265,7 +267,7 @@ impl Judgement {
                 let _ = writeln!(text, "- At {}: {} (rule {}).", warning.path, warning.message, warning.rule);
             }
         }
-        if let Some(fallback) = &self.fallback {
+        if let Some(fallback) = &self.fallback_kind {
             let _ = writeln!(text, "If it cannot be repaired, propose {fallback} instead.");
         }
         text
@@ -274,8 +276,16 @@ impl Judgement {
 
 impl Serialize for Judgement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Findings { violations, corrections, remaining, corrected, warnings, unchecked, exceeded, .. } =
-            &self.findings;
+        let Findings {
+            violations,
+            corrections,
+            remaining_violations: remaining,
+            corrected_payload: corrected,
+            warnings,
+            unchecked,
+            exceeded,
+            ..
+        } = &self.findings;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("decision", &Some(&*self.kind).filter(|kind| !kind.is_empty()))?;
         map.serialize_entry("valid", &self.is_valid())?;
@@ -289,7 +299,7 @@ impl Serialize for Judgement {
         if let Some(corrected) = corrected {
             map.serialize_entry("corrected", corrected)?;
         }
-        if let Some(fallback) = &self.fallback {
+        if let Some(fallback) = &self.fallback_kind {
             map.serialize_entry("fallback", &**fallback)?;
         }
         if !exceeded.is_empty() {

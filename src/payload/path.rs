@@ -11,9 +11,9 @@ pub(super) enum PathStep<K> {
 }
 
 /// The path from the root of the payload to a value, with borrowed keys.
-pub(super) type Path<'a> = SmallVec<[PathStep<&'a str>; 6]>;
+pub(super) type PayloadPath<'a> = SmallVec<[PathStep<&'a str>; 6]>;
 /// A path with owned keys, which can outlive the payload.
-pub(super) type OwnedPath = Vec<PathStep<String>>;
+pub(super) type OwnedPayloadPath = Vec<PathStep<String>>;
 
 /// Formats a path for reports, as in `$.nodes[2]["x-y"]`.
 pub(super) fn format_path(path: &[PathStep<&str>]) -> String {
@@ -49,7 +49,7 @@ pub(super) fn value_at<'j>(json: &'j Json, path: &[PathStep<&str>]) -> Option<&'
     })
 }
 
-pub(super) fn to_owned_path(path: &[PathStep<&str>]) -> OwnedPath {
+pub(super) fn to_owned_path(path: &[PathStep<&str>]) -> OwnedPayloadPath {
     let to_owned_step = |step: &PathStep<&str>| match step {
         PathStep::Key(key) => PathStep::Key((*key).to_owned()),
         PathStep::Index(index) => PathStep::Index(*index),

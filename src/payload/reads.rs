@@ -2,7 +2,9 @@
 //! (`let` values and elements of `each` blocks).
 
 use rulec_lang::operators::Op;
-use rulec_sema::hir::{BindingId, Block, CondKind, ExprKind, Part, Payload, Program, RuleId, Slot, ValueId};
+use rulec_sema::hir::{
+    BindingId, CondKind, ExprKind, Part, Payload, Program, RequirementBlock, RuleId, Slot, ValueId,
+};
 use std::collections::{HashMap, HashSet};
 
 /// A message field that a condition reads, and how the condition uses the field.
@@ -18,7 +20,7 @@ pub(super) struct FieldUse {
     /// Whether the condition only tests whether the field is present, and does not use its value.
     pub only_tests_presence: bool,
     /// Whether the condition replaces a missing field by another value (`??`).
-    pub defaulted: bool,
+    pub has_default: bool,
 }
 
 /// Finds the message fields that the conditions of one `payload` statement read.
@@ -66,7 +68,7 @@ impl<'p> FieldReads<'p> {
             match part {
                 Part::Let(id) => {
                     if visited.insert((id.0, false, usage)) {
-                        pending.push((self.program.let_body(id).part(), usage));
+                        pending.push((self.program.let_body(id).as_part(), usage));
                     }
                     continue;
                 }
@@ -81,7 +83,7 @@ impl<'p> FieldReads<'p> {
                         }
                     }
                     ExprKind::Op(Op::Coalesce, left, Some(right)) => {
-                        pending.push((Part::Expr(left), FieldUse { defaulted: true, ..usage }));
+                        pending.push((Part::Expr(left), FieldUse { has_default: true, ..usage }));
                         pending.push((Part::Expr(right), usage));
                         continue;
                     }
@@ -112,9 +114,13 @@ impl<'p> FieldReads<'p> {
     }
 }
 
-fn collect_named_values(block: &Block, named_values: &mut HashMap<BindingId, ValueId>, elements: bool) {
+fn collect_named_values(
+    block: &RequirementBlock,
+    named_values: &mut HashMap<BindingId, ValueId>,
+    elements: bool,
+) {
     named_values.extend(block.lets.iter().copied());
-    for each in &block.each {
+    for each in &block.each_blocks {
         if elements {
             named_values.insert(each.element, each.list);
             named_values.extend(each.key.map(|key| (key, each.list)));

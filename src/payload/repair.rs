@@ -19,22 +19,24 @@ pub(super) fn apply_corrections<'f>(
     let mut removed_elements: Vec<&[PathStep<String>]> = Vec::new();
     for violation in found {
         let Some(auto_repair) = &violation.auto_repair else { continue };
-        if repaired_paths.contains(&*violation.steps) {
+        if repaired_paths.contains(&*violation.path_steps) {
             continue;
         }
-        let applied_kind = match (auto_repair, violation.steps.last()) {
+        let applied_kind = match (auto_repair, violation.path_steps.last()) {
             (Repair::RemoveValue, Some(PathStep::Index(_))) => {
-                removed_elements.push(&violation.steps);
+                removed_elements.push(&violation.path_steps);
                 Some("remove")
             }
-            (Repair::RemoveValue, _) => remove_value(payload, &violation.steps).then_some("remove"),
+            (Repair::RemoveValue, _) => remove_value(payload, &violation.path_steps).then_some("remove"),
             (Repair::SetDefault(value), _) => {
-                put_value(payload, &violation.steps, value).then_some("default")
+                put_value(payload, &violation.path_steps, value).then_some("default")
             }
-            (Repair::ClampTo(value), _) => put_value(payload, &violation.steps, value).then_some("clamp"),
+            (Repair::ClampTo(value), _) => {
+                put_value(payload, &violation.path_steps, value).then_some("clamp")
+            }
         };
         if let Some(kind) = applied_kind {
-            repaired_paths.insert(&violation.steps);
+            repaired_paths.insert(&violation.path_steps);
             applied.push(Applied { kind, path: violation.violation.path.clone() });
         }
     }

@@ -4,8 +4,8 @@
 use super::Judge;
 use super::engine::PayloadEngine;
 use super::judgement::{Unchecked, Violation};
-use super::path::{self, OwnedPath, Path, PathStep};
-use super::secrets::Secrets;
+use super::path::{self, OwnedPayloadPath, PathStep, PayloadPath};
+use super::secrets::PrivateValues;
 use super::unchecked::MissingInputs;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
@@ -20,8 +20,8 @@ use rulec_lang::limits::{Exceeded, Limit};
 use rulec_lang::privacy::MASK;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    self, BindingId, Block, Correction, Each, Effect, ObjectPath, Program, Requirement, RuleId, TableId,
-    ValueId,
+    self, BindingId, Correction, EachBlock, Effect, ObjectPath, Program, Requirement, RequirementBlock,
+    RuleId, TableId, ValueId,
 };
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct FoundViolation {
     pub violation: Violation,
-    pub steps: OwnedPath,
+    pub path_steps: OwnedPayloadPath,
     pub auto_repair: Option<Repair>,
     /// Whether the correction of this violation writes a private value into the payload.
     pub writes_private_value: bool,
@@ -40,31 +40,31 @@ pub(super) struct FoundViolation {
     pub trace: Option<TraceNode>,
     /// The violated rule. `None` if the payload is not an object, and for an unchecked rule or an
     /// exceeded limit that counts as a violation.
-    pub id: Option<RuleId>,
+    pub rule_id: Option<RuleId>,
     pub effect: Effect,
 }
 
 /// The findings of one pass, which evaluates all rules for a payload once. Violations are in the
 /// order of the rules.
 #[derive(Debug, Default)]
-pub(super) struct Pass {
+pub(super) struct PassFindings {
     pub violations: Vec<FoundViolation>,
     /// The violations of rules that only warn. [`run_checks`] puts them into `violations`, and its
     /// caller then moves them here.
-    pub warned: Vec<FoundViolation>,
+    pub warnings: Vec<FoundViolation>,
     /// The missing optional fields that get their default. [`run_checks`] puts them into
     /// `violations`, and its caller then moves them here.
-    pub completed: Vec<FoundViolation>,
+    pub fields_to_default: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
     /// The limits that were exceeded during this pass, without duplicates.
     pub exceeded: Vec<Exceeded>,
 }
 
-impl Pass {
+impl PassFindings {
     /// Returns the violations and the missing optional fields together, in the order in which they
     /// are corrected.
     pub fn findings_to_correct(&self) -> impl Iterator<Item = &FoundViolation> {
-        self.violations.iter().chain(&self.completed)
+        self.violations.iter().chain(&self.fields_to_default)
     }
 
     /// Turns each rule that could not be evaluated into a violation, so that the rule is no longer
@@ -87,11 +87,11 @@ impl Pass {
         });
         let violations = unchecked.chain(exceeded).map(|(violation, effect)| FoundViolation {
             violation,
-            steps: Vec::new(),
+            path_steps: Vec::new(),
             auto_repair: None,
             writes_private_value: false,
             trace: None,
-            id: None,
+            rule_id: None,
             effect,
         });
         self.violations.extend(violations);
@@ -111,19 +111,19 @@ pub(super) enum Repair {
 
 /// Maximum number of different texts in one payload that are compiled as conditions. Rules may
 /// require that a text is a condition. Further texts are reported as unchecked.
-const MAX_CONDITIONS: usize = 256;
+const MAX_COMPILED_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload. If
-/// `traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
+/// `is_traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
 /// which earlier corrections wrote private values, which messages must not show. If `coverage` is
 /// given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
-    traced: bool,
-    private: &'a [OwnedPath],
+    is_traced: bool,
+    private_paths: &'a [OwnedPayloadPath],
     coverage: Option<&'a mut ConditionCoverage>,
-) -> Pass {
+) -> PassFindings {
     let Judge { rules, input, past, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
@@ -134,14 +134,14 @@ pub(super) fn run_checks<'a>(
                 message: message!("the payload must be an object"),
                 repair: message!("write it as an object"),
             },
-            steps: Vec::new(),
+            path_steps: Vec::new(),
             auto_repair: None,
             writes_private_value: false,
             trace: None,
-            id: None,
+            rule_id: None,
             effect: Effect::Violation,
         }];
-        return Pass { violations, ..Pass::default() };
+        return PassFindings { violations, ..PassFindings::default() };
     }
     ThreadWorkspace::with_current(|ThreadWorkspace { scratch, .. }| {
         // Dropping the guard removes the history from the memory of this thread, before its next
@@ -154,26 +154,31 @@ pub(super) fn run_checks<'a>(
             }
             None => scratch,
         };
-        let (program, count) = (rules.program(), kind.bindings as usize);
+        let (program, count) = (rules.program(), kind.binding_count as usize);
         let arena = Arena::new(&program.limits);
         let history = past.as_ref().map(Past::view).unwrap_or_default();
         let mut run = PayloadRun {
             program,
             payload,
             engine: PayloadEngine::new(rules, input, &arena, count, (history, scratch)),
-            sources: traced.then(|| rules.sources()),
+            sources: is_traced.then(|| rules.sources()),
             binding_paths: SmallVec::from_elem(None, count),
             violations: Vec::new(),
             unchecked: Vec::new(),
             missing_inputs: judge.missing_inputs(),
-            compiled: HashMap::new(),
-            secrets: Secrets::new(program, kind, private),
+            condition_errors: HashMap::new(),
+            secrets: PrivateValues::new(program, kind, private_paths),
             coverage,
         };
-        run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
+        run.bind_variable(BindingId(0), Value::from_json(payload), Some(PayloadPath::new()));
         run.run_block(&kind.block);
-        let exceeded = run.engine.exceeded();
-        Pass { violations: run.violations, unchecked: run.unchecked, exceeded, ..Pass::default() }
+        let exceeded = run.engine.exceeded_limits();
+        PassFindings {
+            violations: run.violations,
+            unchecked: run.unchecked,
+            exceeded,
+            ..PassFindings::default()
+        }
     })
 }
 
@@ -182,46 +187,46 @@ struct PayloadRun<'a> {
     payload: &'a Json,
     engine: PayloadEngine<'a>,
     sources: Option<&'a SourceMap>,
-    binding_paths: SmallVec<[Option<Path<'a>>; 2]>,
+    binding_paths: SmallVec<[Option<PayloadPath<'a>>; 2]>,
     violations: Vec<FoundViolation>,
     unchecked: Vec<Unchecked>,
     missing_inputs: &'a MissingInputs,
     /// Cache of texts in the payload that must be conditions, each with its compile error. The
     /// error is `None` for a valid condition.
-    compiled: HashMap<&'a str, Option<ConditionError>>,
-    secrets: Secrets<'a>,
+    condition_errors: HashMap<&'a str, Option<ConditionError>>,
+    secrets: PrivateValues<'a>,
     coverage: Option<&'a mut ConditionCoverage>,
 }
 
 impl<'a> PayloadRun<'a> {
-    fn bind(&mut self, binding: BindingId, value: Value<'a>, path: Option<Path<'a>>) {
-        self.engine.bind(binding, value);
+    fn bind_variable(&mut self, binding: BindingId, value: Value<'a>, path: Option<PayloadPath<'a>>) {
+        self.engine.bind_variable(binding, value);
         if let Some(cell) = self.binding_paths.get_mut(binding.index()) {
             *cell = path;
         }
     }
 
-    fn run_block(&mut self, block: &'a Block) {
+    fn run_block(&mut self, block: &'a RequirementBlock) {
         for (binding, value) in &block.lets {
             self.count_conditions_in_value(*value);
             let value = self.engine.eval_value(*value);
-            self.bind(*binding, value, None);
+            self.bind_variable(*binding, value, None);
         }
         if let Some(coverage) = &mut self.coverage {
-            for rule in &self.program.tables[block.table.index()].order {
-                coverage.count_rule(self.engine.explainer(), *rule);
+            for rule in &self.program.tables[block.table.index()].evaluation_order {
+                coverage.count_rule(self.engine.new_explainer(), *rule);
             }
         }
-        if !self.program.tables[block.table.index()].order.is_empty() {
-            let matched = self.engine.matched(block.table);
-            if !self.missing_inputs.rules.is_empty() {
+        if !self.program.tables[block.table.index()].evaluation_order.is_empty() {
+            let matched = self.engine.matching_rules(block.table);
+            if !self.missing_inputs.inputs_by_rule.is_empty() {
                 self.record_unevaluated_rules(block.table, &matched);
             }
             for rule in matched {
                 self.record_violation(rule);
             }
         }
-        for each in &block.each {
+        for each in &block.each_blocks {
             self.run_each(each);
         }
     }
@@ -230,7 +235,7 @@ impl<'a> PayloadRun<'a> {
     /// coverage. Does nothing unless the caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(coverage) = &mut self.coverage {
-            coverage.count_value(self.engine.explainer(), value);
+            coverage.count_value(self.engine.new_explainer(), value);
         }
     }
 
@@ -239,10 +244,12 @@ impl<'a> PayloadRun<'a> {
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
-        for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
-            let Some(input) = missing_inputs.rules.get(rule) else { continue };
+        for rule in
+            program.tables[table.index()].evaluation_order.iter().filter(|rule| !matched.contains(rule))
+        {
+            let Some(input) = missing_inputs.inputs_by_rule.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
-            if self.engine.explainer().eval_cond(condition) == Tri::Unknown {
+            if self.engine.new_explainer().eval_cond(condition) == Tri::Unknown {
                 self.record_unchecked_rule(
                     *rule,
                     message!("this could not be checked because `{input}` was not given"),
@@ -275,28 +282,30 @@ impl<'a> PayloadRun<'a> {
     /// returns the compile error. `None` if the text is valid. Also `None` if [`MAX_CONDITIONS`]
     /// other texts were compiled; the rule is then recorded as unchecked.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
-        if let Some(known) = self.compiled.get(text) {
+        if let Some(known) = self.condition_errors.get(text) {
             return known.clone();
         }
-        if self.compiled.len() >= MAX_CONDITIONS {
+        if self.condition_errors.len() >= MAX_COMPILED_CONDITIONS {
             self.record_unchecked_rule(
                 rule,
-                message!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
+                message!(
+                    "more than {MAX_COMPILED_CONDITIONS} different conditions; this one was not checked"
+                ),
             );
             return None;
         }
         let error = Condition::compile(text).err();
-        self.compiled.insert(text, error.clone());
+        self.condition_errors.insert(text, error.clone());
         error
     }
 
-    fn run_each(&mut self, each: &'a Each) {
+    fn run_each(&mut self, each: &'a EachBlock) {
         self.count_conditions_in_value(each.list);
         let list = self.engine.eval_value(each.list);
-        if let (true, Some(input)) = (list.is_missing(), self.missing_inputs.lists.get(&each.list)) {
+        if let (true, Some(input)) = (list.is_missing(), self.missing_inputs.inputs_by_list.get(&each.list)) {
             let message = message!("this could not be checked because `{input}` was not given");
             for table in each.block.tables() {
-                for rule in &self.program.tables[table.index()].order {
+                for rule in &self.program.tables[table.index()].evaluation_order {
                     self.record_unchecked_rule(*rule, message.clone());
                 }
             }
@@ -308,7 +317,7 @@ impl<'a> PayloadRun<'a> {
             Some(path)
         };
         let Some(length) = list.list_len().or(list.dict_len()) else { return };
-        let Some(outer) = self.engine.enter_each(each.nest, length) else { return };
+        let Some(outer) = self.engine.enter_each(each.nesting_depth, length) else { return };
         if let Some(entries) = list.entries() {
             for (key, value) in entries {
                 self.run_element(each, Value::Str(key), value, entry_path(PathStep::Key(key)));
@@ -321,17 +330,23 @@ impl<'a> PayloadRun<'a> {
         self.engine.set_enclosing_blocks(outer);
         // Discard cached values that were computed under the tighter limits inside the `each`
         // block.
-        self.bind(each.element, Value::Missing, None);
+        self.bind_variable(each.element, Value::Missing, None);
     }
 
-    fn run_element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, path: Option<Path<'a>>) {
+    fn run_element(
+        &mut self,
+        each: &'a EachBlock,
+        key: Value<'a>,
+        value: Value<'a>,
+        path: Option<PayloadPath<'a>>,
+    ) {
         if let Some(binding) = each.key {
-            self.bind(binding, key, None);
+            self.bind_variable(binding, key, None);
         }
-        self.bind(each.element, value, path);
-        each.when.into_iter().for_each(|when| self.count_conditions_in_value(when));
+        self.bind_variable(each.element, value, path);
+        each.condition.into_iter().for_each(|when| self.count_conditions_in_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
-        if each.when.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
+        if each.condition.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
             self.run_block(&each.block);
         }
     }
@@ -340,7 +355,9 @@ impl<'a> PayloadRun<'a> {
     fn record_violation(&mut self, rule: RuleId) {
         // The first violation is always recorded, whatever the limit is: it is enough to reject the
         // payload.
-        if !self.violations.is_empty() && !self.engine.allows(Limit::Violations, self.violations.len() + 1) {
+        if !self.violations.is_empty()
+            && !self.engine.allows_amount(Limit::Violations, self.violations.len() + 1)
+        {
             return;
         }
         let Some(requirement) = self.requirement_of_rule(rule) else {
@@ -357,14 +374,14 @@ impl<'a> PayloadRun<'a> {
         };
         let private = self.secrets.is_private_path(&path);
         let trace = self.sources.map(|sources| {
-            let tracer = Tracer::new(self.engine.explainer(), sources, false);
+            let tracer = Tracer::new(self.engine.new_explainer(), sources, false);
             let mut tracer =
                 if self.secrets.has_private_corrections() { tracer.hiding_bindings() } else { tracer };
             tracer.trace_rule(rule)
         });
         let mut message = requirement.message.clone();
         let mut advice = requirement.repair.clone();
-        if requirement.compiles {
+        if requirement.must_compile {
             let text = path::value_at(self.payload, &path).and_then(Json::as_str);
             let Some(error) = text.and_then(|text| self.condition_error(rule, text)) else { return };
             // The error quotes the text, so hide the error if the text is private.
@@ -396,11 +413,11 @@ impl<'a> PayloadRun<'a> {
                 message,
                 repair,
             },
-            steps: path::to_owned_path(&path),
+            path_steps: path::to_owned_path(&path),
             auto_repair,
             writes_private_value,
             trace,
-            id: Some(rule),
+            rule_id: Some(rule),
             effect: requirement.effect,
         });
     }
@@ -421,13 +438,13 @@ impl<'a> PayloadRun<'a> {
     /// the location of this value as the rule defines it. The bool is false if the value is missing
     /// and the path ends at the object that should contain it. `None` if the location cannot be
     /// found in this payload.
-    fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
+    fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(PayloadPath<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {
             path.push(self.resolve_step(step)?);
         }
         let Some(dotted) = &place.dotted else { return Some((path, true)) };
-        let mut dotted_steps = Path::new();
+        let mut dotted_steps = PayloadPath::new();
         for step in &dotted.steps {
             dotted_steps.push(self.resolve_step(step)?);
         }

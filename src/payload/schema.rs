@@ -6,7 +6,7 @@ mod variants;
 use super::{JudgeError, unknown_kind_error};
 use crate::engine::Rules;
 use crate::schema::{allow_null, type_schema};
-use rulec_sema::hir::{Limits, Object, Payload, PayloadField, Shape};
+use rulec_sema::hir::{AllowedValues, FieldShape, ObjectSchema, Payload, PayloadField};
 use serde_json::{Map, Value as Json, json};
 
 /// Returns the JSON Schema (draft 2020-12) of a payload kind: fields, types, required fields,
@@ -30,22 +30,22 @@ pub(super) fn build_schema(rules: &Rules, payload: &Payload) -> Json {
     if !payload.docs.is_empty() {
         schema["description"] = json!(&*payload.docs);
     }
-    if let Some(version) = &payload.version {
+    if let Some(version) = &payload.payload_version {
         schema["$comment"] = json!(format!("version {version}"));
     }
     schema
 }
 
-fn object_schema(object: &Object) -> Json {
+fn object_schema(object: &ObjectSchema) -> Json {
     let properties: Map<String, Json> =
         object.fields.iter().map(|declared| (declared.name.to_string(), field_schema(declared))).collect();
     let mut schema = json!({"type": "object", "properties": properties});
     let required: Vec<&str> =
-        object.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
+        object.fields.iter().filter(|field| !field.is_optional).map(|field| &*field.name).collect();
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
-    if object.closed {
+    if object.is_closed {
         schema["additionalProperties"] = json!(false);
     }
     schema
@@ -53,33 +53,37 @@ fn object_schema(object: &Object) -> Json {
 
 fn field_schema(field: &PayloadField) -> Json {
     let mut schema = match &field.shape {
-        Shape::Plain(ty) => type_schema(ty),
-        Shape::Object(inner) => object_schema(inner),
-        Shape::Objects(inner) => json!({"type": "array", "items": object_schema(inner)}),
+        FieldShape::Plain(ty) => type_schema(ty),
+        FieldShape::Object(inner) => object_schema(inner),
+        FieldShape::Objects(inner) => json!({"type": "array", "items": object_schema(inner)}),
     };
     if !field.docs.is_empty() {
         schema["description"] = json!(&*field.docs);
     }
-    if field.not_blank {
+    if field.forbids_blank {
         // The pattern requires one character that `str::trim` would not remove.
         schema["pattern"] = json!("[^\\s\\u0085]");
     }
-    match &field.limits {
-        Some(Limits::OneOf(values)) => {
+    match &field.allowed_values {
+        Some(AllowedValues::OneOf(values)) => {
             schema["enum"] = json!(values);
         }
-        Some(Limits::Range { least, most, inclusive }) => {
+        Some(AllowedValues::Range {
+            lower_bound: least,
+            upper_bound: most,
+            includes_upper_bound: inclusive,
+        }) => {
             schema["minimum"] = least.clone();
             schema[if *inclusive { "maximum" } else { "exclusiveMaximum" }] = most.clone();
         }
         None => {}
     }
-    if let Some(value) = &field.exactly {
+    if let Some(value) = &field.only_value {
         schema["const"] = value.clone();
     }
-    if field.nullable {
+    if field.is_nullable {
         allow_null(&mut schema);
-    } else if schema.get("type").is_none() && field.exactly.is_none() {
+    } else if schema.get("type").is_none() && field.only_value.is_none() {
         // A field without a type allows any value, but null counts as missing.
         schema["not"] = json!({"type": "null"});
     }

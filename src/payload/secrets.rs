@@ -2,7 +2,7 @@
 //! private if its field is declared `@private`, or if a correction copied it from a private field
 //! of the context. A key is private if a rule reads it from a private value.
 
-use super::path::{self, OwnedPath, Path, PathStep};
+use super::path::{self, OwnedPayloadPath, PathStep, PayloadPath};
 use rulec_lang::privacy::{MASK, Privacy};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Payload, Program, ValueId};
@@ -10,77 +10,84 @@ use serde_json::Value as Json;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-pub(super) struct Secrets<'a> {
+pub(super) struct PrivateValues<'a> {
     program: &'a Program,
     /// The declared fields of the payload; `None` if no field is declared `@private`.
-    fields: Option<Arc<RecordType>>,
+    declared_fields: Option<Arc<RecordType>>,
     /// The paths at which corrections wrote private values into the payload.
-    corrected: &'a [OwnedPath],
+    corrected_paths: &'a [OwnedPayloadPath],
     /// The keys that rules read from private values. Paths that contain such a key are shown with a
     /// mask in its place.
-    keys: HashSet<&'a str>,
+    private_keys: HashSet<&'a str>,
     /// Whether any field of the payload or of the rules' input is declared `@private`.
-    any_declared: bool,
+    has_private_declaration: bool,
 }
 
-impl<'a> Secrets<'a> {
-    pub fn new(program: &'a Program, kind: &Payload, corrected: &'a [OwnedPath]) -> Secrets<'a> {
+impl<'a> PrivateValues<'a> {
+    pub fn new(program: &'a Program, kind: &Payload, corrected: &'a [OwnedPayloadPath]) -> PrivateValues<'a> {
         let fields = kind.private_fields();
         let any_declared = fields.is_some() || !program.message_privacy().is_public();
-        Secrets { program, fields, corrected, keys: HashSet::new(), any_declared }
+        PrivateValues {
+            program,
+            declared_fields: fields,
+            corrected_paths: corrected,
+            private_keys: HashSet::new(),
+            has_private_declaration: any_declared,
+        }
     }
 
     /// True if `value` is computed from fields that are declared `@private`, so that reports must
     /// not show it.
     pub fn is_private_value(&self, value: ValueId) -> bool {
-        self.any_declared && self.program.private_reads().reads_private(self.program.value(value))
+        self.has_private_declaration && self.program.private_reads().reads_private(self.program.value(value))
     }
 
     /// True if corrections wrote private values into the payload, so that reports must hide values
     /// that are read from it.
     pub fn has_private_corrections(&self) -> bool {
-        !self.corrected.is_empty()
+        !self.corrected_paths.is_empty()
     }
 
     /// Records that a path uses `key`, which was read from `value`. If `value` is private, reports
     /// mask the key.
     pub fn add_key(&mut self, key: &'a str, value: ValueId) {
         if self.is_private_value(value) {
-            self.keys.insert(key);
+            self.private_keys.insert(key);
         }
     }
 
     /// True if the value at the path is private, contains a private value, or is part of one.
     /// Reports must not show such a value.
-    pub fn is_private_path(&self, path: &Path<'_>) -> bool {
-        let privacy = path.iter().fold(payload_privacy(self.fields.as_deref()), |privacy, step| match step {
-            PathStep::Key(key) => privacy.at_key(key).0,
-            PathStep::Index(_) => privacy.at_index(),
-        });
+    pub fn is_private_path(&self, path: &PayloadPath<'_>) -> bool {
+        let privacy =
+            path.iter().fold(payload_privacy(self.declared_fields.as_deref()), |privacy, step| match step {
+                PathStep::Key(key) => privacy.at_key(key).0,
+                PathStep::Index(_) => privacy.at_index(),
+            });
         // Corrections may have moved list elements, so do not compare their indexes.
         let same = |one: &PathStep<String>, other: &PathStep<&str>| match (one, other) {
             (PathStep::Key(one), PathStep::Key(other)) => one == other,
             (PathStep::Index(_), PathStep::Index(_)) => true,
             _ => false,
         };
-        let overlaps = |steps: &OwnedPath| steps.iter().zip(path).all(|(one, other)| same(one, other));
-        !privacy.is_public() || self.corrected.iter().any(overlaps)
+        let overlaps = |steps: &OwnedPayloadPath| steps.iter().zip(path).all(|(one, other)| same(one, other));
+        !privacy.is_public() || self.corrected_paths.iter().any(overlaps)
     }
 
     /// Formats a path in the payload for reports, with its private keys masked.
-    pub fn format_path(&self, path: &Path<'_>) -> String {
-        if !self.any_declared {
+    pub fn format_path(&self, path: &PayloadPath<'_>) -> String {
+        if !self.has_private_declaration {
             return path::format_path(path);
         }
-        let mut privacy = payload_privacy(self.fields.as_deref());
-        let mut shown: Path<'_> = path.clone();
+        let mut privacy = payload_privacy(self.declared_fields.as_deref());
+        let mut shown: PayloadPath<'_> = path.clone();
         for step in &mut shown {
             match step {
                 PathStep::Index(_) => privacy = privacy.at_index(),
                 PathStep::Key(key) => {
                     let (inner, hidden) = privacy.at_key(key);
                     privacy = inner;
-                    if hidden || self.keys.contains(key) {
+                    if hidden || self.private_keys.contains(key) {
                         *key = MASK;
                     }
                 }
@@ -98,7 +105,7 @@ pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
 
 /// Masks the values that corrections wrote into the payload at the paths `corrected`, because they
 /// are private.
-pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPath]) {
+pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPayloadPath]) {
     fn mask(value: &mut Json, steps: &[PathStep<String>]) {
         match (steps.split_first(), value) {
             (None, value) => *value = Json::from(MASK),

@@ -3,7 +3,7 @@
 use super::{Judge, JudgeError};
 use crate::engine::{Rules, TestOutcome};
 use rulec_base::diag::Message;
-use rulec_sema::hir::{Expect, Test};
+use rulec_sema::hir::{ExpectedDecision, Test};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -16,7 +16,11 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 }
 
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
-    let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
+    let ExpectedDecision::Judgement { payload_kind: kind, validation_outcome: outcome, violations: breaks } =
+        &test.expect
+    else {
+        return None;
+    };
     let expected =
         format_verdict(kind, outcome, breaks.iter().map(|(rule, path)| (&**rule, path.as_deref())));
     // If the test expects paths, show the actual paths too.
@@ -73,9 +77,9 @@ fn judge_test_payload(
 fn format_verdict<'a>(
     kind: &str,
     outcome: &str,
-    breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+    violated_rules: impl Iterator<Item = (&'a str, Option<&'a str>)>,
 ) -> String {
-    let rules = breaks.map(|(rule, path)| match path {
+    let rules = violated_rules.map(|(rule, path)| match path {
         Some(path) => format!(" \"{rule}\" at \"{path}\""),
         None => format!(" \"{rule}\""),
     });

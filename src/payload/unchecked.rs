@@ -3,7 +3,7 @@
 //! missing input does not look like a passed check.
 
 use super::reads::{FieldRead, FieldReads, FieldUse};
-use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
+use rulec_sema::hir::{Payload, Program, RequirementBlock, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ const OPTIONS_INPUT: &str = "options";
 /// lists whose elements an `each` block checks. Each is mapped to the name of the missing input.
 #[derive(Debug, Default)]
 pub(super) struct MissingInputs {
-    pub rules: HashMap<RuleId, String>,
-    pub lists: HashMap<ValueId, String>,
+    pub inputs_by_rule: HashMap<RuleId, String>,
+    pub inputs_by_list: HashMap<ValueId, String>,
 }
 
 impl MissingInputs {
@@ -36,23 +36,23 @@ impl MissingInputs {
         };
         let input_of_rule = |rule| missing_input(reads.read_by_rule(rule));
         let input_of_list = |list| missing_input(reads.read_by_value(list));
-        paths.collect_block(&payload.block, program, &input_of_rule, &input_of_list);
+        paths.collect_from_block(&payload.block, program, &input_of_rule, &input_of_list);
         paths
     }
 
-    fn collect_block(
+    fn collect_from_block(
         &mut self,
-        block: &Block,
+        block: &RequirementBlock,
         program: &Program,
         input_of_rule: &dyn Fn(RuleId) -> Option<String>,
         input_of_list: &dyn Fn(ValueId) -> Option<String>,
     ) {
-        for rule in &program.tables[block.table.index()].order {
-            self.rules.extend(input_of_rule(*rule).map(|input| (*rule, input)));
+        for rule in &program.tables[block.table.index()].evaluation_order {
+            self.inputs_by_rule.extend(input_of_rule(*rule).map(|input| (*rule, input)));
         }
-        for each in &block.each {
-            self.lists.extend(input_of_list(each.list).map(|input| (each.list, input)));
-            self.collect_block(&each.block, program, input_of_rule, input_of_list);
+        for each in &block.each_blocks {
+            self.inputs_by_list.extend(input_of_list(each.list).map(|input| (each.list, input)));
+            self.collect_from_block(&each.block, program, input_of_rule, input_of_list);
         }
     }
 }

@@ -209,9 +209,9 @@ fn codes_in_circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             let message = format!("{{\"tree\": {}{}}}", "[".repeat(128), "]".repeat(128));
             message_code(message.as_bytes()).into_iter().collect()
         }
-        Code::MessageTooLong => message_code(&vec![b' '; json::MAX_BYTES + 1]).into_iter().collect(),
+        Code::MessageTooLong => message_code(&vec![b' '; json::MAX_MESSAGE_BYTES + 1]).into_iter().collect(),
         Code::MessageObjects => {
-            let points = vec!["{\"x\":1}"; json::MAX_OBJECTS].join(",");
+            let points = vec!["{\"x\":1}"; json::MAX_MESSAGE_OBJECTS].join(",");
             message_code(format!("{{\"points\": [{points}]}}").as_bytes()).into_iter().collect()
         }
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),

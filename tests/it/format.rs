@@ -95,11 +95,11 @@ fn compiled_meaning(path: &Path, text: &str) -> String {
 
 fn without_places(rules: &Rules) -> String {
     let program: &Program = rules.program();
-    let mut patterns: Vec<_> = program.patterns.keys().collect();
+    let mut patterns: Vec<_> = program.regex_facts.keys().collect();
     patterns.sort();
     let warnings: Vec<_> = rules.warnings().iter().map(|warning| warning.code).collect();
     // The map of patterns has no order, and conditions are stored as bytes, so both are left out.
-    let mut program = Program { patterns: Default::default(), ..program.clone() };
+    let mut program = Program { regex_facts: Default::default(), ..program.clone() };
     for rule in &mut program.rules {
         rule.condition = Condition::from((*rule.condition).clone());
     }

@@ -9,7 +9,7 @@ use rulec_syntax::format::format;
 use rulec_syntax::lex::{TokenKind, tokenize};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::index::PostingList;
-use rulec_vm::index::index_terms::LAST_IN_GROUP;
+use rulec_vm::index::index_terms::LAST_IN_GROUP_FLAG;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -56,9 +56,11 @@ fn plans_are_as_written_down() {
                 PostingList::Bitmap(_) => &[],
             };
             for posting in postings {
-                let guards = posting.guards.iter().filter(|guard| guard.attribute != u32::MAX);
+                let guards = posting.guards.iter().filter(|guard| guard.attribute_id != u32::MAX);
                 let guards: Vec<String> = guards
-                    .map(|guard| format!(" {}: {}..{}", guard.attribute, guard.from, guard.to))
+                    .map(|guard| {
+                        format!(" {}: {}..{}", guard.attribute_id, guard.first_class, guard.end_class)
+                    })
                     .collect();
                 let _ = writeln!(printed, "posting {}{}", posting.rank, guards.concat());
             }
@@ -68,20 +70,23 @@ fn plans_are_as_written_down() {
             let own = (subject.needs_unchanged_text, subject.folds_in_place);
             let _ = writeln!(printed, "subject {:?} {own:?} {}", subject.operand, forms.join(", "));
         }
-        for (pred, answer) in rules.index().answers.iter().enumerate().filter(|(_, answer)| answer.end > 0) {
-            let numbers = &rules.index().deciding_ids[answer.start as usize..answer.end as usize];
+        for (pred, answer) in
+            rules.index().literal_verdicts.iter().enumerate().filter(|(_, answer)| answer.ids_end > 0)
+        {
+            let numbers =
+                &rules.index().deciding_literal_ids[answer.ids_start as usize..answer.ids_end as usize];
             let numbers = numbers
                 .iter()
-                .map(|number| (number & !LAST_IN_GROUP, number & LAST_IN_GROUP != 0))
+                .map(|number| (number & !LAST_IN_GROUP_FLAG, number & LAST_IN_GROUP_FLAG != 0))
                 .collect::<Vec<_>>();
             let _ = writeln!(
                 printed,
                 "answer {pred}: exact {}, plain {}, {numbers:?}",
-                answer.exact, answer.plain
+                answer.are_literals_sufficient, answer.requires_unchanged_text
             );
         }
-        let columns: Vec<u32> = index.residual.columns.iter().map(|column| column.attribute).collect();
-        let _ = writeln!(printed, "{} without a key, bits of {columns:?}", index.residual.ranks.len());
+        let columns: Vec<u32> = index.residual.columns.iter().map(|column| column.attribute_id).collect();
+        let _ = writeln!(printed, "{} without a key, bits of {columns:?}", index.residual.route_ranks.len());
     }
     support::assert_file(&path.with_extension("shown"), &printed);
 }

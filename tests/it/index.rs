@@ -6,7 +6,7 @@ use crate::support::engines;
 use engines::{Findable, INDEX, REFERENCE, VM};
 use rulec::Backend;
 use rulec::Rules;
-use rulec_vm::index::index_terms::LAST_IN_GROUP;
+use rulec_vm::index::index_terms::LAST_IN_GROUP_FLAG;
 use workload::messages::messages;
 use workload::rules::{self, Kind};
 
@@ -134,10 +134,13 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
         assert!(found.starts_with(&expected), "{found}\n{expected}");
     }
     let index = rules.index();
-    for answer in &index.answers {
-        let numbers = &index.deciding_ids[answer.start as usize..answer.end as usize];
+    for answer in &index.literal_verdicts {
+        let numbers = &index.deciding_literal_ids[answer.ids_start as usize..answer.ids_end as usize];
         assert_eq!(numbers.len(), 2, "the verb and the thing: {answer:?} {numbers:?}");
-        assert!(!answer.exact && numbers.iter().all(|number| number & LAST_IN_GROUP != 0), "each is needed");
+        assert!(
+            !answer.are_literals_sufficient && numbers.iter().all(|number| number & LAST_IN_GROUP_FLAG != 0),
+            "each is needed"
+        );
     }
     assert_eq!(index.literal_count, 61);
 }

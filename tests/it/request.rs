@@ -3,8 +3,8 @@
 
 use rulec::Rules;
 use rulec_eval::evaluator::Evaluator;
-use rulec_eval::host::{Host, HostCalls};
-use rulec_eval::text_analysis::build_function;
+use rulec_eval::host::{HostCalls, RegisteredFunction};
+use rulec_eval::text_analysis::build_feature_function;
 use rulec_sema::hir::TableId;
 use rulec_vm::bytecode;
 use rulec_vm::vm::{Scratch, Vm};
@@ -29,13 +29,15 @@ fn count_calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let counted = || {
         let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let program = rules.program();
-        let hosts: Vec<Host> = program
+        let hosts: Vec<RegisteredFunction> = program
             .externs
             .iter()
             .map(|declared| {
                 let feature = declared.feature.expect("only the engine's own functions are used");
-                let (inner, counts) =
-                    (build_function(&program.analysis, feature).expect("it was made before"), counts.clone());
+                let (inner, counts) = (
+                    build_feature_function(&program.analysis, feature).expect("it was made before"),
+                    counts.clone(),
+                );
                 let name = declared.name.clone();
                 let count = {
                     let name = name.to_string();
@@ -45,7 +47,12 @@ fn count_calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
                     count();
                     inner(args)
                 });
-                Host { name, result: declared.result.kinds, function, work: None }
+                RegisteredFunction {
+                    name,
+                    result_kinds: declared.result.kinds,
+                    function,
+                    max_work_per_byte: None,
+                }
             })
             .collect();
         (counts, hosts)

@@ -7,11 +7,11 @@ use crate::support::golden;
 use crate::textmate;
 use engines::{COLUMNS, Column};
 use rulec::Rules;
-use rulec_lang::builtins::{self, FnResult};
+use rulec_lang::builtins::{self, FunctionResult};
 use rulec_lang::limits::{self, LimitInfo};
 use rulec_lang::operators::{self, Fixity, Negation, OperatorResult, RightOperand};
 use rulec_sema::check::{SETTINGS, Setting};
-use rulec_syntax::parse::{UNITS, keywords};
+use rulec_syntax::parse::{UNITS_WITH_FACTORS, keywords};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -106,9 +106,9 @@ fn reference_page() -> String {
             Negation::None => String::new(),
         };
         let modifiers: Vec<&str> = [
-            (row.accepts.word, "`word`"),
-            (row.accepts.quantity, "`any` `all` `none`"),
-            (row.accepts.case, "`ignoring case` `matching case`"),
+            (row.accepted_modifiers.accepts_word, "`word`"),
+            (row.accepted_modifiers.accepts_quantity, "`any` `all` `none`"),
+            (row.accepted_modifiers.accepts_case, "`ignoring case` `matching case`"),
         ]
         .into_iter()
         .filter_map(|(takes, text)| takes.then_some(text))
@@ -136,22 +136,22 @@ fn add_functions(page: &mut String) {
     for row in builtins::TABLE {
         let partial = if row.missing_result_reason().is_some() { ", or missing" } else { "" };
         let result = match &row.result {
-            FnResult::Maybe(result, _) => result,
+            FunctionResult::Maybe(result, _) => result,
             result => result,
         };
         let result = match result {
-            FnResult::Kinds(kinds) => kinds.to_string(),
-            FnResult::Strings => "list<string>".to_owned(),
-            FnResult::LikeArguments => "number, like its arguments".to_owned(),
-            FnResult::Ints => "list<int>".to_owned(),
-            FnResult::ValuesOfFirst => "list of the dict's values".to_owned(),
-            FnResult::LikeFirst => "list, like the first".to_owned(),
-            FnResult::ElementOfFirst => "an element".to_owned(),
-            FnResult::SumOfFirst => "number, like the elements".to_owned(),
-            FnResult::Decimals => "list<decimal>".to_owned(),
-            FnResult::Rounded => "int; with places decimal".to_owned(),
-            FnResult::Bucket => "int; with a hash number".to_owned(),
-            FnResult::Maybe(..) => unreachable!("it is taken off above"),
+            FunctionResult::Kinds(kinds) => kinds.to_string(),
+            FunctionResult::Strings => "list<string>".to_owned(),
+            FunctionResult::LikeArguments => "number, like its arguments".to_owned(),
+            FunctionResult::Ints => "list<int>".to_owned(),
+            FunctionResult::ValuesOfFirst => "list of the dict's values".to_owned(),
+            FunctionResult::LikeFirst => "list, like the first".to_owned(),
+            FunctionResult::ElementOfFirst => "an element".to_owned(),
+            FunctionResult::SumOfFirst => "number, like the elements".to_owned(),
+            FunctionResult::Decimals => "list<decimal>".to_owned(),
+            FunctionResult::Rounded => "int; with places decimal".to_owned(),
+            FunctionResult::Bucket => "int; with a hash number".to_owned(),
+            FunctionResult::Maybe(..) => unreachable!("it is taken off above"),
         };
         let _ = writeln!(
             page,
@@ -179,9 +179,11 @@ fn assert_table(page: &str, what: &str, head: &str, rows: impl IntoIterator<Item
 
 #[test]
 fn the_page_of_limits_is_up_to_date() {
-    let rows = limits::TABLE.iter().map(|LimitInfo { name, written, unit, doc, beyond, .. }| {
-        format!("| `{name}` | `{written}` | {unit} | {doc} | {beyond} |")
-    });
+    let rows = limits::TABLE.iter().map(
+        |LimitInfo { name, default_text: written, unit, doc, effect_if_exceeded: beyond, .. }| {
+            format!("| `{name}` | `{written}` | {unit} | {doc} | {beyond} |")
+        },
+    );
     let head = "| setting | default | unit | what it bounds | beyond it |";
     assert_table("limits.md", "`src/limits.rs`", head, rows);
 }
@@ -191,17 +193,19 @@ fn the_page_of_limits_is_up_to_date() {
 fn the_pages_of_settings_are_up_to_date() {
     let head = "| setting | is | without it | what it says | holds for |";
     for page in ["language.md", "codes/E0211.md"] {
-        let rows = SETTINGS.iter().map(|Setting { name, values, default, of_file, doc, .. }| {
-            let holds = if *of_file { "its file" } else { "all rules" };
-            format!("| `{name}` | {values} | {default} | {doc} | {holds} |")
-        });
+        let rows = SETTINGS.iter().map(
+            |Setting { name, allowed_values: values, default, is_per_file: of_file, doc, .. }| {
+                let holds = if *of_file { "its file" } else { "all rules" };
+                format!("| `{name}` | {values} | {default} | {doc} | {holds} |")
+            },
+        );
         assert_table(page, "settings", head, rows);
     }
 }
 
 #[test]
 fn the_page_of_the_language_names_each_unit() {
-    let rows = UNITS
+    let rows = UNITS_WITH_FACTORS
         .iter()
         .map(|&(name, factor, divisor)| format!("| `1{name}` | {} |", factor as f64 / divisor as f64));
     assert_table("language.md", "units", "| unit | stands for |", rows);

@@ -200,7 +200,7 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
                 continue;
             }
             let used = |condition: &str| match row.fixity {
-                Fixity::Prefix if row.op.is_word() => condition.starts_with(row.spelling),
+                Fixity::Prefix if row.op.is_spelled_as_word() => condition.starts_with(row.spelling),
                 Fixity::Prefix => {
                     condition.starts_with(row.spelling) || condition.contains(&format!("({}", row.spelling))
                 }

@@ -17,8 +17,8 @@ pub use statements::WITHOUT;
 
 use rulec::payload::Judge;
 use rulec::{CompileError, Compiler, Exceeded, Rules};
-use rulec_base::json::MAX_OBJECTS;
-use rulec_base::text::{automaton_states, parse_cached};
+use rulec_base::json::MAX_MESSAGE_OBJECTS;
+use rulec_base::text::{automaton_state_count, parse_cached};
 use rulec_lang::limits::{Limit, Limits};
 use serde_json::{Value as Json, json};
 
@@ -69,7 +69,7 @@ impl Size {
     /// contains `objects` JSON objects.
     pub fn records(&self, bytes: usize, objects: usize) -> usize {
         // Ten objects are reserved for the objects that contain the records.
-        (self.bytes / bytes).min((MAX_OBJECTS - 10) / objects)
+        (self.bytes / bytes).min((MAX_MESSAGE_OBJECTS - 10) / objects)
     }
 
     /// Returns the maximum number of elements that each quantifier may read, if `depth` quantifiers
@@ -93,7 +93,7 @@ impl Size {
 /// Returns the maximum length in bytes of a text that the regex `pattern` can search within the
 /// limits.
 pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
-    let states = parse_cached(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
+    let states = parse_cached(pattern, false).map_or(1, |parsed| automaton_state_count(&parsed)) as usize;
     (size.get(Limit::RegexWork) / states).min(size.get(Limit::RegexBytes)).min(size.bytes / 2)
 }
 

@@ -9,13 +9,13 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
-use rulec_vm::index::scan::{ScanBuffers, Scanner};
+use rulec_vm::index::scan::{LiteralScanner, ScanBuffers};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// rulec's scanner, with the buffers that a session would reuse.
 struct Ours {
-    scanner: Scanner,
+    scanner: LiteralScanner,
     buffers: RefCell<ScanBuffers>,
 }
 
@@ -52,7 +52,7 @@ const TARGET: f64 = 1.2;
 type Named = (&'static str, Box<dyn LiteralScan>);
 
 fn ours(literals: &[String]) -> Ours {
-    let scanner = Scanner::from_literals(literals.iter().map(String::as_bytes));
+    let scanner = LiteralScanner::from_literals(literals.iter().map(String::as_bytes));
     Ours { scanner, buffers: RefCell::default() }
 }
 

@@ -13,7 +13,7 @@ use rulec_sema::hir::{Operand, Predicate};
 /// after `$` or before `^`. `None` for other predicates.
 pub(super) fn misplaced_anchor(test: &Predicate) -> Option<Message> {
     let Operand::Value(right) = &test.right else { return None };
-    let constant = right.as_const().filter(|_| test.op == Some(Op::Matches) && !test.negated)?.value();
+    let constant = right.as_const().filter(|_| test.op == Some(Op::Matches) && !test.is_negated)?.value();
     let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
     let mut patterns = constant.as_str().into_iter().chain(elements);
     patterns.find_map(|pattern| {

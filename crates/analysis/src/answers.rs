@@ -13,10 +13,10 @@ use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 pub(super) struct Answer {
     /// The id of the whole answer, including the expressions that compute its arguments. Equal ids
     /// mean equal answers for every message.
-    pub id: u32,
+    pub answer_id: u32,
     /// The id of the constant part of the answer: the handler, branch or flow without the values
     /// computed for each message.
-    pub fixed_part: u32,
+    pub fixed_part_id: u32,
     /// The computed values of the answer, such as the arguments of a handler call.
     pub args: Vec<ComputedValue>,
 }
@@ -25,10 +25,10 @@ pub(super) struct Answer {
 #[derive(Clone, Debug)]
 pub(super) struct ComputedValue {
     /// The name of the argument. For a value without a name, its index as text.
-    pub name: String,
+    pub arg_name: String,
     /// Whether a missing value is left out of the answer. If false, a missing value is written as
     /// null.
-    pub optional: bool,
+    pub is_optional: bool,
     pub value: ExprId,
 }
 
@@ -36,38 +36,38 @@ pub(super) struct ComputedValue {
 /// each other share one instance.
 #[derive(Default)]
 pub(super) struct AnswerIds {
-    ids: HashMap<String, u32>,
+    id_by_key: HashMap<String, u32>,
 }
 
 impl AnswerIds {
     /// Returns the id of the answer that the text `key` identifies. The first call for a text
     /// assigns the next free id.
     pub fn id_of(&mut self, key: String) -> u32 {
-        let next = self.ids.len() as u32;
-        *self.ids.entry(key).or_insert(next)
+        let next = self.id_by_key.len() as u32;
+        *self.id_by_key.entry(key).or_insert(next)
     }
 
     /// Builds the answer of the statement `chosen`. `outcome` is the statement's outcome: a
     /// handler, a branch, a flow or a `goto`. `values` are all expressions of computed values in
     /// the program, indexed by value id. The simplified forms of the values that the answer
     /// contains are added to `builder`.
-    pub fn answer_of(
+    pub fn build_answer(
         &mut self,
         builder: &mut NormalBuilder<'_>,
         (program, values): (&Program, &[Expr]),
         outcome: &Outcome,
         chosen: Chosen,
     ) -> Answer {
-        let (fixed_part, args) = answer_parts(builder, (program, values), outcome, chosen);
+        let (fixed_part, args) = split_answer(builder, (program, values), outcome, chosen);
         let id = self.id_of(format!("{fixed_part} {args:?}"));
-        Answer { id, fixed_part: self.id_of(fixed_part), args }
+        Answer { answer_id: id, fixed_part_id: self.id_of(fixed_part), args }
     }
 }
 
 /// Splits the answer of the statement `chosen`, which has this `outcome`. Returns a text that
 /// identifies the constant part, and the values that are computed for each message. `values` are
 /// the program's expressions for such values, indexed by value id.
-fn answer_parts(
+fn split_answer(
     builder: &mut NormalBuilder<'_>,
     (program, values): (&Program, &[Expr]),
     outcome: &Outcome,
@@ -76,9 +76,9 @@ fn answer_parts(
     let mut computed_values: Vec<ComputedValue> = Vec::new();
     let mut add_value = |id: ValueId, name: Option<&Argument>| {
         computed_values.push(ComputedValue {
-            name: name
+            arg_name: name
                 .map_or_else(|| computed_values.len().to_string(), |argument| argument.name.to_string()),
-            optional: name.is_some_and(|argument| argument.optional),
+            is_optional: name.is_some_and(|argument| argument.is_optional),
             value: builder.build_value(&values[id.index()]),
         });
     };
@@ -92,10 +92,10 @@ fn answer_parts(
         }
         Outcome::Branch { .. } => {
             let table = &program.tables[chosen.table(program).index()];
-            format!("branch {} {}", chosen.name(program), table.to_user)
+            format!("branch {} {}", chosen.name(program), table.is_shown_to_user)
         }
         Outcome::Flow { flow, .. } => format!("flow {}", program.flows[flow.index()].id),
-        Outcome::Next { destinations, next, loopback } => {
+        Outcome::Next { destinations, next, leads_back: loopback } => {
             add_value(*next, None);
             let destination_texts: Vec<String> = destinations.iter().map(|item| item.to_string()).collect();
             for destination in destinations {
@@ -112,7 +112,7 @@ fn answer_parts(
 
 /// Builds a condition that is true if two answers (outcomes with their arguments) differ.
 pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer, other: &Answer) -> CondId {
-    if one.fixed_part != other.fixed_part {
+    if one.fixed_part_id != other.fixed_part_id {
         return builder.constant_cond(true);
     }
     let alternatives = build_arguments_differ(builder, &one.args, &other.args);
@@ -127,7 +127,7 @@ pub(super) fn build_arguments_differ(
     right_args: &[ComputedValue],
 ) -> Vec<CondId> {
     let counterpart = |arg: &ComputedValue, candidates: &[ComputedValue]| {
-        candidates.iter().find(|counterpart| counterpart.name == arg.name).cloned()
+        candidates.iter().find(|counterpart| counterpart.arg_name == arg.arg_name).cloned()
     };
     let mut alternatives = Vec::new();
     for arg in left_args {
@@ -136,9 +136,9 @@ pub(super) fn build_arguments_differ(
             continue;
         };
         let mut same_value = builder.build_same_value(arg.value, counterpart.value);
-        if arg.optional != counterpart.optional {
+        if arg.is_optional != counterpart.is_optional {
             // One decision omits a missing value, the other decision contains null.
-            let present = builder.build_present(arg.value);
+            let present = builder.build_is_present(arg.value);
             same_value = builder.join_conds([same_value, present], true);
         }
         alternatives.push(builder.build_complement(same_value));
@@ -151,5 +151,5 @@ pub(super) fn build_arguments_differ(
 /// Builds the condition that an answer includes the argument `arg`. An optional argument is left
 /// out if its value is missing; any other argument is always included.
 fn build_contains_argument(builder: &mut NormalBuilder<'_>, arg: &ComputedValue) -> CondId {
-    if arg.optional { builder.build_present(arg.value) } else { builder.constant_cond(true) }
+    if arg.is_optional { builder.build_is_present(arg.value) } else { builder.constant_cond(true) }
 }

@@ -20,7 +20,7 @@ pub(super) fn report_conditions_of_arguments(
     facts: &ConditionFacts,
 ) {
     let Outcome::Handler { args, .. } = &rule.outcome else { return };
-    if facts.never_true {
+    if facts.is_never_true {
         return;
     }
     let mut conditions = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn report_conditions_of_arguments(
 fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)>) {
     match &value.kind {
         ExprKind::Cond(condition) if has_comparison(condition) => conditions.push((condition, true)),
-        ExprKind::If { cond, then, other } => {
+        ExprKind::If { cond, then_value: then, else_value: other } => {
             conditions.push((cond, false));
             collect_conditions(then, conditions);
             collect_conditions(other, conditions);

@@ -22,7 +22,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold, Normal, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -46,7 +46,7 @@ pub(super) fn truth_bit(truth: Tri) -> TruthSet {
 /// `allowed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AtomLiteral {
-    pub atom: usize,
+    pub atom_index: usize,
     pub allowed: TruthSet,
 }
 
@@ -59,10 +59,10 @@ pub(super) struct Atom {
     /// The atom's term (an operand that is compared with a constant), as an index into
     /// `AtomTable::terms`. Also the atom's condition with a message field in place of the term, so
     /// that single values of the term can be tested. `None` if the atom has no term.
-    pub term: Option<(usize, Cond)>,
-    pub shape: Option<PredicateShape>,
+    pub term_index_and_cond: Option<(usize, Cond)>,
+    pub predicate_shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
-    pub paths: SmallVec<[usize; 2]>,
+    pub path_indexes: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
     /// Whether the truth value depends on more than the message: on host functions, or on the named
     /// values of payload rules.
@@ -75,12 +75,12 @@ pub(super) struct Atom {
     pub pred: Option<PredId>,
     /// The id of the atom's quantifier among the simplified conditions of the program ([`Normal`]);
     /// `None` for a predicate.
-    pub each: Option<CondId>,
+    pub quantifier: Option<CondId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
     /// no term (an operand compared with a constant), or if the term is not the left operand.
     prepared: Option<PreparedTest>,
     /// Number of steps (units of the work limit) that an evaluation of `cond` takes.
-    steps: usize,
+    evaluation_steps: usize,
     /// The truth value for a message without fields, once it has been computed.
     empty_message_truth: Cell<Option<TruthSet>>,
 }
@@ -103,8 +103,8 @@ pub(super) struct TermInfo {
     pub is_slot: bool,
     /// The only texts that the operand may have; `None` unless the operand is a field with declared
     /// texts.
-    pub values: Option<Enumeration>,
-    pub paths: SmallVec<[usize; 2]>,
+    pub allowed_texts: Option<Enumeration>,
+    pub path_indexes: SmallVec<[usize; 2]>,
     /// Slot (message field) that is missing exactly when the operand is missing; `None` if there is
     /// no such slot.
     pub missing_with: Option<SlotId>,
@@ -120,7 +120,7 @@ pub(super) struct ResultRange {
     pub high: Option<i64>,
     /// The called function, if the whole expression is a call of a function such as `lower`, whose
     /// results are known to be certain texts only. `None` for any other expression.
-    pub results_of: Option<Function>,
+    pub called_text_function: Option<Function>,
 }
 
 /// Name of an artificial message field. The field contains the value of a term (an operand) while
@@ -128,7 +128,7 @@ pub(super) struct ResultRange {
 const TERM_VALUE_FIELD: &str = "$value";
 
 /// Number of steps that are charged for preparing the reference evaluator for one evaluation.
-const EVALUATOR_STEPS: usize = 10;
+const STEPS_TO_PREPARE_EVALUATOR: usize = 10;
 
 /// The atoms (predicates and quantifiers) of a program, with the terms (compared operands) and
 /// paths of the atoms. The table grows when an atom is first needed.
@@ -140,7 +140,7 @@ pub(super) struct AtomTable {
     atom_by_cond: HashMap<CondId, usize>,
     term_by_expr: HashMap<ExprId, usize>,
     path_by_keys: HashMap<Vec<Arc<str>>, usize>,
-    value_slots: HashMap<KindSet, SlotId>,
+    value_slot_by_kinds: HashMap<KindSet, SlotId>,
     /// Program that is passed to the evaluator. The program consists of slots (fields read as
     /// certain kinds of value): the slots of the real program, and artificial slots that hold the
     /// value of a term while this value is tested. Terms that may have the same kinds of value
@@ -161,7 +161,7 @@ impl AtomTable {
             atom_by_cond: HashMap::new(),
             term_by_expr: HashMap::new(),
             path_by_keys: HashMap::new(),
-            value_slots: HashMap::new(),
+            value_slot_by_kinds: HashMap::new(),
             slot_program: Program {
                 slots: program.slots.clone(),
                 limits: program.limits,
@@ -192,7 +192,7 @@ impl AtomTable {
         };
         let op = lift::predicate_op(pred);
         let term = operand.map(|operand| {
-            let term = self.term_of(normal, operand);
+            let term = self.term_index_of(normal, operand);
             let value_slot = self.terms[term].value_slot;
             (term, NormalToHir { normal, replacement: Some((operand, value_slot)) }.lift_pred(pred))
         });
@@ -202,10 +202,17 @@ impl AtomTable {
         });
         let shape = term.as_ref().and_then(|_| predicate_shape(op, pred.mode, constant, reversed));
         let missing_slot = match normal.expr(pred.left) {
-            NExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
+            NormalExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
             _ => None,
         };
-        let atom = Atom { shape, term, missing_slot, pred: Some(id), prepared, ..self.new_atom(cond, reads) };
+        let atom = Atom {
+            predicate_shape: shape,
+            term_index_and_cond: term,
+            missing_slot,
+            pred: Some(id),
+            prepared,
+            ..self.new_atom(cond, reads)
+        };
         let atom = self.push_atom(atom);
         self.atom_by_pred.insert(id, atom);
         atom
@@ -222,12 +229,17 @@ impl AtomTable {
         let cond = NormalToHir { normal, replacement: None }.lift_cond(id);
         let (term, shape) = quantifier_shape(normal, id)
             .map(|(list, shape)| {
-                let term = self.term_of(normal, list);
+                let term = self.term_index_of(normal, list);
                 let replacement = Some((list, self.terms[term].value_slot));
                 ((term, NormalToHir { normal, replacement }.lift_cond(id)), shape)
             })
             .unzip();
-        let atom = self.push_atom(Atom { term, shape, each: Some(id), ..self.new_atom(cond, reads) });
+        let atom = self.push_atom(Atom {
+            term_index_and_cond: term,
+            predicate_shape: shape,
+            quantifier: Some(id),
+            ..self.new_atom(cond, reads)
+        });
         self.atom_by_cond.insert(id, atom);
         atom
     }
@@ -237,49 +249,58 @@ impl AtomTable {
             || !reads.levels.is_empty()
             || reads.slots.iter().any(|slot| self.slot_program.slots[slot.index()].root.is_some());
         Atom {
-            steps: steps_of_part(HirPart::Cond(&cond)),
+            evaluation_steps: steps_of_part(HirPart::Cond(&cond)),
             cond,
             prepared: None,
             empty_message_truth: Cell::new(None),
-            term: None,
-            shape: None,
-            paths: SmallVec::new(),
+            term_index_and_cond: None,
+            predicate_shape: None,
+            path_indexes: SmallVec::new(),
             slots: reads.slots,
             reads_beyond_message,
             missing_slot: None,
             pred: None,
-            each: None,
+            quantifier: None,
         }
     }
 
     fn push_atom(&mut self, mut atom: Atom) -> usize {
-        atom.paths = self.path_ids(&atom.slots);
+        atom.path_indexes = self.path_ids(&atom.slots);
         self.atoms.push(atom);
         self.atoms.len() - 1
     }
 
-    fn term_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
+    fn term_index_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
         if let Some(existing_term) = self.term_by_expr.get(&expr) {
             return *existing_term;
         }
-        let kinds = PossibleKinds::new(&self.slot_program.slots, &self.extern_kinds).of(normal, expr);
+        let kinds = PossibleKinds::new(&self.slot_program.slots, &self.extern_kinds).kinds_of(normal, expr);
         let slots = &mut self.slot_program.slots;
-        let value_slot = *self.value_slots.entry(kinds).or_insert_with(|| {
+        let value_slot = *self.value_slot_by_kinds.entry(kinds).or_insert_with(|| {
             let path = vec![TERM_VALUE_FIELD.into()];
-            slots.push(Slot { root: None, path, kinds, values: None, private: false });
+            slots.push(Slot { root: None, path, kinds, values: None, is_private: false });
             SlotId(slots.len() as u32 - 1)
         });
         let mut reads = SlotReads::default();
         reads.add_reads_of(normal, Part::Expr(expr.0));
-        let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
+        let is_slot = matches!(normal.expr(expr), NormalExpr::Slot(_));
         let values = match normal.expr(expr) {
-            NExpr::Slot(slot) => self.slot_program.slots[slot.index()].values.clone(),
+            NormalExpr::Slot(slot) => self.slot_program.slots[slot.index()].values.clone(),
             _ => None,
         };
         let paths = self.path_ids(&reads.slots);
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
-        self.terms.push(TermInfo { expr, kinds, range, is_slot, values, paths, missing_with, value_slot });
+        self.terms.push(TermInfo {
+            expr,
+            kinds,
+            range,
+            is_slot,
+            allowed_texts: values,
+            path_indexes: paths,
+            missing_with,
+            value_slot,
+        });
         self.term_by_expr.insert(expr, self.terms.len() - 1);
         self.terms.len() - 1
     }
@@ -289,8 +310,8 @@ impl AtomTable {
     /// for every argument. `None` for other expressions.
     fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
-            NExpr::Slot(slot) => Some(*slot),
-            NExpr::Call(function, args) => {
+            NormalExpr::Slot(slot) => Some(*slot),
+            NormalExpr::Call(function, args) => {
                 let ([arg], [(_, param_kinds)]) = (&**args, &function.info().params[..1]) else {
                     return None;
                 };
@@ -314,9 +335,9 @@ impl AtomTable {
                     Function::Date | Function::Time => KindSet::DATETIME,
                     _ => *param_kinds,
                 };
-                let NExpr::Slot(slot) = normal.expr(*arg) else { return None };
+                let NormalExpr::Slot(slot) = normal.expr(*arg) else { return None };
                 let slot_kinds = self.slot_program.slots[slot.index()].kinds;
-                (is_total && slot_kinds.is_subset(accepted)).then_some(*slot)
+                (is_total && slot_kinds.is_subset_of(accepted)).then_some(*slot)
             }
             _ => None,
         }
@@ -328,9 +349,9 @@ impl AtomTable {
     pub fn truth_of_atom(&self, atom: usize, message: &Json) -> TruthSet {
         let atom = &self.atoms[atom];
         if let Some((prepared, value)) = self.prepared_for_message(atom, message) {
-            return self.test_prepared(prepared, value);
+            return self.run_prepared_test(prepared, value);
         }
-        self.evaluate(&atom.cond, atom.steps, message)
+        self.evaluate(&atom.cond, atom.evaluation_steps, message)
     }
 
     /// Returns the test that was prepared for a predicate, with the value in `message` to which the
@@ -340,7 +361,7 @@ impl AtomTable {
         atom: &'t Atom,
         message: &'m Json,
     ) -> Option<(&'t PreparedTest, Value<'m>)> {
-        let (prepared, (term, _)) = atom.prepared.as_ref().zip(atom.term.as_ref())?;
+        let (prepared, (term, _)) = atom.prepared.as_ref().zip(atom.term_index_and_cond.as_ref())?;
         if !self.terms[*term].is_slot {
             return None;
         }
@@ -350,13 +371,13 @@ impl AtomTable {
         slot.root.is_none().then(|| (prepared, field.read_one_of(slot.values.as_ref())))
     }
 
-    fn test_prepared(&self, prepared: &PreparedTest, value: Value<'_>) -> TruthSet {
-        if self.budget.charge(prepared.steps(value)) { truth_bit(prepared.test(value)) } else { 0 }
+    fn run_prepared_test(&self, prepared: &PreparedTest, value: Value<'_>) -> TruthSet {
+        if self.budget.charge(prepared.evaluation_steps(value)) { truth_bit(prepared.test(value)) } else { 0 }
     }
 
     /// Evaluates an atom (a predicate or quantifier) for a message without fields. The result is a
     /// set of one truth value.
-    pub fn truth_when_empty(&self, atom: usize) -> TruthSet {
+    pub fn truth_for_empty_message(&self, atom: usize) -> TruthSet {
         let cached = &self.atoms[atom].empty_message_truth;
         cached.get().unwrap_or_else(|| {
             let truth = self.truth_of_atom(atom, &Json::Object(Map::new()));
@@ -367,12 +388,12 @@ impl AtomTable {
 
     /// True if a message satisfies the literal: the truth value of the literal's predicate is one
     /// of the allowed values.
-    pub fn satisfies(&self, literal: AtomLiteral, message: &Json) -> bool {
-        self.truth_of_atom(literal.atom, message) & literal.allowed != 0
+    pub fn message_satisfies(&self, literal: AtomLiteral, message: &Json) -> bool {
+        self.truth_of_atom(literal.atom_index, message) & literal.allowed != 0
     }
 
     /// Returns the typed condition of an atom (a predicate or quantifier).
-    pub fn cond(&self, atom: usize) -> &Cond {
+    pub fn cond_of_atom(&self, atom: usize) -> &Cond {
         &self.atoms[atom].cond
     }
 
@@ -380,16 +401,16 @@ impl AtomTable {
     /// satisfies the literal. Also true if the atom has no term, because such a literal restricts
     /// no single operand.
     pub fn value_satisfies(&self, literal: AtomLiteral, value: &Json) -> bool {
-        let atom = &self.atoms[literal.atom];
-        let Some((_, cond)) = &atom.term else { return true };
+        let atom = &self.atoms[literal.atom_index];
+        let Some((_, cond)) = &atom.term_index_and_cond else { return true };
         let truth = match &atom.prepared {
-            Some(prepared) => self.test_prepared(prepared, Value::from_json(value)),
+            Some(prepared) => self.run_prepared_test(prepared, Value::from_json(value)),
             None => {
                 let message = match value {
                     Json::Null => Map::new(),
                     value => Map::from_iter([(TERM_VALUE_FIELD.to_owned(), value.clone())]),
                 };
-                self.evaluate(cond, atom.steps, &Json::Object(message))
+                self.evaluate(cond, atom.evaluation_steps, &Json::Object(message))
             }
         };
         truth & literal.allowed != 0
@@ -398,7 +419,7 @@ impl AtomTable {
     /// Evaluates a condition with the reference evaluator, which takes `steps` steps. Returns the
     /// empty set if too few steps are left.
     fn evaluate(&self, cond: &Cond, steps: usize, message: &Json) -> TruthSet {
-        if !self.budget.charge(EVALUATOR_STEPS.saturating_add(steps)) {
+        if !self.budget.charge(STEPS_TO_PREPARE_EVALUATOR.saturating_add(steps)) {
             return 0;
         }
         let arena = Arena::new(&self.slot_program.limits);
@@ -431,12 +452,12 @@ fn steps_of_part(part: HirPart<'_>) -> usize {
 
 /// Returns bounds on the results of a function call or `count`, or the called function if its
 /// results are certain texts only. Returns nothing for other expressions.
-fn result_range(expr: &NExpr) -> ResultRange {
-    let between = |low, high| ResultRange { low: Some(low), high: Some(high), results_of: None };
+fn result_range(expr: &NormalExpr) -> ResultRange {
+    let between = |low, high| ResultRange { low: Some(low), high: Some(high), called_text_function: None };
     let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };
     match expr {
-        NExpr::Fold { fold: NFold::Count, .. } => at_least(0),
-        NExpr::Call(function, args) => match function {
+        NormalExpr::Fold { fold: NormalFold::Count, .. } => at_least(0),
+        NormalExpr::Call(function, args) => match function {
             Function::Hour => between(0, 23),
             Function::Minute => between(0, 59),
             Function::Weekday => between(1, 7),
@@ -452,7 +473,9 @@ fn result_range(expr: &NExpr) -> ResultRange {
             | Function::Time
             | Function::UrlHost
             | Function::UrlScheme
-            | Function::UrlPath => ResultRange { results_of: Some(*function), ..ResultRange::default() },
+            | Function::UrlPath => {
+                ResultRange { called_text_function: Some(*function), ..ResultRange::default() }
+            }
             _ => ResultRange::default(),
         },
         _ => ResultRange::default(),
@@ -475,20 +498,20 @@ impl SlotReads {
     fn add_reads_of(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
-                NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
-                NExpr::Extern(..) | NExpr::History(_) => self.reads_beyond_message = true,
-                NExpr::Var(level) => self.levels.push(*level),
+                NormalExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
+                NormalExpr::Extern(..) | NormalExpr::History(_) => self.reads_beyond_message = true,
+                NormalExpr::Var(level) => self.levels.push(*level),
                 _ => {}
             }
         }
         normal.for_each_child(part, &mut |part| self.add_reads_of(normal, part));
         let own_level = match part {
             Part::Cond(id) => match normal.cond(CondId(id)) {
-                NCond::Each { level, .. } => Some(*level),
+                NormalCond::Each { level, .. } => Some(*level),
                 _ => None,
             },
             Part::Expr(id) => match normal.expr(ExprId(id)) {
-                NExpr::Fold { level, .. } | NExpr::Quantifier { level, .. } => Some(*level),
+                NormalExpr::Fold { level, .. } | NormalExpr::Quantifier { level, .. } => Some(*level),
                 _ => None,
             },
             Part::Pred(_) => None,

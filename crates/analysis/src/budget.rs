@@ -17,13 +17,13 @@ const MAX_SHARE_DIVISOR: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
 #[derive(Clone)]
-pub(super) struct StepBudget(Rc<Counters>);
+pub(super) struct StepBudget(Rc<StepCounters>);
 
-struct Counters {
+struct StepCounters {
     /// The number of steps that the whole analysis may take.
-    total: u64,
+    total_steps: u64,
     /// The number of steps taken so far.
-    taken: Cell<u64>,
+    taken_steps: Cell<u64>,
     /// The total number of taken steps at which the current share (the steps for one part of the
     /// analysis) ends.
     share_end: Cell<u64>,
@@ -32,9 +32,9 @@ struct Counters {
     remaining_shares: Cell<u64>,
     /// Whether some work of the current part of the analysis was refused for lack of steps. If so,
     /// later results of this part prove nothing.
-    exhausted: Cell<bool>,
+    is_share_exhausted: Cell<bool>,
     /// Whether work of any part of the analysis was refused for lack of steps.
-    ever_exhausted: Cell<bool>,
+    was_ever_exhausted: Cell<bool>,
 }
 
 impl Default for StepBudget {
@@ -46,13 +46,13 @@ impl Default for StepBudget {
 impl StepBudget {
     /// Returns a budget of `total` steps. Until the first share begins, all steps may be taken.
     pub fn new(total: u64) -> StepBudget {
-        StepBudget(Rc::new(Counters {
-            total,
-            taken: Cell::new(0),
+        StepBudget(Rc::new(StepCounters {
+            total_steps: total,
+            taken_steps: Cell::new(0),
             share_end: Cell::new(total),
             remaining_shares: Cell::new(u64::MAX),
-            exhausted: Cell::new(false),
-            ever_exhausted: Cell::new(false),
+            is_share_exhausted: Cell::new(false),
+            was_ever_exhausted: Cell::new(false),
         }))
     }
 
@@ -64,44 +64,44 @@ impl StepBudget {
 
     /// Starts the next share, which limits the steps of the next part of the analysis.
     pub fn begin_share(&self) {
-        let taken = self.0.taken.get();
+        let taken = self.0.taken_steps.get();
         let divisor = self.0.remaining_shares.get().clamp(1, MAX_SHARE_DIVISOR);
         self.0.remaining_shares.set(self.0.remaining_shares.get().saturating_sub(1));
-        self.0.share_end.set(taken + (self.0.total - taken) / divisor);
-        self.0.exhausted.set(false);
+        self.0.share_end.set(taken + (self.0.total_steps - taken) / divisor);
+        self.0.is_share_exhausted.set(false);
     }
 
     /// Takes steps from the current share (the steps for one part of the analysis). Returns false
     /// if too few are left; the caller must then skip the work.
     pub fn charge(&self, steps: usize) -> bool {
-        let taken = self.0.taken.get().saturating_add(steps as u64);
-        if self.0.exhausted.get() || taken > self.0.share_end.get() {
-            self.0.exhausted.set(true);
-            self.0.ever_exhausted.set(true);
+        let taken = self.0.taken_steps.get().saturating_add(steps as u64);
+        if self.0.is_share_exhausted.get() || taken > self.0.share_end.get() {
+            self.0.is_share_exhausted.set(true);
+            self.0.was_ever_exhausted.set(true);
             return false;
         }
-        self.0.taken.set(taken);
+        self.0.taken_steps.set(taken);
         true
     }
 
     /// True if work of the current part of the analysis was refused for lack of steps.
-    pub fn is_exhausted(&self) -> bool {
-        self.0.exhausted.get()
+    pub fn is_share_exhausted(&self) -> bool {
+        self.0.is_share_exhausted.get()
     }
 
     /// True if work of any part of the analysis so far was refused for lack of steps.
-    pub fn was_exhausted(&self) -> bool {
-        self.0.ever_exhausted.get()
+    pub fn was_ever_exhausted(&self) -> bool {
+        self.0.was_ever_exhausted.get()
     }
 
     /// Returns the number of steps taken so far.
-    pub fn taken(&self) -> u64 {
-        self.0.taken.get()
+    pub fn taken_steps(&self) -> u64 {
+        self.0.taken_steps.get()
     }
 
     /// Returns the number of steps that the whole analysis may take.
-    pub fn total(&self) -> u64 {
-        self.0.total
+    pub fn total_steps(&self) -> u64 {
+        self.0.total_steps
     }
 }
 
@@ -113,16 +113,16 @@ mod tests {
     fn a_share_leaves_steps_for_the_next() {
         let budget = StepBudget::new(100);
         budget.begin_share();
-        assert!(budget.charge(25) && !budget.is_exhausted());
-        assert!(!budget.charge(1) && budget.is_exhausted());
+        assert!(budget.charge(25) && !budget.is_share_exhausted());
+        assert!(!budget.charge(1) && budget.is_share_exhausted());
         assert!(!budget.charge(0));
-        assert_eq!(budget.taken(), 25);
+        assert_eq!(budget.taken_steps(), 25);
         budget.begin_share();
         // A refused charge takes no steps.
         assert!(!budget.charge(19));
         budget.begin_share();
         assert!(budget.charge(18) && !budget.charge(1));
-        assert_eq!(budget.taken(), 43);
+        assert_eq!(budget.taken_steps(), 43);
         budget.expect_shares(1);
         budget.begin_share();
         assert!(budget.charge(57) && !budget.charge(1));

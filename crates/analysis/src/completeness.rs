@@ -20,18 +20,18 @@ use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
 /// The result of a search for a message that no statement matches.
-pub(super) enum Gap {
+pub(super) enum UnmatchedMessage {
     Message(Json),
     /// It is proven that every message matches a statement.
     None,
     Unknown,
 }
 
-impl Gap {
+impl UnmatchedMessage {
     pub fn into_message(self) -> Option<Json> {
         match self {
-            Gap::Message(message) => Some(message),
-            Gap::None | Gap::Unknown => None,
+            UnmatchedMessage::Message(message) => Some(message),
+            UnmatchedMessage::None | UnmatchedMessage::Unknown => None,
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn report_missing_default(
     facts: &HashMap<RuleId, ConditionFacts>,
 ) {
     let declared_table = &subject.program.tables[table.index()];
-    let order = &declared_table.order;
+    let order = &declared_table.evaluation_order;
     if table != TableId(0) || declared_table.default.is_some() || order.is_empty() {
         return;
     }
@@ -62,8 +62,10 @@ pub(super) fn report_missing_default(
         let condition_of = |id| facts.get(&id).map(|route_facts| route_facts.true_cond);
         match find_unmatched_message(solver, promise, selected, condition_of) {
             // The reference evaluator confirms that no route matches the message.
-            Gap::Message(message) if order.iter().any(|id| is_true(id, &message) && decides(id)) => {
-                Gap::Unknown
+            UnmatchedMessage::Message(message)
+                if order.iter().any(|id| is_true(id, &message) && decides(id)) =>
+            {
+                UnmatchedMessage::Unknown
             }
             gap => gap,
         }
@@ -71,12 +73,12 @@ pub(super) fn report_missing_default(
     let promise = InputRequirements::declared_by(subject.program);
     let promised = promise.as_ref().map(|promise| find(Some(promise)));
     let (message, covers_promised) = match promised {
-        Some(Gap::Message(message)) => (Some(message), None),
+        Some(UnmatchedMessage::Message(message)) => (Some(message), None),
         None => (find(None).into_message(), None),
-        Some(other) => (find(None).into_message(), Some(matches!(other, Gap::None))),
+        Some(other) => (find(None).into_message(), Some(matches!(other, UnmatchedMessage::None))),
     };
     // If the steps ran out, a route might match the message after all.
-    if budget.is_exhausted() {
+    if budget.is_share_exhausted() {
         return report.record_if_exhausted(order[0]);
     }
     let Some(message) = message else { return };
@@ -85,8 +87,8 @@ pub(super) fn report_missing_default(
         return broken_invariant!("a table without routes was left out");
     };
     let (code, text, help) = match covers_promised {
-        Some(is_proven) => describe_violating_gap(is_proven, &message),
-        None => describe_gap(promise.is_some(), &message),
+        Some(is_proven) => describe_violating_message(is_proven, &message),
+        None => describe_unmatched_message(promise.is_some(), &message),
     };
     let diagnostic = Diagnostic::new(code, last, text).here(message!("the last route")).help(help);
     report.add_finding(diagnostic, Some(message));
@@ -95,7 +97,7 @@ pub(super) fn report_missing_default(
 /// Describes a message that no route matches. `is_promised` is true if the rules declare `input`
 /// and the message has the declared fields and types. Returns the code, the text and the help of
 /// the diagnostic.
-fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
+fn describe_unmatched_message(is_promised: bool, message: &Json) -> (Code, Message, Message) {
     let text = match is_promised {
         true => {
             message!(
@@ -112,7 +114,7 @@ fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
 /// Describes a message that no route matches and that lacks the fields or types that `input`
 /// declares. `is_proven` is true if it is proven that every message with these fields and types
 /// matches a route. Returns the code, the text and the help of the diagnostic.
-fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Message) {
+fn describe_violating_message(is_proven: bool, message: &Json) -> (Code, Message, Message) {
     let text =
         message!("there is no `default`, and messages that break the promise of `input` match no route");
     let shown = format_message(message);
@@ -140,31 +142,31 @@ fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Me
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     promise: Option<&InputRequirements<'_>>,
-    selected: impl Fn(&Json) -> Option<RuleId>,
+    selected_rule: impl Fn(&Json) -> Option<RuleId>,
     condition_of: impl Fn(RuleId) -> Option<CondId>,
-) -> Gap {
+) -> UnmatchedMessage {
     let mut goals: Vec<SolverGoal> = Vec::new();
     let mut routes = 0;
     loop {
         let message = match solver.solve(&goals) {
             SolverAnswer::Yes(message) => message,
-            SolverAnswer::Never(_) => return Gap::None,
-            SolverAnswer::Unknown => return Gap::Unknown,
+            SolverAnswer::Never(_) => return UnmatchedMessage::None,
+            SolverAnswer::Unknown => return UnmatchedMessage::Unknown,
         };
-        let new_goals = match selected(&message) {
+        let new_goals = match selected_rule(&message) {
             Some(id) => {
                 routes += 1;
                 condition_of(id).map(|cond| (cond, false)).into_iter().collect()
             }
             None => match promise.filter(|promise| !promise.is_satisfied_by(&message)) {
-                None => return Gap::Message(message),
+                None => return UnmatchedMessage::Message(message),
                 Some(promise) => promise.violated_goals(solver, &message),
             },
         };
         let is_new = |goal: &SolverGoal| !goals.contains(goal);
         let new_goals: Vec<SolverGoal> = new_goals.into_iter().filter(is_new).collect();
         if new_goals.is_empty() || routes > MAX_ROUTES_TOGETHER {
-            return Gap::Unknown;
+            return UnmatchedMessage::Unknown;
         }
         goals.extend(new_goals);
     }

@@ -14,7 +14,7 @@ use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::operators::Op;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
-use rulec_sema::normal::{CondId, NCond};
+use rulec_sema::normal::{CondId, NormalCond};
 use serde_json::Value as Json;
 
 /// Results of the analysis of one rule's condition.
@@ -25,36 +25,36 @@ pub(super) struct ConditionFacts {
     pub true_cond: CondId,
     /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,
-    pub never_true: bool,
-    pub always_true: bool,
+    pub is_never_true: bool,
+    pub is_always_true: bool,
 }
 
 /// Parts of a condition, identified by their addresses, each with the constant that replaces the
 /// part. The analysis compares a condition with and without replacements to find redundant parts.
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
-/// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
+/// Reports a condition that is never or always true, or that has redundant parts. `is_reported_constant` is
 /// true if the compiler already warned that the condition is constant. Returns the results of the
 /// analysis.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
-    is_reported: bool,
+    is_reported_constant: bool,
 ) -> ConditionFacts {
     let cond: &Cond = &rule.condition;
     let true_cond = solver.builder.build_cond(cond, true);
     let mut facts = ConditionFacts { true_cond, ..ConditionFacts::default() };
-    if let NCond::Const(value) = solver.builder.normal_so_far().cond(true_cond) {
-        (facts.never_true, facts.always_true) = (!value, *value);
-        if !is_reported && !*value && !matches!(cond.kind, CondKind::Const(_)) {
+    if let NormalCond::Const(value) = solver.builder.normal_so_far().cond(true_cond) {
+        (facts.is_never_true, facts.is_always_true) = (!value, *value);
+        if !is_reported_constant && !*value && !matches!(cond.kind, CondKind::Const(_)) {
             report_never_true(solver, report, cond, Some(&rule.name));
         }
         return facts;
     }
     match solver.solve(&[(true_cond, true)]) {
         SolverAnswer::Never(_) => {
-            facts.never_true = true;
+            facts.is_never_true = true;
             report_never_true(solver, report, cond, Some(&rule.name));
             return facts;
         }
@@ -62,7 +62,7 @@ pub(super) fn analyse_condition(
         SolverAnswer::Unknown => {}
     }
     if solver.solve(&[(true_cond, false)]).is_unsatisfiable() {
-        facts.always_true = true;
+        facts.is_always_true = true;
         let message = message!("the condition of `{}` always holds", rule.name);
         let help =
             message!("write `default -> …` for the remaining messages, or add a condition that can be false");
@@ -70,7 +70,7 @@ pub(super) fn analyse_condition(
         return facts;
     }
     let mut replacements = Replacements::new();
-    RedundancySearch { solver, report, root: cond, true_cond }.collect_redundant(
+    RedundancySearch { solver, report, rule_condition: cond, true_cond }.report_redundant_parts(
         cond,
         true,
         &mut replacements,
@@ -94,15 +94,15 @@ pub(super) fn report_never_true(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
     cond: &Cond,
-    name: Option<&str>,
+    rule_name: Option<&str>,
 ) {
     let parts = contradicting_parts(solver, cond);
     match parts.as_slice() {
         [one] if matches!(one.kind, CondKind::And(_)) && !std::ptr::eq(*one, cond) => {
-            report_never_true(solver, report, one, name)
+            report_never_true(solver, report, one, rule_name)
         }
-        [one] => report.add_finding(never_true_alone(report, one, name), None),
-        [_, _, ..] => report.add_finding(contradiction(report, &parts), None),
+        [one] => report.add_finding(never_true_diagnostic(report, one, rule_name), None),
+        [_, _, ..] => report.add_finding(contradiction_diagnostic(report, &parts), None),
         [] => {}
     }
 }
@@ -127,7 +127,7 @@ pub(super) fn contradicting_parts<'c>(solver: &mut Solver<'_>, cond: &'c Cond) -
 }
 
 /// Builds the diagnostic for at least two parts of a condition that never hold together.
-pub(super) fn contradiction(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Diagnostic {
+pub(super) fn contradiction_diagnostic(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Diagnostic {
     let quoted: Vec<String> = parts.iter().map(|part| report.quote_part(part)).collect();
     let message = match quoted.split_last() {
         Some((last, others)) if quoted.len() <= 4 => {
@@ -147,7 +147,7 @@ pub(super) fn contradiction(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Dia
 
 /// Builds the diagnostic for a condition that is never true and that has no contradicting operands
 /// to show. `name` is the rule's name; `None` if `cond` is only a part of the rule's condition.
-fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
+fn never_true_diagnostic(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Predicate(test) = &cond.kind {
         if let Some(diagnostic) = empty_range_error(report, test, cond.span) {
             return diagnostic;
@@ -177,7 +177,9 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
 }
 
 fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: Span) -> Option<Diagnostic> {
-    let Operand::Range { start, end, inclusive, wraps } = &test.right else { return None };
+    let Operand::Range { start, end, includes_end: inclusive, wraps_midnight: wraps } = &test.right else {
+        return None;
+    };
     let end_span = end.span;
     let (low, high) = (start.as_const()?.value(), end.as_const()?.value());
     let order = rulec_lang::value::compare(low, high)?;
@@ -294,9 +296,9 @@ fn intended_text(test: &Predicate) -> Option<String> {
 /// True for a test with `is present` or `is missing`, also if the test is negated. Such a test is
 /// never reported as redundant, because it documents whether the author of the rules expects the
 /// value.
-fn is_presence(cond: &Cond) -> bool {
+fn is_presence_test(cond: &Cond) -> bool {
     match &cond.kind {
-        CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
+        CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence_test(inner),
         CondKind::Predicate(test) => matches!(test.op, Some(Op::IsMissing | Op::IsPresent)),
         _ => false,
     }
@@ -306,7 +308,7 @@ fn is_presence(cond: &Cond) -> bool {
 struct RedundancySearch<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
     report: &'s mut AnalysisReport<'r>,
-    root: &'a Cond,
+    rule_condition: &'a Cond,
     true_cond: CondId,
 }
 
@@ -314,10 +316,10 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each reported
     /// part to `replacements`, so that the following parts are tested without the reported part.
     /// `positive` is false if `cond` occurs inside an odd number of negations.
-    fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
+    fn report_redundant_parts(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
-                return self.collect_redundant(inner, !positive, replacements);
+                return self.report_redundant_parts(inner, !positive, replacements);
             }
             CondKind::And(parts) => (parts, true),
             CondKind::Or(parts) => (parts, false),
@@ -325,10 +327,10 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
         };
         // In reverse order, so that the later of two equivalent parts is reported.
         for part in parts.iter().rev() {
-            if matches!(part.kind, CondKind::Const(_)) || is_presence(part) {
+            if matches!(part.kind, CondKind::Const(_)) || is_presence_test(part) {
                 continue;
             }
-            if self.solver.budget().is_exhausted() {
+            if self.solver.budget().is_share_exhausted() {
                 return;
             }
             replacements.insert(part, neutral);
@@ -336,7 +338,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
                 self.report_redundant(cond, part, neutral);
             } else {
                 replacements.remove(&std::ptr::from_ref(part));
-                self.collect_redundant(part, positive, replacements);
+                self.report_redundant_parts(part, positive, replacements);
             }
         }
     }
@@ -346,7 +348,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// `adds` is true, the last replacement can only make the condition true for more messages. If
     /// `adds` is false, it can only make the condition true for fewer messages.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
-        let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
+        let replaced_cond = build_with_replacements(self.solver, self.rule_condition, true, replacements);
         replaced_cond == self.true_cond
             || self.solver.solve(&[(self.true_cond, !adds), (replaced_cond, adds)]).is_unsatisfiable()
     }
@@ -399,30 +401,32 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
 }
 
 /// Builds a simplified condition with two truth values: it is true exactly if `cond` has the truth
-/// value `want`. If `cond` is unknown, the result is false. First replaces the parts of `cond` that
+/// value `wanted_truth`. If `cond` is unknown, the result is false. First replaces the parts of `cond` that
 /// occur in `replacements` by their constants.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,
-    want: bool,
+    wanted_truth: bool,
     replacements: &Replacements,
 ) -> CondId {
     solver.budget().charge(1);
     if let Some(value) = replacements.get(&std::ptr::from_ref(cond)) {
-        return solver.builder.constant_cond(*value == want);
+        return solver.builder.constant_cond(*value == wanted_truth);
     }
     match &cond.kind {
-        CondKind::Not(inner) => build_with_replacements(solver, inner, !want, replacements),
+        CondKind::Not(inner) => build_with_replacements(solver, inner, !wanted_truth, replacements),
         CondKind::NotTrue(inner) => {
             let inner_true = build_with_replacements(solver, inner, true, replacements);
-            if want { solver.builder.build_complement(inner_true) } else { inner_true }
+            if wanted_truth { solver.builder.build_complement(inner_true) } else { inner_true }
         }
         CondKind::And(parts) | CondKind::Or(parts) => {
-            let is_conjunction = matches!(cond.kind, CondKind::And(_)) == want;
-            let parts: Vec<CondId> =
-                parts.iter().map(|part| build_with_replacements(solver, part, want, replacements)).collect();
+            let is_conjunction = matches!(cond.kind, CondKind::And(_)) == wanted_truth;
+            let parts: Vec<CondId> = parts
+                .iter()
+                .map(|part| build_with_replacements(solver, part, wanted_truth, replacements))
+                .collect();
             solver.builder.join_conds(parts, is_conjunction)
         }
-        _ => solver.builder.build_cond(cond, want),
+        _ => solver.builder.build_cond(cond, wanted_truth),
     }
 }

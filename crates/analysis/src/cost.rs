@@ -9,7 +9,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::limits::Limit;
 use rulec_lang::operators::{Cost as Class, Search};
 use rulec_sema::hir::{Program, TableId, TableKind};
-use rulec_sema::normal::{CondId, NCond, NExpr, NPred, Normal, Part, TestKind};
+use rulec_sema::normal::{CondId, Normal, NormalCond, NormalExpr, NormalPredicate, Part, TestKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -46,22 +46,22 @@ pub struct StatementCost {
 
 /// An amount of work: steps, and host function calls.
 #[derive(Clone, Copy, Default)]
-struct Work {
+struct EstimatedWork {
     steps: u64,
-    calls: u64,
-    grows: bool,
+    host_call_count: u64,
+    grows_with_history: bool,
 }
 
-impl Work {
-    fn add(&mut self, other: Work) {
+impl EstimatedWork {
+    fn add(&mut self, other: EstimatedWork) {
         self.steps = self.steps.saturating_add(other.steps);
-        self.calls = self.calls.saturating_add(other.calls);
-        self.grows |= other.grows;
+        self.host_call_count = self.host_call_count.saturating_add(other.host_call_count);
+        self.grows_with_history |= other.grows_with_history;
     }
 
-    fn repeated(self, count: u64) -> Work {
-        let (steps, calls) = (self.steps.saturating_mul(count), self.calls.saturating_mul(count));
-        Work { steps, calls, ..self }
+    fn repeated(self, count: u64) -> EstimatedWork {
+        let (steps, calls) = (self.steps.saturating_mul(count), self.host_call_count.saturating_mul(count));
+        EstimatedWork { steps, host_call_count: calls, ..self }
     }
 }
 
@@ -69,44 +69,54 @@ impl Work {
 /// part of a condition that is a loop whose work grows with the number of recorded messages.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
-    let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };
+    let mut walk = CostEstimator { program, normal, growing, work_by_part: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
     for (table_index, routes) in normal.tables.iter().enumerate() {
-        let mut total = Work::default();
+        let mut total = EstimatedWork::default();
         let mut statements = Vec::new();
         for route in routes {
             let work = walk.work_of_cond(route.cond);
             total.add(work);
-            let name = program.rules[route.route.index()].name.to_string();
-            let Work { steps, calls, grows: grows_with_history } = work;
+            let name = program.rules[route.rule.index()].name.to_string();
+            let EstimatedWork { steps, host_call_count: calls, grows_with_history } = work;
             statements.push(StatementCost { name, steps, calls, grows_with_history });
         }
         statements.sort_by_key(|statement| std::cmp::Reverse(statement.steps));
         let table = program.tables[table_index].name.to_string();
         let jumps = routes.iter().filter_map(|route| route.goto).collect();
-        tables.push((TableCost { table, steps: total.steps, calls: total.calls, statements }, jumps));
+        tables
+            .push((TableCost { table, steps: total.steps, calls: total.host_call_count, statements }, jumps));
     }
-    let reached: Vec<Work> =
+    let reached: Vec<EstimatedWork> =
         (0..tables.len()).map(|table_index| reachable_work(program, &tables, table_index)).collect();
     let entries = tables.into_iter().zip(reached).enumerate().filter(|(table_index, ((table, _), _))| {
         program.tables[*table_index].kind != TableKind::Requirements && !table.statements.is_empty()
     });
     entries
-        .map(|(_, ((table, _), total))| TableCost { steps: total.steps, calls: total.calls, ..table })
+        .map(|(_, ((table, _), total))| TableCost {
+            steps: total.steps,
+            calls: total.host_call_count,
+            ..table
+        })
         .collect()
 }
 
 /// Returns the work of the table with index `start` and of all tables reachable from it by `goto`.
 /// Each table counts once. `tables` contains the cost of each table, and the tables to which its
 /// `goto`s lead.
-fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start: usize) -> Work {
-    let (mut total, mut visited, mut pending) = (Work::default(), vec![false; tables.len()], vec![start]);
+fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start: usize) -> EstimatedWork {
+    let (mut total, mut visited, mut pending) =
+        (EstimatedWork::default(), vec![false; tables.len()], vec![start]);
     while let Some(table_index) = pending.pop() {
         if std::mem::replace(&mut visited[table_index], true) {
             continue;
         }
         let (table, jumps) = &tables[table_index];
-        total.add(Work { steps: table.steps, calls: table.calls, grows: false });
+        total.add(EstimatedWork {
+            steps: table.steps,
+            host_call_count: table.calls,
+            grows_with_history: false,
+        });
         pending.extend(jumps.iter().map(|target| target.index()));
         if let Some(rulec_sema::hir::Outcome::Goto(target)) = &program.tables[table_index].default {
             pending.push(target.index());
@@ -117,34 +127,34 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start
 
 /// Computes the work of conditions and values recursively. Caches the work of each condition,
 /// predicate and expression.
-struct CostWalk<'a> {
+struct CostEstimator<'a> {
     program: &'a Program,
     normal: &'a Normal,
     growing: &'a dyn Fn(Part) -> bool,
-    cache: HashMap<Part, Work>,
+    work_by_part: HashMap<Part, EstimatedWork>,
 }
 
-impl CostWalk<'_> {
-    fn work_of_cond(&mut self, id: CondId) -> Work {
+impl CostEstimator<'_> {
+    fn work_of_cond(&mut self, id: CondId) -> EstimatedWork {
         self.work_of_part(Part::Cond(id.0))
     }
 
-    fn work_of_part(&mut self, part: Part) -> Work {
-        if let Some(cached) = self.cache.get(&part) {
+    fn work_of_part(&mut self, part: Part) -> EstimatedWork {
+        if let Some(cached) = self.work_by_part.get(&part) {
             return *cached;
         }
         let mut parts = Vec::new();
         self.normal.for_each_child(part, &mut |inner| parts.push(inner));
-        let mut work = Work::default();
+        let mut work = EstimatedWork::default();
         parts.iter().for_each(|inner| work.add(self.work_of_part(*inner)));
         // The body of a quantifier is evaluated for each element.
         let nest_depth = match part {
             Part::Cond(id) => match &self.normal.conds[id as usize] {
-                NCond::Each { nest, .. } => Some(nest.depth),
+                NormalCond::Each { nest, .. } => Some(nest.depth),
                 _ => None,
             },
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
-                NExpr::Fold { nest, .. } | NExpr::Quantifier { nest, .. } => Some(nest.depth),
+                NormalExpr::Fold { nest, .. } | NormalExpr::Quantifier { nest, .. } => Some(nest.depth),
                 _ => None,
             },
             Part::Pred(_) => None,
@@ -153,41 +163,43 @@ impl CostWalk<'_> {
             work = work.repeated(self.program.limits.max_elements_per_quantifier(depth.max(1)));
         }
         work.add(self.own_work(part));
-        work.grows |= (self.growing)(part);
-        self.cache.insert(part, work);
+        work.grows_with_history |= (self.growing)(part);
+        self.work_by_part.insert(part, work);
         work
     }
 
     /// Returns the work of a condition, predicate or expression alone, without the work of its
     /// operands.
-    fn own_work(&self, part: Part) -> Work {
-        let steps = |steps| Work { steps, ..Work::default() };
+    fn own_work(&self, part: Part) -> EstimatedWork {
+        let steps = |steps| EstimatedWork { steps, ..EstimatedWork::default() };
         match part {
             Part::Pred(id) => steps(self.predicate_steps(&self.normal.preds[id as usize])),
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
-                NExpr::Call(Function::Similarity, _) => {
+                NormalExpr::Call(Function::Similarity, _) => {
                     let max_characters = self.program.limits.get(Limit::SimilarityCharacters);
                     steps(max_characters.saturating_mul(max_characters))
                 }
-                NExpr::Call(function, _) => steps(match function.info().cost {
+                NormalExpr::Call(function, _) => steps(match function.info().cost {
                     Class::Scalar | Class::Lookup => 1,
                     _ => self.program.limits.get(Limit::ValueBytes),
                 }),
-                NExpr::Extern(id, _) => match self.program.externs.get(id.index()) {
+                NormalExpr::Extern(id, _) => match self.program.externs.get(id.index()) {
                     Some(host) if host.feature.is_some() => {
                         steps(self.program.limits.get(Limit::RequestWork))
                     }
-                    _ => Work { steps: 1, calls: 1, grows: false },
+                    _ => EstimatedWork { steps: 1, host_call_count: 1, grows_with_history: false },
                 },
-                NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) | NExpr::Window(..) => steps(1),
-                _ => Work::default(),
+                NormalExpr::Op(..) | NormalExpr::List(_) | NormalExpr::Index(..) | NormalExpr::Window(..) => {
+                    steps(1)
+                }
+                _ => EstimatedWork::default(),
             },
-            Part::Cond(_) => Work::default(),
+            Part::Cond(_) => EstimatedWork::default(),
         }
     }
 
-    fn predicate_steps(&self, pred: &NPred) -> u64 {
-        let TestKind::Op(op) = pred.ask else { return 1 };
+    fn predicate_steps(&self, pred: &NormalPredicate) -> u64 {
+        let TestKind::Op(op) = pred.test_kind else { return 1 };
         let limits = &self.program.limits;
         let constant = pred
             .right
@@ -204,8 +216,8 @@ impl CostWalk<'_> {
                     one => vec![one],
                 };
                 let states = patterns.iter().filter_map(|pattern| {
-                    let hir = text::parse_cached(pattern.as_str()?, pred.mode.text.fold).ok()?;
-                    Some(text::automaton_states(&hir))
+                    let hir = text::parse_cached(pattern.as_str()?, pred.mode.text.folds_case).ok()?;
+                    Some(text::automaton_state_count(&hir))
                 });
                 let states = states.fold(0_u64, u64::saturating_add).max(1);
                 limits

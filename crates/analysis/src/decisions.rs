@@ -45,7 +45,7 @@ pub(super) fn selected_route(
 /// Returns the number of steps that are charged for a decision by a table.
 pub(super) fn steps_per_decision(subject: &AnalysisSubject<'_>, table: TableId) -> usize {
     let program = subject.program;
-    let rules = program.tables[table.index()].order.len();
+    let rules = program.tables[table.index()].evaluation_order.len();
     let evaluation = (subject.decision_cost)(table) / NANOSECONDS_PER_STEP;
     let fields = program.slots.len() / FIELDS_PER_STEP;
     STEPS_PER_DECISION + rules / RULES_PER_STEP + fields + evaluation as usize

@@ -151,13 +151,13 @@ pub fn answer(decision: &Json) -> Json {
         ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
     let parts =
         ANSWER_PARTS.iter().filter_map(|part| Some(((*part).to_owned(), decision.get(part)?.clone())));
-    let parts: Map<String, Json> = parts.filter(|(_, value)| !is_nothing(value)).collect();
+    let parts: Map<String, Json> = parts.filter(|(_, value)| !is_null_or_empty(value)).collect();
     Json::Object(parts)
 }
 
 /// True for null, an empty object and an empty text. A decision with such a value counts as equal
 /// to a decision without the value.
-fn is_nothing(value: &Json) -> bool {
+fn is_null_or_empty(value: &Json) -> bool {
     match value {
         Json::Null => true,
         Json::Object(map) => map.is_empty(),
@@ -168,7 +168,7 @@ fn is_nothing(value: &Json) -> bool {
 
 /// One version of the rules, with a function that decides messages by the reference evaluator.
 #[doc(hidden)]
-pub struct Version<'p> {
+pub struct RulesVersion<'p> {
     /// The typed program of this version of the rules.
     pub program: &'p Program,
     /// Function that returns the statement that a table chooses for a message, and the decision as
@@ -179,23 +179,29 @@ pub struct Version<'p> {
 /// Maximum number of messages that the solver proposes per statement, to find one that the versions
 /// decide differently. The constant below limits the solver queries of a whole comparison.
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
-const MAX_QUERIES: usize = 20_000;
+const MAX_SOLVER_QUERIES: usize = 20_000;
 
 /// Compares two versions of rules by meaning: searches for messages on which the decisions of the
 /// two versions differ.
 #[doc(hidden)]
-pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
+pub fn diff(old: &RulesVersion<'_>, new: &RulesVersion<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);
     let mut solver = Solver::new(&both.program);
     let mut answers = AnswerIds::default();
     let mut diff = Diff { history: compare_histories(old.program, new.program), ..Diff::default() };
     let mut reading = Vec::new();
-    let mut queries_left = MAX_QUERIES;
+    let mut queries_left = MAX_SOLVER_QUERIES;
     for (name, kind, tables) in entry_tables(old.program, new.program) {
-        let values_by_version = both.values.split_at(old.program.values.len());
+        let values_by_version = both.computed_values.split_at(old.program.values.len());
         let mut sequence_of = |program, table, conditions, values| {
-            SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers }
-                .build_sequence(table)
+            SequenceBuilder {
+                program,
+                renumbered_conditions: conditions,
+                computed_values: values,
+                solver: &mut solver,
+                answer_ids: &mut answers,
+            }
+            .build_sequence(table)
         };
         let old_sequence = sequence_of(old.program, tables.0, None, values_by_version.0);
         let new_sequence = sequence_of(new.program, tables.1, Some(&*both.conditions), values_by_version.1);
@@ -207,11 +213,16 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         let normal = solver.builder.normal_so_far();
         reading.push([&old_sequence, &new_sequence].iter().any(|sequence| reads_history(normal, sequence)));
         let sides = [
-            VersionSide { version: old, table: tables.0, sequence: old_sequence },
-            VersionSide { version: new, table: tables.1, sequence: new_sequence },
+            VersionSequence { version: old, table: tables.0, sequence: old_sequence },
+            VersionSequence { version: new, table: tables.1, sequence: new_sequence },
         ];
         let queries = LimitedSolver::new(&mut solver, &mut queries_left);
-        let mut comparison = TableComparison { queries, sides, comparable: both.comparable, undecided: 0 };
+        let mut comparison = TableComparison {
+            limited_solver: queries,
+            sides,
+            has_comparable_conditions: both.has_comparable_conditions,
+            undecided_count: 0,
+        };
         let mut entry = comparison.compare_entry(name);
         if kind == TableKind::Flows {
             compare_intents(old.program, new.program, &mut entry);
@@ -219,12 +230,12 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         diff.entries.push(entry);
     }
     withdraw_proofs(&mut diff, note_chosen_names(old.program, new.program), &reading);
-    add_notes(old.program, new.program, &mut diff.notes);
+    add_notes_on_uncompared(old.program, new.program, &mut diff.notes);
     let budget = solver.budget();
-    if budget.was_exhausted() {
+    if budget.was_ever_exhausted() {
         diff.notes.push(message!(
             "some statements are not compared in full, since a comparison takes at most {} steps",
-            budget.total()
+            budget.total_steps()
         ));
     }
     diff
@@ -283,7 +294,7 @@ fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     }
 }
 
-fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
+fn add_notes_on_uncompared(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     let either = |has: fn(&Program) -> bool| has(old) || has(new);
     let mut left_out = Vec::new();
     if either(|program| !program.payloads.is_empty()) {
@@ -315,13 +326,13 @@ fn add_notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
 }
 
 /// One of the two versions of a table, as a sequence of statements in evaluation order.
-struct VersionSide<'v, 'p> {
-    version: &'v Version<'p>,
+struct VersionSequence<'v, 'p> {
+    version: &'v RulesVersion<'p>,
     table: Option<TableId>,
     sequence: Sequence,
 }
 
-impl VersionSide<'_, '_> {
+impl VersionSequence<'_, '_> {
     /// Decides a message; returns the index of the selected statement, and the decision. `None` if
     /// the selected statement is not in the sequence.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
@@ -335,20 +346,20 @@ impl VersionSide<'_, '_> {
 
 /// The comparison of the old version of a table with the new version.
 struct TableComparison<'c, 'v, 'p, 's> {
-    queries: LimitedSolver<'c, 's>,
-    sides: [VersionSide<'v, 'p>; 2],
-    comparable: bool,
+    limited_solver: LimitedSolver<'c, 's>,
+    sides: [VersionSequence<'v, 'p>; 2],
+    has_comparable_conditions: bool,
     /// Number of statements for which neither a difference nor a proof of equality was found.
-    undecided: usize,
+    undecided_count: usize,
 }
 
 impl TableComparison<'_, '_, '_, '_> {
     fn compare_entry(&mut self, entry: String) -> EntryDiff {
         let [old, new] = &self.sides;
-        let pairs = pair_statements(&old.sequence.leaves, &new.sequence.leaves, &mut self.queries);
+        let pairs = pair_statements(&old.sequence.leaves, &new.sequence.leaves, &mut self.limited_solver);
         let mut kept_old = vec![false; self.sides[0].sequence.leaves.len()];
-        for (new, old) in pairs.old_of_new.iter().enumerate() {
-            if let (Some(old), true) = (old, pairs.kept_order[new]) {
+        for (new, old) in pairs.old_index_of_new.iter().enumerate() {
+            if let (Some(old), true) = (old, pairs.has_kept_order[new]) {
                 kept_old[*old] = true;
             }
         }
@@ -359,12 +370,12 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut changes = Vec::new();
         let mut verdicts = Vec::new();
         let mut is_paired = vec![false; kept_old.len()];
-        for new in 0..pairs.old_of_new.len() {
-            let old = pairs.old_of_new[new];
+        for new in 0..pairs.old_index_of_new.len() {
+            let old = pairs.old_index_of_new[new];
             old.into_iter().for_each(|old| is_paired[old] = true);
             let names = (old.map(|old| self.leaf_at(0, old).name.clone()), self.leaf_at(1, new).name.clone());
             let was = names.0.filter(|name| *name != names.1);
-            let kind = match (old, pairs.same_meaning[new], pairs.kept_order[new]) {
+            let kind = match (old, pairs.has_same_meaning[new], pairs.has_kept_order[new]) {
                 (None, ..) => ChangeKind::Added,
                 (_, true, true) if was.is_some() => ChangeKind::Renamed,
                 (_, _, true) => continue,
@@ -390,14 +401,18 @@ impl TableComparison<'_, '_, '_, '_> {
             }
         }
         let verdict = worst_verdict(verdicts.into_iter());
-        let verdict = if verdict == Verdict::Same && !self.comparable { Verdict::Undecided } else { verdict };
+        let verdict = if verdict == Verdict::Same && !self.has_comparable_conditions {
+            Verdict::Undecided
+        } else {
+            verdict
+        };
         EntryDiff {
             entry,
             verdict,
             statements,
             changes,
-            asked: self.queries.queries_used,
-            open: self.undecided,
+            asked: self.limited_solver.queries_used,
+            open: self.undecided_count,
         }
     }
 
@@ -414,7 +429,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut verdict = Verdict::Same;
         for side in [0, 1] {
             let Some(index) = statements_of_pair[side] else { continue };
-            self.queries.solver.budget().begin_share();
+            self.limited_solver.solver.budget().begin_share();
             match self.find_difference(side, index) {
                 Some(Some(example)) => {
                     if !examples.iter().any(|other| other.message == example.message) {
@@ -423,7 +438,7 @@ impl TableComparison<'_, '_, '_, '_> {
                 }
                 Some(None) => {}
                 None => {
-                    self.undecided += 1;
+                    self.undecided_count += 1;
                     verdict = Verdict::Undecided;
                 }
             }
@@ -438,7 +453,7 @@ impl TableComparison<'_, '_, '_, '_> {
         let mut goals: Vec<SolverGoal> = vec![(self.leaf_at(side, index).cond, true)];
         let mut is_proof = true;
         for _ in 0..MAX_ROUNDS_PER_STATEMENT {
-            let message = match self.queries.solve(&goals) {
+            let message = match self.limited_solver.solve(&goals) {
                 SolverAnswer::Never(_) => return is_proof.then_some(None),
                 SolverAnswer::Unknown => return None,
                 SolverAnswer::Yes(message) => message,
@@ -477,15 +492,15 @@ impl TableComparison<'_, '_, '_, '_> {
     /// message with a difference may satisfy none of them, so that a failed search proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
-        let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());
+        let (answer, fixed_part, args) = (own_leaf.answer_id, own_leaf.fixed_part_id, own_leaf.args.clone());
         let leaves = &self.sides[1 - side].sequence.leaves;
         let leaf = &leaves[other];
-        self.queries.solver.budget().charge(other);
-        let builder = &mut self.queries.solver.builder;
+        self.limited_solver.solver.budget().charge(other);
+        let builder = &mut self.limited_solver.solver.builder;
         let mut alternatives = vec![builder.build_complement(leaf.cond)];
         alternatives
-            .extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
-        let comparable = leaf.fixed_part == fixed_part;
+            .extend(leaves[..other].iter().filter(|leaf| leaf.answer_id != answer).map(|leaf| leaf.cond));
+        let comparable = leaf.fixed_part_id == fixed_part;
         if comparable {
             alternatives.extend(build_arguments_differ(builder, &args, &leaf.args));
         }

@@ -9,7 +9,7 @@ use super::solver::Solver;
 use super::values::SolvedValue;
 use rulec_lang::builtins::Function;
 use rulec_lang::ty::KindSet;
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold};
 use std::collections::BTreeMap;
 
 /// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions
@@ -18,16 +18,16 @@ use std::collections::BTreeMap;
 struct ListRequirements {
     /// A literal (required truth value of a quantifier) that is satisfied only if the message has
     /// the list; `None` if there is none.
-    present: Option<AtomLiteral>,
+    presence_literal: Option<AtomLiteral>,
     /// Literals such as "`any` is true", each with the goal (a condition and its required value)
     /// that at least one element must satisfy.
-    some: Vec<(AtomLiteral, SolverGoal)>,
+    some_element_goals: Vec<(AtomLiteral, SolverGoal)>,
     /// Literals such as "`all` is not true", each with the goal that at least one element must
     /// satisfy if the list is present.
-    some_if_present: Vec<(AtomLiteral, SolverGoal)>,
+    some_if_present_goals: Vec<(AtomLiteral, SolverGoal)>,
     /// Literals such as "`all` is true" or "`any` is not true", each with the goal that every
     /// element must satisfy.
-    every: Vec<(AtomLiteral, SolverGoal)>,
+    every_element_goals: Vec<(AtomLiteral, SolverGoal)>,
 }
 
 /// Identifies the element variable of a quantifier: the list, the quantifier's level (a number that
@@ -40,8 +40,13 @@ impl Solver<'_> {
     pub fn find_element_conflict(&mut self, literals: &[AtomLiteral]) -> Option<Vec<AtomLiteral>> {
         let by_list = self.requirements_by_list(literals);
         for ((list, ..), requirements) in by_list {
-            let ListRequirements { present, some, some_if_present, every } = requirements;
-            if let Some((present, missing)) = present.zip(self.literal_of_missing(literals, list)) {
+            let ListRequirements {
+                presence_literal: present,
+                some_element_goals: some,
+                some_if_present_goals: some_if_present,
+                every_element_goals: every,
+            } = requirements;
+            if let Some((present, missing)) = present.zip(self.missing_list_literal(literals, list)) {
                 return Some(vec![present.min(missing), present.max(missing)]);
             }
             let supported = some_if_present.iter().filter_map(|found| Some((*found, Some(present?))));
@@ -59,7 +64,7 @@ impl Solver<'_> {
                     core.dedup();
                     return Some(core);
                 }
-                if let Some(counted) = self.find_empty_conflict(literals, list, goal) {
+                if let Some(counted) = self.find_length_conflict(literals, list, goal) {
                     core.extend(counted);
                     core.sort_unstable();
                     core.dedup();
@@ -71,11 +76,11 @@ impl Solver<'_> {
     }
 
     /// Returns the literal that requires that the list is missing; `None` if there is none.
-    fn literal_of_missing(&self, literals: &[AtomLiteral], list: ExprId) -> Option<AtomLiteral> {
-        let NExpr::Slot(slot) = self.builder.normal_so_far().expr(list) else { return None };
-        let atoms = &self.theory.values.atoms.atoms;
+    fn missing_list_literal(&self, literals: &[AtomLiteral], list: ExprId) -> Option<AtomLiteral> {
+        let NormalExpr::Slot(slot) = self.builder.normal_so_far().expr(list) else { return None };
+        let atoms = &self.theory.value_search.atoms.atoms;
         let is_missing = |literal: &&AtomLiteral| {
-            literal.allowed == TRUE && atoms[literal.atom].missing_slot == Some(*slot)
+            literal.allowed == TRUE && atoms[literal.atom_index].missing_slot == Some(*slot)
         };
         literals.iter().find(is_missing).copied()
     }
@@ -90,7 +95,7 @@ impl Solver<'_> {
             SolverAnswer::Never(indexes) => Some(indexes),
             _ => None,
         };
-        if found.is_some() || !self.budget().is_exhausted() {
+        if found.is_some() || !self.budget().is_share_exhausted() {
             self.element_contradictions.insert(goals, found.clone());
         }
         found
@@ -102,8 +107,12 @@ impl Solver<'_> {
         let normal = self.builder.normal_so_far();
         let mut by_list: BTreeMap<ElementKey, ListRequirements> = BTreeMap::new();
         for literal in literals {
-            let Some(each) = self.theory.values.atoms.atoms[literal.atom].each else { continue };
-            let NCond::Each { all, list, kinds, body, level, .. } = normal.cond(each) else { continue };
+            let Some(each) = self.theory.value_search.atoms.atoms[literal.atom_index].quantifier else {
+                continue;
+            };
+            let NormalCond::Each { is_all: all, list, kinds, body, level, .. } = normal.cond(each) else {
+                continue;
+            };
             if !is_part_of_message(normal, *list) {
                 continue;
             }
@@ -113,13 +122,13 @@ impl Solver<'_> {
                 continue;
             }
             if holds {
-                requirements.present.get_or_insert(*literal);
+                requirements.presence_literal.get_or_insert(*literal);
             }
             let goal = (*body, holds);
             match (*all, holds) {
-                (false, true) => requirements.some.push((*literal, goal)),
-                (true, false) => requirements.some_if_present.push((*literal, goal)),
-                (true, true) | (false, false) => requirements.every.push((*literal, goal)),
+                (false, true) => requirements.some_element_goals.push((*literal, goal)),
+                (true, false) => requirements.some_if_present_goals.push((*literal, goal)),
+                (true, true) | (false, false) => requirements.every_element_goals.push((*literal, goal)),
             }
         }
         by_list
@@ -128,7 +137,7 @@ impl Solver<'_> {
     /// Returns literals that no message satisfies if the list has an element that satisfies `goal`.
     /// The literals restrict the length of the list, such as `len(list) == 0`, or a count of its
     /// elements. `None` if there are no such literals.
-    fn find_empty_conflict(
+    fn find_length_conflict(
         &mut self,
         literals: &[AtomLiteral],
         list: ExprId,
@@ -136,15 +145,17 @@ impl Solver<'_> {
     ) -> Option<Vec<AtomLiteral>> {
         let mut by_term: BTreeMap<usize, Vec<AtomLiteral>> = BTreeMap::new();
         for literal in literals {
-            if let Some((term, _)) = &self.theory.values.atoms.atoms[literal.atom].term {
+            if let Some((term, _)) =
+                &self.theory.value_search.atoms.atoms[literal.atom_index].term_index_and_cond
+            {
                 by_term.entry(*term).or_default().push(*literal);
             }
         }
         for (term, mut literals) in by_term {
-            let expr = self.theory.values.atoms.terms[term].expr;
+            let expr = self.theory.value_search.atoms.terms[term].expr;
             let counted = match self.builder.normal_so_far().expr(expr) {
-                NExpr::Call(Function::Len, args) if **args == [list] => None,
-                NExpr::Fold { fold: NFold::Count, list: counted, body, .. } if *counted == list => {
+                NormalExpr::Call(Function::Len, args) if **args == [list] => None,
+                NormalExpr::Fold { fold: NormalFold::Count, list: counted, body, .. } if *counted == list => {
                     Some(*body)
                 }
                 _ => continue,
@@ -154,11 +165,11 @@ impl Solver<'_> {
             }
             let below_one = self.builder.build_is_below(expr, 1);
             let atom = self.atom_of_cond(below_one)?;
-            let not_empty = AtomLiteral { atom, allowed: FALSE };
+            let not_empty = AtomLiteral { atom_index: atom, allowed: FALSE };
             literals.push(not_empty);
             literals.sort_unstable();
-            if matches!(self.theory.values.find_value(term, &literals, false), SolvedValue::Never) {
-                let conflict = self.theory.values.minimise_conflict(term, literals, false);
+            if matches!(self.theory.value_search.find_value(term, &literals, false), SolvedValue::Never) {
+                let conflict = self.theory.value_search.minimise_conflict(term, literals, false);
                 return Some(conflict.into_iter().filter(|literal| *literal != not_empty).collect());
             }
         }
@@ -167,7 +178,7 @@ impl Solver<'_> {
 
     fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
         let normal = self.builder.normal_so_far();
-        let NCond::Predicate { pred, .. } = normal.cond(cond) else { return None };
-        Some(self.theory.values.atoms.atom_of_pred(normal, *pred))
+        let NormalCond::Predicate { pred, .. } = normal.cond(cond) else { return None };
+        Some(self.theory.value_search.atoms.atom_of_pred(normal, *pred))
     }
 }

@@ -13,10 +13,11 @@ impl ValueSearch {
     /// if it is proven that no dict satisfies the literals, and `Unknown` if this dict does not
     /// satisfy them.
     pub fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
-        let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
-        let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
+        let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom_index].predicate_shape.as_ref();
+        let exact =
+            literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested_constants));
         let required = literals.iter().filter(|literal| literal.allowed & (TRUE | FALSE) == TRUE);
-        let keys = required.filter_map(|literal| shape(literal)?.key.as_ref());
+        let keys = required.filter_map(|literal| shape(literal)?.dict_key.as_ref());
         let dict = Json::Object(keys.map(|key| (key.to_string(), json!(true))).collect());
         match literals.iter().all(|literal| self.atoms.value_satisfies(*literal, &dict)) {
             true => SolvedValue::Value(dict),
@@ -31,11 +32,15 @@ impl ValueSearch {
     pub fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let element_sets = |all: bool| {
             literals.iter().filter_map(move |literal| {
-                let elements = self.atoms.atoms[literal.atom].shape.as_ref()?.elements.as_ref()?;
+                let elements = self.atoms.atoms[literal.atom_index]
+                    .predicate_shape
+                    .as_ref()?
+                    .searched_elements
+                    .as_ref()?;
                 let must_contain = match literal.allowed & (TRUE | FALSE) {
                     // The predicate may be unknown because of an element of another type.
-                    FALSE if elements.excludes => return None,
-                    TRUE => !elements.excludes,
+                    FALSE if elements.forbids_values => return None,
+                    TRUE => !elements.forbids_values,
                     FALSE => false,
                     _ => return None,
                 };
@@ -44,9 +49,9 @@ impl ValueSearch {
         };
         let mut exact = true;
         for literal in literals {
-            match self.atoms.atoms[literal.atom].shape.as_ref() {
-                Some(shape) if shape.has_nested => exact = false,
-                Some(shape) if shape.elements.is_some() => {
+            match self.atoms.atoms[literal.atom_index].predicate_shape.as_ref() {
+                Some(shape) if shape.has_nested_constants => exact = false,
+                Some(shape) if shape.searched_elements.is_some() => {
                     if literal.allowed & (TRUE | FALSE) == 0 {
                         return SolvedValue::Never;
                     }
@@ -59,7 +64,7 @@ impl ValueSearch {
         // The forbidden elements. A false `all` over several elements forbids none of them
         // individually.
         let forbidden: Vec<(&Json, &ElementSet)> = element_sets(false)
-            .filter(|elements| !elements.all || elements.values.len() == 1)
+            .filter(|elements| !elements.requires_all || elements.values.len() == 1)
             .flat_map(|elements| elements.values.iter().map(move |value| (value, elements)))
             .collect();
         let is_forbidden = |value: &Json| {
@@ -69,7 +74,7 @@ impl ValueSearch {
         for elements in element_sets(true) {
             let modes_agree = forbidden.iter().all(|(_, other)| other.mode.text == elements.mode.text);
             let mut permitted = elements.values.iter().filter(|value| !is_forbidden(value)).cloned();
-            let impossible = if elements.all || elements.values.len() == 1 {
+            let impossible = if elements.requires_all || elements.values.len() == 1 {
                 elements.values.iter().any(is_forbidden)
             } else {
                 let first = permitted.next();
@@ -80,7 +85,7 @@ impl ValueSearch {
             if impossible {
                 return if exact && modes_agree { SolvedValue::Never } else { SolvedValue::Unknown };
             }
-            if elements.all || elements.values.len() == 1 {
+            if elements.requires_all || elements.values.len() == 1 {
                 list_elements.extend(elements.values.iter().cloned());
             }
         }

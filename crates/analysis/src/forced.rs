@@ -6,7 +6,7 @@ use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::goal::SolverGoal;
 use super::theory::MessageTheory;
 use hashbrown::{HashMap, HashSet};
-use rulec_sema::normal::{CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond};
 
 const ANY_TRUTH: TruthSet = TRUE | FALSE | UNKNOWN;
 
@@ -37,8 +37,11 @@ pub(super) fn forced_literals(
         alternatives = search.propagate(forced)?;
         alternatives.append(&mut open);
     }
-    let mut literals: Vec<AtomLiteral> =
-        search.allowed_by_atom.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
+    let mut literals: Vec<AtomLiteral> = search
+        .allowed_by_atom
+        .into_iter()
+        .map(|(atom, allowed)| AtomLiteral { atom_index: atom, allowed })
+        .collect();
     literals.sort_unstable();
     Some(literals)
 }
@@ -79,21 +82,21 @@ impl GoalPropagation<'_> {
                 return None;
             }
             match self.normal.cond(cond) {
-                NCond::Const(constant) if *constant == value => {}
-                NCond::Const(_) => return None,
-                NCond::Not(inner) => pending.push((*inner, !value)),
-                NCond::And(parts) | NCond::Or(parts) => {
-                    if !self.theory.values.atoms.budget.charge(parts.len()) {
+                NormalCond::Const(constant) if *constant == value => {}
+                NormalCond::Const(_) => return None,
+                NormalCond::Not(inner) => pending.push((*inner, !value)),
+                NormalCond::And(parts) | NormalCond::Or(parts) => {
+                    if !self.theory.value_search.atoms.budget.charge(parts.len()) {
                         return None;
                     }
-                    if matches!(self.normal.cond(cond), NCond::And(_)) == value {
+                    if matches!(self.normal.cond(cond), NormalCond::And(_)) == value {
                         // In reverse order, so that the first operand is popped first.
                         pending.extend(parts.iter().rev().map(|part| (*part, value)));
                     } else {
                         alternatives.push((cond, value));
                     }
                 }
-                NCond::Predicate { .. } | NCond::Each { .. } => {
+                NormalCond::Predicate { .. } | NormalCond::Each { .. } => {
                     let (atom, allowed) = self.literal_of(cond, value)?;
                     let allowed_so_far = self.allowed_by_atom.entry(atom).or_insert(ANY_TRUTH);
                     *allowed_so_far &= allowed;
@@ -110,22 +113,22 @@ impl GoalPropagation<'_> {
     /// requirement for one atom. Returns the atom (predicate or quantifier) and the truth values
     /// that satisfy the goal. `None` if the condition is not a single atom.
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
-        let atoms = &mut self.theory.values.atoms;
+        let atoms = &mut self.theory.value_search.atoms;
         let (atom, truth) = match self.normal.cond(cond) {
-            NCond::Predicate { pred, want } => {
+            NormalCond::Predicate { pred, want } => {
                 (atoms.atom_of_pred(self.normal, *pred), if *want { TRUE } else { FALSE })
             }
-            NCond::Each { .. } => (atoms.atom_of_quantifier(self.normal, cond), TRUE),
+            NormalCond::Each { .. } => (atoms.atom_of_quantifier(self.normal, cond), TRUE),
             _ => return None,
         };
         Some((atom, if value { truth } else { ANY_TRUTH & !truth }))
     }
 
     fn open_operands(&mut self, cond: CondId, value: bool) -> OpenOperands {
-        let (NCond::And(parts) | NCond::Or(parts)) = self.normal.cond(cond) else {
+        let (NormalCond::And(parts) | NormalCond::Or(parts)) = self.normal.cond(cond) else {
             return OpenOperands::Several;
         };
-        if !self.theory.values.atoms.budget.charge(parts.len()) {
+        if !self.theory.value_search.atoms.budget.charge(parts.len()) {
             return OpenOperands::None;
         }
         let mut remaining = OpenOperands::None;

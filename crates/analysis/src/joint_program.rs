@@ -3,7 +3,8 @@
 
 use hashbrown::HashMap;
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Fold, Guarded, Operand, Program, Slot, SlotId, Term,
+    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Fold, GuardedCondition, Operand, Program, Slot, SlotId,
+    Term,
 };
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ pub(super) struct MergedPrograms {
     pub conditions: Vec<Cond>,
     /// The expressions of computed values (such as arguments) of the old program, followed by the
     /// renumbered ones of the new program.
-    pub values: Vec<Expr>,
+    pub computed_values: Vec<Expr>,
     /// Whether equal conditions have equal results in both programs. False if the limits on the
     /// work of a decision differ, because a condition may then exceed the limit of only one
     /// program.
-    pub comparable: bool,
+    pub has_comparable_conditions: bool,
 }
 
 impl MergedPrograms {
@@ -79,7 +80,12 @@ impl MergedPrograms {
         });
         let values = old.values.iter().cloned().chain(values).collect();
         let conditions = new.rules.iter().map(|rule| renumbered(&rule.condition)).collect();
-        MergedPrograms { program, conditions, values, comparable: old.limits == new.limits }
+        MergedPrograms {
+            program,
+            conditions,
+            computed_values: values,
+            has_comparable_conditions: old.limits == new.limits,
+        }
     }
 }
 
@@ -87,12 +93,12 @@ impl MergedPrograms {
 /// enumeration does not matter.
 fn is_same_slot(a: &Slot, b: &Slot) -> bool {
     let is_same_enumeration = match (&a.values, &b.values) {
-        (Some(a), Some(b)) => a.is_subset(b) && b.is_subset(a),
+        (Some(a), Some(b)) => a.is_subset_of(b) && b.is_subset_of(a),
         (None, None) => true,
         _ => false,
     };
     let is_same_field = (&a.root, &a.path, a.kinds) == (&b.root, &b.path, b.kinds);
-    is_same_field && a.private == b.private && is_same_enumeration
+    is_same_field && a.is_private == b.is_private && is_same_enumeration
 }
 
 /// Returns the index of the first element that `is_like` accepts. If there is none, appends `value`
@@ -143,7 +149,7 @@ impl MergedIds {
             }
             CondKind::Let(id) => id.0 += self.let_offset,
             CondKind::Branch { conditions, .. } => {
-                for Guarded { usable, cond } in conditions {
+                for GuardedCondition { presence_condition: usable, cond } in conditions {
                     [usable, cond].into_iter().for_each(|part| self.renumber_cond(part));
                 }
             }
@@ -180,7 +186,7 @@ impl MergedIds {
                 [list, operand].into_iter().for_each(|part| self.renumber_expr(part))
             }
             ExprKind::Cond(cond) => self.renumber_cond(cond),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 self.renumber_cond(cond);
                 [then, other].into_iter().for_each(|part| self.renumber_expr(part));
             }

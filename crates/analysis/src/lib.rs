@@ -114,7 +114,7 @@ pub struct AnalysisSubject<'p> {
     /// Function that returns the decision of a table for a message.
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
     /// Function that returns the routes of a table that match a message, in evaluation order.
-    pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
+    pub matching_routes: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
     /// Function that returns the estimated cost of a decision by a table, in nanoseconds.
     pub decision_cost: &'p dyn Fn(TableId) -> f64,
     /// Options such as whether to report all ties between routes.
@@ -143,10 +143,10 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     let tables = || program.tables.iter().enumerate().filter(|(_, table)| kinds.contains(&table.kind));
     // Each rule gets two shares of the steps: one for its condition, and one for the comparison
     // with the other rules.
-    solver.budget().expect_shares(2 * tables().map(|(_, table)| table.order.len()).sum::<usize>());
+    solver.budget().expect_shares(2 * tables().map(|(_, table)| table.evaluation_order.len()).sum::<usize>());
     for (table_index, table) in tables() {
         let mut facts = HashMap::new();
-        for id in &table.order {
+        for id in &table.evaluation_order {
             let rule = &program.rules[id.index()];
             solver.budget().begin_share();
             let was_reported = |code| reported.contains(&(code, rule.condition.span));
@@ -172,7 +172,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     warnings.sort_by_key(|warning| start_of(warning));
     findings.retain(|finding| !is_already_reported(&finding.diagnostic, &warnings));
     findings.sort_by_key(|finding| start_of(&finding.diagnostic));
-    Analysis { findings, steps: solver.budget().taken() }
+    Analysis { findings, steps: solver.budget().taken_steps() }
 }
 
 /// Returns the file and the offset at which the primary span of a diagnostic starts; `None` if it

@@ -7,7 +7,9 @@ use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::Ty;
 use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, SlotId, Var, VarId};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold, NPred, Normal, TestKind};
+use rulec_sema::normal::{
+    CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold, NormalPredicate, TestKind,
+};
 use std::sync::Arc;
 
 /// Empty span for converted nodes, which have no source text.
@@ -28,8 +30,8 @@ fn cond_without_span(kind: CondKind) -> Cond {
 impl NormalToHir<'_> {
     /// Converts a predicate to a typed condition that has the same truth value for every message:
     /// true, false or unknown.
-    pub fn lift_pred(&self, pred: &NPred) -> Cond {
-        let op = match pred.ask {
+    pub fn lift_pred(&self, pred: &NormalPredicate) -> Cond {
+        let op = match pred.test_kind {
             TestKind::Truth => None,
             TestKind::Op(op) => Some(op),
         };
@@ -47,20 +49,22 @@ impl NormalToHir<'_> {
     pub fn lift_cond(&self, id: CondId) -> Cond {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.lift_cond(*part)).collect();
         match self.normal.cond(id) {
-            NCond::Const(value) => cond_without_span(CondKind::Const(*value)),
-            NCond::Predicate { pred, want } => {
+            NormalCond::Const(value) => cond_without_span(CondKind::Const(*value)),
+            NormalCond::Predicate { pred, want } => {
                 let test = self.lift_pred(self.normal.pred(*pred));
                 if *want { test } else { cond_without_span(CondKind::Not(Box::new(test))) }
             }
-            NCond::And(parts) => cond_without_span(CondKind::And(all(parts))),
-            NCond::Or(parts) => cond_without_span(CondKind::Or(all(parts))),
-            NCond::Not(inner) => cond_without_span(CondKind::NotTrue(Box::new(self.lift_cond(*inner)))),
-            NCond::Each { all, list, kinds, body, level, .. } => cond_without_span(CondKind::Quantifier {
-                all: *all,
-                list: Box::new(self.lift_expr(*list)),
-                var: quantifier_var(*level, *kinds),
-                body: Box::new(self.lift_cond(*body)),
-            }),
+            NormalCond::And(parts) => cond_without_span(CondKind::And(all(parts))),
+            NormalCond::Or(parts) => cond_without_span(CondKind::Or(all(parts))),
+            NormalCond::Not(inner) => cond_without_span(CondKind::NotTrue(Box::new(self.lift_cond(*inner)))),
+            NormalCond::Each { is_all: all, list, kinds, body, level, .. } => {
+                cond_without_span(CondKind::Quantifier {
+                    is_all: *all,
+                    list: Box::new(self.lift_expr(*list)),
+                    var: quantifier_var(*level, *kinds),
+                    body: Box::new(self.lift_cond(*body)),
+                })
+            }
         }
     }
 
@@ -71,35 +75,45 @@ impl NormalToHir<'_> {
             _ if self.replacement.is_some_and(|(operand, _)| operand == id) => {
                 ExprKind::Slot(self.replacement.map_or(SlotId(0), |(_, slot)| slot))
             }
-            NExpr::Const(constant) => ExprKind::Const(constant.0.clone()),
-            NExpr::Slot(slot) | NExpr::History(slot) => ExprKind::Slot(*slot),
-            NExpr::Var(level) => ExprKind::Var(VarId(*level)),
-            NExpr::Field(base, name) => ExprKind::Field(part(base), name.clone()),
-            NExpr::Index(base, index) => ExprKind::Index(part(base), part(index)),
-            NExpr::List(items) => ExprKind::List(parts(items)),
-            NExpr::Op(op, left, right) => ExprKind::Op(*op, part(left), right.as_ref().map(part)),
-            NExpr::Read(inner, kinds) => ExprKind::Read(part(inner), *kinds),
-            NExpr::Call(function, args) => ExprKind::Call(*function, parts(args)),
-            NExpr::Extern(id, args) => ExprKind::Extern(*id, parts(args)),
-            NExpr::Window(bound, list, operand) => {
+            NormalExpr::Const(constant) => ExprKind::Const(constant.0.clone()),
+            NormalExpr::Slot(slot) | NormalExpr::History(slot) => ExprKind::Slot(*slot),
+            NormalExpr::Var(level) => ExprKind::Var(VarId(*level)),
+            NormalExpr::Field(base, name) => ExprKind::Field(part(base), name.clone()),
+            NormalExpr::Index(base, index) => ExprKind::Index(part(base), part(index)),
+            NormalExpr::List(items) => ExprKind::List(parts(items)),
+            NormalExpr::Op(op, left, right) => ExprKind::Op(*op, part(left), right.as_ref().map(part)),
+            NormalExpr::Read(inner, kinds) => ExprKind::Read(part(inner), *kinds),
+            NormalExpr::Call(function, args) => ExprKind::Call(*function, parts(args)),
+            NormalExpr::Extern(id, args) => ExprKind::Extern(*id, parts(args)),
+            NormalExpr::Window(bound, list, operand) => {
                 ExprKind::Window { list: part(list), bound: *bound, operand: part(operand) }
             }
-            NExpr::Fold { fold, list, kinds, body, level, .. } => ExprKind::Fold {
+            NormalExpr::Fold { fold, list, kinds, body, level, .. } => ExprKind::Fold {
                 fold: match fold {
-                    NFold::Count => Fold::Count,
-                    NFold::Sum(value) => Fold::Sum(part(value)),
-                    NFold::First => Fold::First,
-                    NFold::Last => Fold::Last,
+                    NormalFold::Count => Fold::Count,
+                    NormalFold::Sum(value) => Fold::Sum(part(value)),
+                    NormalFold::First => Fold::First,
+                    NormalFold::Last => Fold::Last,
                 },
                 list: part(list),
                 var: quantifier_var(*level, *kinds),
                 body: Box::new(self.lift_cond(*body)),
             },
-            NExpr::Cond { holds, fails, .. } => bool_value(self.lift_cond(*holds), self.lift_cond(*fails)),
-            NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
+            NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } => {
+                bool_value(self.lift_cond(*holds), self.lift_cond(*fails))
+            }
+            NormalExpr::Quantifier {
+                is_all: all,
+                list,
+                kinds,
+                true_cond: holds,
+                false_cond: fails,
+                level,
+                ..
+            } => {
                 let quantifier = |all: bool, body: &CondId| {
                     cond_without_span(CondKind::Quantifier {
-                        all,
+                        is_all: all,
                         list: part(list),
                         var: quantifier_var(*level, *kinds),
                         body: Box::new(self.lift_cond(*body)),
@@ -107,9 +121,11 @@ impl NormalToHir<'_> {
                 };
                 bool_value(quantifier(*all, holds), quantifier(!*all, fails))
             }
-            NExpr::If { cond, then, other, .. } => {
-                ExprKind::If { cond: Box::new(self.lift_cond(*cond)), then: part(then), other: part(other) }
-            }
+            NormalExpr::If { cond, then_value: then, else_value: other, .. } => ExprKind::If {
+                cond: Box::new(self.lift_cond(*cond)),
+                then_value: part(then),
+                else_value: part(other),
+            },
         };
         expr_of_kind(kind)
     }
@@ -120,29 +136,30 @@ fn bool_value(holds: Cond, fails: Cond) -> ExprKind {
     let constant =
         |json: serde_json::Value| Box::new(expr_of_kind(ExprKind::Const(Const::Json(Arc::new(json)))));
     let missing = constant(serde_json::Value::Null);
-    let nested_if = ExprKind::If { cond: Box::new(fails), then: constant(false.into()), other: missing };
+    let nested_if =
+        ExprKind::If { cond: Box::new(fails), then_value: constant(false.into()), else_value: missing };
     ExprKind::If {
         cond: Box::new(holds),
-        then: constant(true.into()),
-        other: Box::new(expr_of_kind(nested_if)),
+        then_value: constant(true.into()),
+        else_value: Box::new(expr_of_kind(nested_if)),
     }
 }
 
 fn expr_of_kind(kind: ExprKind) -> Expr {
-    Expr { kind, ty: Ty::ANY, optional: true, span: NO_SPAN }
+    Expr { kind, ty: Ty::ANY, may_be_missing: true, span: NO_SPAN }
 }
 
 /// Returns the variable of a quantifier. `level` is the number that the simplified condition gives
 /// to the quantifier. Nested quantifiers have different levels, so the level serves as the
 /// variable's id.
 fn quantifier_var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
-    Var { id: VarId(level), name: "x".into(), kinds }
+    Var { id: VarId(level), name: "x".into(), element_kinds: kinds }
 }
 
 /// Returns the operator of a predicate; `None` if the predicate is a bool value without an
 /// operator.
-pub(super) fn predicate_op(pred: &NPred) -> Option<Op> {
-    match pred.ask {
+pub(super) fn predicate_op(pred: &NormalPredicate) -> Option<Op> {
+    match pred.test_kind {
         TestKind::Truth => None,
         TestKind::Op(op) => Some(op),
     }

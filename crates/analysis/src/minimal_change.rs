@@ -23,36 +23,37 @@ pub(super) enum NearestResult {
 pub(super) struct NearestMessage {
     pub message: Json,
     /// The message fields that changed, as indexes into `AtomTable::paths`.
-    pub changed: Vec<usize>,
+    pub changed_paths: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
-    pub smallest: bool,
+    pub is_smallest: bool,
     /// Indexes of earlier statements of the table. Some messages that the search tried selected one
     /// of these statements instead of the requested one. The search then excluded messages that
     /// match these statements.
-    pub excluded_earlier: Vec<usize>,
+    pub excluded_statements: Vec<usize>,
 }
 
 /// Maximum number of changed fields. The constant below limits the number of attempts.
 const MAX_CHANGED_FIELDS: usize = 6;
-const MAX_QUERIES: usize = 300;
+const MAX_SOLVER_QUERIES: usize = 300;
 
-/// Searches for the message nearest to `base` that selects the leaf `target` of `sequence`.
+/// Searches for the message nearest to `base_message` that selects the leaf `target_leaf` of `sequence`.
 /// `sequence` is the flattened table: its statements with the `goto`s that lead to them. `decide`
 /// returns the index of the leaf that a message selects; `None` if no leaf is selected.
 pub(super) fn find_nearest_message(
     solver: &mut Solver<'_>,
     sequence: &Sequence,
-    target: usize,
-    base: &Json,
+    target_leaf: usize,
+    base_message: &Json,
     decide: &dyn Fn(&Json) -> Option<usize>,
 ) -> NearestResult {
-    let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[target].cond, true)];
+    let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[target_leaf].cond, true)];
     let mut excluded_earlier = Vec::new();
     let mut cores: Vec<Vec<usize>> = Vec::new();
     let mut smallest = true;
-    for _ in 0..MAX_QUERIES {
+    for _ in 0..MAX_SOLVER_QUERIES {
         let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
-        let (answer, core) = solver.solve_near(&goals, &BaseMessage { message: base, free_paths: &free });
+        let (answer, core) =
+            solver.solve_near(&goals, &BaseMessage { message: base_message, free_paths: &free });
         match answer {
             SolverAnswer::Never(_) if core.is_empty() => return NearestResult::Never,
             SolverAnswer::Never(_) => cores.push(core),
@@ -60,7 +61,7 @@ pub(super) fn find_nearest_message(
                 // It is undecided whether these fields are enough, so more fields are allowed to
                 // change.
                 smallest = false;
-                let atoms = &solver.theory.values.atoms;
+                let atoms = &solver.theory.value_search.atoms;
                 let touched = |path: &usize| free.iter().any(|free| atoms.paths_overlap(*free, *path));
                 let untouched: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
                 if untouched.is_empty() {
@@ -69,15 +70,15 @@ pub(super) fn find_nearest_message(
                 cores.push(untouched);
             }
             SolverAnswer::Yes(message) => match decide(&message) {
-                Some(winner) if winner == target => {
+                Some(winner) if winner == target_leaf => {
                     return NearestResult::Message(NearestMessage {
                         message,
-                        changed: free,
-                        smallest,
-                        excluded_earlier,
+                        changed_paths: free,
+                        is_smallest: smallest,
+                        excluded_statements: excluded_earlier,
                     });
                 }
-                Some(winner) if winner < target && !excluded_earlier.contains(&winner) => {
+                Some(winner) if winner < target_leaf && !excluded_earlier.contains(&winner) => {
                     goals.push((sequence.leaves[winner].cond, false));
                     excluded_earlier.push(winner);
                 }
@@ -91,7 +92,7 @@ pub(super) fn find_nearest_message(
 /// Returns the smallest set of paths that intersects each core. A core is a set of paths, at least
 /// one of which must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
 fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let atoms = &solver.theory.values.atoms;
+    let atoms = &solver.theory.value_search.atoms;
     let intersects = |chosen: &[usize], core: &[usize]| {
         core.iter().any(|path| chosen.iter().any(|free| atoms.paths_overlap(*free, *path)))
     };
@@ -110,22 +111,22 @@ type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 fn extend_hitting_set(
     cores: &[Vec<usize>],
     max_paths: usize,
-    chosen: &mut Vec<usize>,
+    chosen_paths: &mut Vec<usize>,
     (intersects, budget): (Intersects<'_>, &StepBudget),
 ) -> bool {
-    if !budget.charge(cores.len() * (1 + chosen.len())) {
+    if !budget.charge(cores.len() * (1 + chosen_paths.len())) {
         return false;
     }
-    let Some(unhit_core) = cores.iter().find(|core| !intersects(chosen, core)) else { return true };
+    let Some(unhit_core) = cores.iter().find(|core| !intersects(chosen_paths, core)) else { return true };
     if max_paths == 0 {
         return false;
     }
     for path in unhit_core {
-        chosen.push(*path);
-        if extend_hitting_set(cores, max_paths - 1, chosen, (intersects, budget)) {
+        chosen_paths.push(*path);
+        if extend_hitting_set(cores, max_paths - 1, chosen_paths, (intersects, budget)) {
             return true;
         }
-        chosen.pop();
+        chosen_paths.pop();
     }
     false
 }

@@ -21,7 +21,7 @@ pub(super) fn report_missing_in_negations(
     facts: &ConditionFacts,
 ) {
     let Some(record) = &report.program.input else { return };
-    if facts.never_true || facts.always_true {
+    if facts.is_never_true || facts.is_always_true {
         return;
     }
     let mut negations: Vec<&Cond> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn report_missing_in_negations(
         for (slot, read_span) in reads {
             let field = &report.program.slots[slot.index()];
             if field.root.is_none()
-                && is_optional(record, &field.path)
+                && is_optional_field(record, &field.path)
                 && report_missing_field(solver, report, rule, facts, (negation, slot, read_span))
             {
                 return;
@@ -52,23 +52,23 @@ pub(super) fn report_skipped_conditions(
     facts: &ConditionFacts,
 ) {
     let Some(record) = &report.program.input else { return };
-    let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
-    if facts.never_true || facts.always_true || conditions.len() < 2 {
+    let CondKind::Branch { requires_all: true, conditions } = &rule.condition.kind else { return };
+    if facts.is_never_true || facts.is_always_true || conditions.len() < 2 {
         return;
     }
     for part in conditions {
-        let slots = fields_read(report.program, &part.usable);
+        let slots = fields_read(report.program, &part.presence_condition);
         let may_be_missing = |slot: &&SlotId| {
             let slot = &report.program.slots[slot.index()];
-            is_optional(record, &slot.path) || is_read_as_other_type(record, &slot.path, slot.kinds)
+            is_optional_field(record, &slot.path) || is_read_as_other_type(record, &slot.path, slot.kinds)
         };
         let Some(slot) = slots.iter().find(may_be_missing) else { continue };
-        let usable = solver.builder.build_cond(&part.usable, true);
+        let usable = solver.builder.build_cond(&part.presence_condition, true);
         let SolverAnswer::Yes(message) = solver.solve(&[(facts.true_cond, true), (usable, false)]) else {
             continue;
         };
         if report.evaluate(&rule.condition, &message) != Tri::True
-            || report.evaluate(&part.usable, &message) == Tri::True
+            || report.evaluate(&part.presence_condition, &message) == Tri::True
         {
             continue;
         }
@@ -103,7 +103,7 @@ fn report_missing_field(
     facts: &ConditionFacts,
     (negation, slot, read_span): (&Cond, SlotId, rulec_base::span::Span),
 ) -> bool {
-    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: read_span };
+    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, may_be_missing: true, span: read_span };
     let missing = Predicate::without_modifiers(Op::IsMissing, field, Operand::Nothing).into_cond(read_span);
     let field_missing = solver.builder.build_cond(&missing, true);
     // If the negation were true, the rule would match: only the missing field prevents that.
@@ -150,7 +150,7 @@ fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a 
             parts.iter().for_each(|part| collect_negated(part, plain, negated_parts))
         }
         CondKind::Predicate(test)
-            if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) =>
+            if plain && !is_presence_test(test) && (test.is_negated || test.op == Some(Op::Ne)) =>
         {
             negated_parts.push(cond);
         }
@@ -158,7 +158,7 @@ fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a 
     }
 }
 
-fn is_presence(test: &Predicate) -> bool {
+fn is_presence_test(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
@@ -177,7 +177,7 @@ fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kind
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };
     match (rest, field.ty.fields()) {
-        ([], _) => !field.ty.kinds.is_subset(kinds.with_comparable_kinds()),
+        ([], _) => !field.ty.kinds.is_subset_of(kinds.with_comparable_kinds()),
         (_, Some(inner)) => is_read_as_other_type(inner, rest, kinds),
         (_, None) => true,
     }
@@ -185,8 +185,8 @@ fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kind
 
 /// True if the input declares the field at `path`, or a record that contains this field, as
 /// optional.
-fn is_optional(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
+fn is_optional_field(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };
-    field.optional || field.ty.fields().is_some_and(|inner| is_optional(inner, rest))
+    field.is_optional || field.ty.fields().is_some_and(|inner| is_optional_field(inner, rest))
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Minimum number of reads of a field whose name is assumed to be spelled correctly.
-const MIN_READS: usize = 2;
+const MIN_FIELD_READS: usize = 2;
 
 /// The reads of a field or of fields inside it: their positions in the source, and the kinds of
 /// value that they read.
@@ -35,7 +35,7 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
     }
     let mut findings = Vec::new();
     for (parent, fields) in reads_by_record(program) {
-        let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_READS);
+        let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_FIELD_READS);
         let often: Vec<(&&str, &FieldReads)> = often.collect();
         for (name, reads) in fields.iter().filter(|(_, reads)| reads.spans.len() == 1) {
             if !budget.charge(often.len()) {
@@ -69,7 +69,7 @@ fn reads_by_record(program: &Program) -> HashMap<&[Arc<str>], RecordReads<'_>> {
     let mut spans = vec![HashSet::new(); program.slots.len()];
     let conditions = program.rules.iter().map(|rule| Part::Cond(&rule.condition));
     let values = program.values.iter().map(Part::Expr);
-    let lets = program.lets.iter().map(|definition| definition.body.part());
+    let lets = program.lets.iter().map(|definition| definition.body.as_part());
     conditions.chain(values).chain(lets).for_each(|part| add_reads(part, &mut spans));
     let mut records: HashMap<&[Arc<str>], RecordReads<'_>> = HashMap::new();
     for (slot, spans) in program.slots.iter().zip(spans) {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Minimum number of comparisons with numbers that an operand needs, so that clauses are added for
 /// the operand.
-const MIN_COMPARISONS: usize = 16;
+const MIN_COMPARISONS_FOR_CLAUSES: usize = 16;
 
 /// A comparison of an operand with a number.
 struct Comparison<'t> {
@@ -35,7 +35,7 @@ impl Comparison<'_> {
 
 /// Returns pairs of literals (required truth values) that no message satisfies together. For
 /// example, `n < 3` cannot be true if `n < 5` is not true.
-pub(super) fn order_conflicts(
+pub(super) fn number_order_conflicts(
     normal: &Normal,
     table: &AtomTable,
     atoms: impl Iterator<Item = usize>,
@@ -43,13 +43,14 @@ pub(super) fn order_conflicts(
     let mut by_term: BTreeMap<usize, Vec<Comparison<'_>>> = BTreeMap::new();
     for atom in atoms {
         let compared = &table.atoms[atom];
-        let (Some((term, _)), Some(shape), Some(pred)) = (&compared.term, &compared.shape, compared.pred)
+        let (Some((term, _)), Some(shape), Some(pred)) =
+            (&compared.term_index_and_cond, &compared.predicate_shape, compared.pred)
         else {
             continue;
         };
         let pred = normal.pred(pred);
         // A constant on the left would reverse the comparison, so such predicates are skipped.
-        if shape.has_huge || pred.right.is_none_or(|right| normal.constant(right).is_none()) {
+        if shape.has_huge_constant || pred.right.is_none_or(|right| normal.constant(right).is_none()) {
             continue;
         }
         if let (Some(op @ (Op::Lt | Op::Le | Op::Eq)), [Json::Number(_)]) =
@@ -60,11 +61,13 @@ pub(super) fn order_conflicts(
         }
     }
     let mut conflicts = Vec::new();
-    for comparisons in by_term.into_values().filter(|comparisons| comparisons.len() >= MIN_COMPARISONS) {
+    for comparisons in
+        by_term.into_values().filter(|comparisons| comparisons.len() >= MIN_COMPARISONS_FOR_CLAUSES)
+    {
         let (equal, mut bounds): (Vec<_>, Vec<_>) =
             comparisons.into_iter().partition(|comparison| comparison.op == Op::Eq);
         bounds.sort_by(Comparison::compare_upper_bounds);
-        let literal = |atom, allowed| AtomLiteral { atom, allowed };
+        let literal = |atom, allowed| AtomLiteral { atom_index: atom, allowed };
         for pair in bounds.windows(2) {
             let [low, high] = [pair[0].atom, pair[1].atom];
             conflicts.push([literal(low, TRUE), literal(high, FALSE | UNKNOWN)]);

@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 
 /// Maximum number of solver queries. A pair needs a query only if no earlier example message
 /// matches both of its routes.
-const MAX_QUERIES: usize = 2_000;
+const MAX_SOLVER_QUERIES: usize = 2_000;
 /// Maximum number of overlapping pairs in the result.
 const MAX_REPORTED_PAIRS: usize = 2_000;
 
@@ -53,7 +53,7 @@ pub struct Overlap {
 #[doc(hidden)]
 pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps {
     let declared_table = &subject.program.tables[table.index()];
-    let order = &declared_table.order;
+    let order = &declared_table.evaluation_order;
     let mut solver = Solver::new(subject.program);
     let overlaps = Overlaps { all: true, ..Overlaps::default() };
     let program = subject.program;
@@ -61,10 +61,11 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
     let answer_ids = order.iter().map(|id| {
         let outcome = &program.rules[id.index()].outcome;
         let values = (program, &*program.values);
-        (*id, ids.answer_of(&mut solver.builder, values, outcome, Chosen::Rule(*id)).id)
+        (*id, ids.build_answer(&mut solver.builder, values, outcome, Chosen::Rule(*id)).answer_id)
     });
     let answer_ids = answer_ids.collect();
-    let mut collector = OverlapCollector { subject, table, recorded: HashSet::new(), answer_ids, overlaps };
+    let mut collector =
+        OverlapCollector { subject, table, recorded_pairs: HashSet::new(), answer_ids, overlaps };
     let mut satisfiable = Vec::new();
     for id in order {
         let true_cond = solver.builder.build_cond(&subject.program.rules[id.index()].condition, true);
@@ -77,7 +78,7 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
         satisfiable.push((*id, true_cond));
     }
     if declared_table.default.is_none() && !order.is_empty() {
-        let first_match = |message: &Json| (subject.matched)(table, message).first().copied();
+        let first_match = |message: &Json| (subject.matching_routes)(table, message).first().copied();
         let true_conds: HashMap<RuleId, CondId> = satisfiable.iter().copied().collect();
         let true_cond = |id| true_conds.get(&id).copied();
         let mut find = |promise: Option<&InputRequirements<'_>>| {
@@ -87,10 +88,10 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
             InputRequirements::declared_by(subject.program).and_then(|promise| find(Some(&promise)));
         collector.overlaps.untaken = promised.or_else(|| find(None));
     }
-    let mut queries_left = MAX_QUERIES;
+    let mut queries_left = MAX_SOLVER_QUERIES;
     for (index, (first, true_cond)) in satisfiable.iter().enumerate() {
         for (second, other) in &satisfiable[index + 1..] {
-            if collector.recorded.contains(&(*first, *second)) {
+            if collector.recorded_pairs.contains(&(*first, *second)) {
                 continue;
             }
             if queries_left == 0 {
@@ -112,7 +113,7 @@ pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps 
 struct OverlapCollector<'s, 'p> {
     subject: &'s AnalysisSubject<'p>,
     table: TableId,
-    recorded: HashSet<(RuleId, RuleId)>,
+    recorded_pairs: HashSet<(RuleId, RuleId)>,
     /// The id of each statement's answer (its outcome with arguments).
     answer_ids: HashMap<RuleId, u32>,
     overlaps: Overlaps,
@@ -123,14 +124,14 @@ impl OverlapCollector<'_, '_> {
     /// example.
     fn record_pairs(&mut self, message: &Json) {
         let program = self.subject.program;
-        let matched = (self.subject.matched)(self.table, message);
+        let matched = (self.subject.matching_routes)(self.table, message);
         for (index, first) in matched.iter().enumerate() {
             for second in &matched[index + 1..] {
                 if self.overlaps.pairs.len() >= MAX_REPORTED_PAIRS {
                     self.overlaps.all = false;
                     return;
                 }
-                if self.recorded.insert((*first, *second)) {
+                if self.recorded_pairs.insert((*first, *second)) {
                     let name = |id: &RuleId| program.rules[id.index()].name.to_string();
                     self.overlaps.pairs.push(Overlap {
                         first: name(first),

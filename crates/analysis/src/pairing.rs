@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub(super) struct StatementPairs {
     /// Index of the old statement with equal meaning, or else with equal name; `None` if there is
     /// neither.
-    pub old_of_new: Vec<Option<usize>>,
+    pub old_index_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
-    pub same_meaning: Vec<bool>,
+    pub has_same_meaning: Vec<bool>,
     /// Whether the position of the new statement relative to other statements is unchanged. The
     /// value is true for the members of a longest sequence of statements that have equal meanings
     /// and the same order in both versions.
-    pub kept_order: Vec<bool>,
+    pub has_kept_order: Vec<bool>,
 }
 
 /// Finds the old counterpart of each new statement. First compares both meaning and name. Then
@@ -33,7 +33,7 @@ pub(super) fn pair_statements(
     let mut is_paired = vec![false; old.len()];
     let by_name: HashMap<&str, usize> =
         old.iter().enumerate().rev().map(|(index, leaf)| (&*leaf.name, index)).collect();
-    let meaning = |leaf: &SequenceLeaf| (leaf.cond, leaf.answer);
+    let meaning = |leaf: &SequenceLeaf| (leaf.cond, leaf.answer_id);
     for (index, leaf) in new.iter().enumerate() {
         let old_index = by_name.get(&*leaf.name).copied();
         if let Some(old_index) =
@@ -70,7 +70,7 @@ pub(super) fn pair_statements(
         };
         (old_of_new[index], is_paired[old_index]) = (Some(old_index), true);
         let (old_cond, new_cond) = (old[old_index].cond, leaf.cond);
-        same_meaning[index] = old[old_index].answer == leaf.answer
+        same_meaning[index] = old[old_index].answer_id == leaf.answer_id
             && limited_solver.is_unsatisfiable(&[(old_cond, true), (new_cond, false)])
             && limited_solver.is_unsatisfiable(&[(old_cond, false), (new_cond, true)]);
     }
@@ -79,12 +79,16 @@ pub(super) fn pair_statements(
         .zip(&same_meaning)
         .map(|(old, same_meaning)| old.filter(|_| *same_meaning))
         .collect();
-    StatementPairs { kept_order: longest_increasing(&old_positions), old_of_new, same_meaning }
+    StatementPairs {
+        has_kept_order: mark_longest_increasing(&old_positions),
+        old_index_of_new: old_of_new,
+        has_same_meaning: same_meaning,
+    }
 }
 
 /// Chooses a longest increasing subsequence of the elements that are not `None`. Returns for each
 /// element whether it was chosen. A statement that was not chosen has moved.
-fn longest_increasing(positions: &[Option<usize>]) -> Vec<bool> {
+fn mark_longest_increasing(positions: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.
     let mut ends: Vec<usize> = Vec::new();

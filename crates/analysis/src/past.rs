@@ -1,10 +1,10 @@
 //! Reports conditions on the history (the recorded earlier messages) that probably do not work as
 //! their author expects.
 
-use super::past_decisions::{DEFAULT, impossible_decision};
-use super::past_fields::{field_path, required_value, without_typed_reads};
-use super::past_times::impossible_time;
-use super::past_windows::report_windows;
+use super::past_decisions::{DEFAULT_STATEMENT_NAME, impossible_decision_warning};
+use super::past_fields::{append_field_path, split_equality_test, without_typed_reads};
+use super::past_times::impossible_time_warning;
+use super::past_windows::report_related_windows;
 use super::report::AnalysisReport;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
@@ -25,8 +25,12 @@ use std::sync::Arc;
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
-    let mut past =
-        PastChecker { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
+    let mut past = PastChecker {
+        program,
+        history_slot: history,
+        names: DecisionNames::new(program),
+        message_vars: HashSet::new(),
+    };
     let mut seen = HashSet::new();
     for rule in &program.rules {
         let mut parts = vec![Part::Cond(&rule.condition)];
@@ -34,7 +38,7 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
             match part {
                 Part::Let(id) => {
                     if seen.insert(id) {
-                        parts.push(program.let_body(id).part());
+                        parts.push(program.let_body(id).as_part());
                     }
                     continue;
                 }
@@ -42,22 +46,22 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
                 | Part::Expr(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. })
                     if past.is_history(list) =>
                 {
-                    past.elements.insert(var.id);
-                    let found = impossible_time(program, list, var, body)
-                        .or_else(|| impossible_decision(program, var, body));
+                    past.message_vars.insert(var.id);
+                    let found = impossible_time_warning(program, list, var, body)
+                        .or_else(|| impossible_decision_warning(program, var, body));
                     if let Some(diagnostic) = found {
                         report.add_finding(diagnostic, None);
                     }
                 }
                 Part::Cond(Cond { kind: CondKind::And(operands), .. }) => {
-                    report_windows(report, history, operands, true);
+                    report_related_windows(report, history, operands, true);
                 }
                 Part::Cond(Cond { kind: CondKind::Or(operands), .. }) => {
-                    report_windows(report, history, operands, false);
+                    report_related_windows(report, history, operands, false);
                 }
                 Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) => {
                     past.report_unknown_decision(report, test);
-                    past.report_budget(report, rule, test);
+                    past.report_sum_without_message(report, rule, test);
                 }
                 _ => {}
             }
@@ -68,8 +72,8 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
 
 /// The names that decisions by these rules can contain: the chosen statements, and the targets.
 struct DecisionNames<'p> {
-    chosen: BTreeSet<&'p str>,
-    targets: BTreeSet<&'p str>,
+    chosen_names: BTreeSet<&'p str>,
+    target_names: BTreeSet<&'p str>,
 }
 
 impl<'p> DecisionNames<'p> {
@@ -80,18 +84,18 @@ impl<'p> DecisionNames<'p> {
             Outcome::Handler { name, .. } => Some(&**name),
             _ => None,
         });
-        let chosen = program.rules.iter().map(|rule| &*rule.name).chain([DEFAULT]);
-        DecisionNames { chosen: chosen.collect(), targets: targets.collect() }
+        let chosen = program.rules.iter().map(|rule| &*rule.name).chain([DEFAULT_STATEMENT_NAME]);
+        DecisionNames { chosen_names: chosen.collect(), target_names: targets.collect() }
     }
 }
 
 struct PastChecker<'p> {
     program: &'p Program,
-    history: SlotId,
+    history_slot: SlotId,
     names: DecisionNames<'p>,
     /// The variables of the quantifiers over the history that were visited so far. The value of
     /// such a variable is a recorded message.
-    elements: HashSet<VarId>,
+    message_vars: HashSet<VarId>,
 }
 
 impl<'p> PastChecker<'p> {
@@ -99,7 +103,7 @@ impl<'p> PastChecker<'p> {
     /// rules can have there. The field is the target or the chosen statement, as in
     /// `p.decision.target == "x"`.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
-        if !matches!(test.op, Some(Op::Eq | Op::In)) || test.negated {
+        if !matches!(test.op, Some(Op::Eq | Op::In)) || test.is_negated {
             return;
         }
         let Operand::Value(right) = &test.right else { return };
@@ -107,7 +111,7 @@ impl<'p> PastChecker<'p> {
             (Some(field), Some(constant)) => ((field, constant), right.span),
             _ => return,
         };
-        let names = if field == "target" { &self.names.targets } else { &self.names.chosen };
+        let names = if field == "target" { &self.names.target_names } else { &self.names.chosen_names };
         let json = constant.value().to_json();
         let written: Vec<&str> = match &json {
             Json::String(name) => vec![name],
@@ -137,7 +141,7 @@ impl<'p> PastChecker<'p> {
     fn decision_field(&self, value: &Expr) -> Option<&'static str> {
         let ExprKind::Field(decision, name) = &without_typed_reads(value).kind else { return None };
         let ExprKind::Field(element, parent) = &without_typed_reads(decision).kind else { return None };
-        let is_decision = **parent == *DECISION_FIELD && self.is_element(element);
+        let is_decision = **parent == *DECISION_FIELD && self.is_recorded_message(element);
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
@@ -145,7 +149,7 @@ impl<'p> PastChecker<'p> {
     /// earlier messages. The sum does not include the current message, so a single large message
     /// can exceed the intended limit. Nothing is reported if a rule reads this field of the current
     /// message, or if the sum cannot include the messages that the rule decides.
-    fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
+    fn report_sum_without_message(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
             (Some(Op::Lt | Op::Le), Operand::Value(right)) => right,
@@ -155,10 +159,12 @@ impl<'p> PastChecker<'p> {
             return;
         };
         let mut path = Vec::new();
-        if !self.is_history(list) || !field_path(summed, var.id, &mut path) || self.reads_field(&path) {
+        if !self.is_history(list) || !append_field_path(summed, var.id, &mut path) || self.reads_field(&path)
+        {
             return;
         }
-        if !body.conjuncts().iter().all(|part| self.may_select_current(part, var.id, &rule.condition)) {
+        if !body.conjuncts().iter().all(|part| self.may_match_current_message(part, var.id, &rule.condition))
+        {
             return;
         }
         let field = path.iter().map(|name| &**name).collect::<Vec<_>>().join(".");
@@ -186,14 +192,14 @@ impl<'p> PastChecker<'p> {
     /// True if the current message, which satisfies `condition`, may also satisfy `part` once it is
     /// recorded. `part` is a condition on a recorded message. False if both conditions require a
     /// constant value of the same field, and the values differ.
-    fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
+    fn may_match_current_message(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
         let mut path = Vec::new();
-        let Some((field, wanted)) = required_value(part) else { return true };
-        if !field_path(field, element, &mut path) {
+        let Some((field, wanted)) = split_equality_test(part) else { return true };
+        if !append_field_path(field, element, &mut path) {
             return true;
         }
         condition.conjuncts().iter().all(|part| {
-            required_value(part).is_none_or(|(field, value)| {
+            split_equality_test(part).is_none_or(|(field, value)| {
                 let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return true };
                 let slot = &self.program.slots[slot.index()];
                 slot.root.is_some() || slot.path[..] != *path || value == wanted
@@ -202,13 +208,13 @@ impl<'p> PastChecker<'p> {
     }
 
     /// True if the value of an expression is one recorded message.
-    fn is_element(&self, value: &Expr) -> bool {
+    fn is_recorded_message(&self, value: &Expr) -> bool {
         match &value.kind {
-            ExprKind::Var(id) => self.elements.contains(id),
+            ExprKind::Var(id) => self.message_vars.contains(id),
             ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => self.is_history(list),
-            ExprKind::Read(inner, _) => self.is_element(inner),
+            ExprKind::Read(inner, _) => self.is_recorded_message(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.is_element(body),
+                Term::Expr(body) => self.is_recorded_message(body),
                 Term::Cond(_) => false,
             },
             _ => false,
@@ -217,7 +223,7 @@ impl<'p> PastChecker<'p> {
 
     fn is_history(&self, list: &Expr) -> bool {
         match &list.kind {
-            ExprKind::Slot(slot) => *slot == self.history,
+            ExprKind::Slot(slot) => *slot == self.history_slot,
             ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.is_history(body),

@@ -2,7 +2,7 @@
 //! never decide so. For example, the route that the condition names has another target, or requires
 //! another value of a field.
 
-use super::past_fields::{field_path, required_value, without_typed_reads};
+use super::past_fields::{append_field_path, split_equality_test, without_typed_reads};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// The name that a decision reports as its chosen statement if a default was chosen.
-pub(super) const DEFAULT: &str = "default";
+pub(super) const DEFAULT_STATEMENT_NAME: &str = "default";
 /// The field of a decision with the name of the chosen handler.
 const TARGET_FIELD: &str = "target";
 
@@ -27,7 +27,7 @@ struct RequiredField {
 /// The condition requires that the earlier decision chose a certain statement. It also requires a
 /// target or a field value with which the rules never choose this statement. `None` if no such
 /// contradiction was found.
-pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> Option<Diagnostic> {
+pub(super) fn impossible_decision_warning(program: &Program, var: &Var, body: &Cond) -> Option<Diagnostic> {
     let required: Vec<RequiredField> =
         body.conjuncts().iter().filter_map(|part| required_field(part, var)).collect();
     let is_path = |field: &RequiredField, name: &str| matches!(&field.path[..], [decision, own] if **decision == *DECISION_FIELD && **own == *name);
@@ -59,9 +59,9 @@ pub(super) fn impossible_decision(program: &Program, var: &Var, body: &Cond) -> 
 }
 
 fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
-    let (field, value) = required_value(part)?;
+    let (field, value) = split_equality_test(part)?;
     let mut path = Vec::new();
-    let is_field = field_path(field, var.id, &mut path) && !path.is_empty();
+    let is_field = append_field_path(field, var.id, &mut path) && !path.is_empty();
     is_field.then_some(RequiredField { path, value, span: part.span })
 }
 
@@ -70,7 +70,7 @@ fn required_field(part: &Cond, var: &Var) -> Option<RequiredField> {
 fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>> {
     let named = program.rules.iter().filter(|rule| *rule.name == *name).map(|rule| &rule.outcome);
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
-    let defaults = defaults.filter(|_| name == DEFAULT);
+    let defaults = defaults.filter(|_| name == DEFAULT_STATEMENT_NAME);
     let targets = named.chain(defaults).map(|outcome| match outcome {
         Outcome::Handler { name, .. } => Some(&**name),
         _ => None,
@@ -82,14 +82,14 @@ fn possible_targets<'p>(program: &'p Program, name: &str) -> Option<Vec<&'p str>
 fn sole_rule_named<'p>(program: &'p Program, name: &str) -> Option<&'p Rule> {
     let mut named = program.rules.iter().filter(|rule| *rule.name == *name);
     let rule = named.next()?;
-    (named.next().is_none() && name != DEFAULT).then_some(rule)
+    (named.next().is_none() && name != DEFAULT_STATEMENT_NAME).then_some(rule)
 }
 
 /// Returns the constant that the field at `path` must equal so that the rule's condition is true;
 /// `None` if the condition requires no constant.
 fn value_required_by_rule(program: &Program, rule: &Rule, path: &[Arc<str>]) -> Option<Json> {
     rule.condition.conjuncts().iter().find_map(|part| {
-        let (field, value) = required_value(part)?;
+        let (field, value) = split_equality_test(part)?;
         let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return None };
         let slot = &program.slots[slot.index()];
         (slot.root.is_none() && slot.path[..] == *path).then_some(value)

@@ -20,18 +20,18 @@ use time::Duration;
 
 /// Maximum number of messages from which the search starts. Several starts are needed, because the
 /// parts of conditions that read the history can have other values for each start message.
-const MAX_STARTS: usize = 32;
+const MAX_SEARCH_STARTS: usize = 32;
 /// Maximum number of earlier messages whose values are tried in the current message.
-const MAX_ELEMENTS: usize = 8;
+const MAX_TRIED_MESSAGES: usize = 8;
 /// Maximum number of evaluations of parts of conditions that read the history.
-const MAX_EVALUATIONS: usize = 20_000;
+const MAX_TERM_EVALUATIONS: usize = 20_000;
 
 /// The path of a message field: the names of the records that contain the field, from the outside
 /// to the inside, and its own name.
-type Path = Vec<Arc<str>>;
+type FieldPath = Vec<Arc<str>>;
 
 /// Rules in which constants replace the parts of conditions that read the history.
-pub(super) struct AssumedPast {
+pub(super) struct RulesWithAssumedPast {
     /// The fields, `let`s and functions of the rules.
     pub program: Program,
     /// The conditions of the rules, indexed by rule id.
@@ -42,10 +42,10 @@ pub(super) struct AssumedPast {
 pub(super) struct SearchStart {
     pub message: Json,
     /// The fields whose values differ from the given message.
-    pub replaced: Vec<Path>,
+    pub replaced_fields: Vec<FieldPath>,
     /// The index of a condition in `PastTerms::terms` whose truth is assumed to be the opposite of
     /// its truth for `message`. `None` if nothing is assumed.
-    flipped_term: Option<usize>,
+    flipped_term_index: Option<usize>,
 }
 
 /// The value of a part of a condition that reads the history.
@@ -60,7 +60,7 @@ struct PastTerm {
     body: Term,
     /// Whether this part of a condition reads nothing but the history, so that its value is the
     /// same for every message with this history.
-    is_fixed: bool,
+    reads_only_history: bool,
 }
 
 /// A mutable reference to a part of a condition that reads the history.
@@ -72,20 +72,20 @@ enum TermMut<'t> {
 /// The parts of the conditions of a program that read the history.
 pub(super) struct PastTerms<'p> {
     program: &'p Program,
-    history: SlotId,
+    history_slot: SlotId,
     terms: Vec<PastTerm>,
 }
 
 impl<'p> PastTerms<'p> {
     pub fn new(program: &'p Program, history: SlotId) -> PastTerms<'p> {
-        let mut found = PastTerms { program, history, terms: Vec::new() };
+        let mut found = PastTerms { program, history_slot: history, terms: Vec::new() };
         let mut terms = Vec::new();
-        found.copy_with(&mut |term| {
+        found.copy_with_changed_terms(&mut |term| {
             let body = match term {
                 TermMut::Cond(cond) => Term::Cond(cond.clone()),
                 TermMut::Expr(expr) => Term::Expr(expr.clone()),
             };
-            terms.push(PastTerm { is_fixed: found.is_fixed(body.part()), body });
+            terms.push(PastTerm { reads_only_history: found.reads_only_history(body.as_part()), body });
         });
         found.terms = terms;
         found
@@ -93,7 +93,7 @@ impl<'p> PastTerms<'p> {
 
     /// Copies the conditions and the `let`s of the program, and calls `change` with each part that
     /// reads the history, always in the same order.
-    fn copy_with(&self, change: &mut dyn FnMut(TermMut<'_>)) -> AssumedPast {
+    fn copy_with_changed_terms(&self, change: &mut dyn FnMut(TermMut<'_>)) -> RulesWithAssumedPast {
         let Program { slots, lets, externs, input, limits, .. } = self.program;
         let mut lets = lets.clone();
         for named in &mut lets {
@@ -110,7 +110,7 @@ impl<'p> PastTerms<'p> {
         let conditions = conditions.collect();
         let (slots, externs, input) = (slots.clone(), externs.clone(), input.clone());
         let program = Program { slots, lets, externs, input, limits: *limits, ..Program::default() };
-        AssumedPast { program, conditions }
+        RulesWithAssumedPast { program, conditions }
     }
 
     fn visit_cond(&self, cond: &mut Cond, change: &mut dyn FnMut(TermMut<'_>)) {
@@ -127,7 +127,8 @@ impl<'p> PastTerms<'p> {
                 parts.iter_mut().for_each(|part| self.visit_cond(part, change))
             }
             CondKind::Branch { conditions, .. } => {
-                let parts = conditions.iter_mut().flat_map(|part| [&mut part.usable, &mut part.cond]);
+                let parts =
+                    conditions.iter_mut().flat_map(|part| [&mut part.presence_condition, &mut part.cond]);
                 parts.for_each(|part| self.visit_cond(part, change));
             }
             CondKind::Predicate(test) => {
@@ -148,7 +149,7 @@ impl<'p> PastTerms<'p> {
         if !self.reads_history(Part::Expr(expr)) {
             return;
         }
-        if self.is_fixed(Part::Expr(expr)) {
+        if self.reads_only_history(Part::Expr(expr)) {
             return change(TermMut::Expr(expr));
         }
         match &mut expr.kind {
@@ -167,7 +168,7 @@ impl<'p> PastTerms<'p> {
                 items.iter_mut().for_each(|item| self.visit_expr(item, change))
             }
             ExprKind::Cond(cond) => self.visit_cond(cond, change),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 self.visit_cond(cond, change);
                 [then, other].into_iter().for_each(|part| self.visit_expr(part, change));
             }
@@ -175,41 +176,43 @@ impl<'p> PastTerms<'p> {
     }
 
     fn reads_history(&self, part: Part<'_>) -> bool {
-        self.program.field_reads(part).iter().any(|(slot, _)| *slot == self.history)
+        self.program.field_reads(part).iter().any(|(slot, _)| *slot == self.history_slot)
     }
 
     /// True if a part of a condition reads only the history, and calls no host function.
-    fn is_fixed(&self, part: Part<'_>) -> bool {
-        self.program.field_reads(part).iter().all(|(slot, _)| *slot == self.history) && !self.calls_host(part)
+    fn reads_only_history(&self, part: Part<'_>) -> bool {
+        self.program.field_reads(part).iter().all(|(slot, _)| *slot == self.history_slot)
+            && !self.calls_host(part)
     }
 
     fn calls_host(&self, part: Part<'_>) -> bool {
         match part {
             Part::Expr(Expr { kind: ExprKind::Extern(..), .. }) => true,
-            Part::Let(id) => self.calls_host(self.program.let_body(id).part()),
+            Part::Let(id) => self.calls_host(self.program.let_body(id).as_part()),
             part => part.parts().into_iter().any(|part| self.calls_host(part)),
         }
     }
 
     /// True if all parts of conditions that read the history read nothing else. The value of each
     /// part is then the same for every message with this history.
-    pub fn are_fixed(&self) -> bool {
-        self.terms.iter().all(|term| term.is_fixed)
+    pub fn all_read_only_history(&self) -> bool {
+        self.terms.iter().all(|term| term.reads_only_history)
     }
 
     /// Evaluates all parts of conditions that read the history, for the message from which a search
     /// starts and its history. If `start` assumes the opposite truth of one condition, reverses the
     /// truth of this condition. A value becomes missing if it cannot be a constant, or is a private
     /// value of an earlier message.
-    pub fn values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
-        let mut values = self.values_for(&start.message, past);
-        if let Some(TermValue::Cond(value)) = start.flipped_term.and_then(|index| values.get_mut(index)) {
+    pub fn term_values(&self, start: &SearchStart, past: PastView<'_>) -> Vec<TermValue> {
+        let mut values = self.term_values_for(&start.message, past);
+        if let Some(TermValue::Cond(value)) = start.flipped_term_index.and_then(|index| values.get_mut(index))
+        {
             *value = if *value == Tri::True { Tri::False } else { Tri::True };
         }
         values
     }
 
-    fn values_for(&self, message: &Json, past: PastView<'_>) -> Vec<TermValue> {
+    fn term_values_for(&self, message: &Json, past: PastView<'_>) -> Vec<TermValue> {
         let value_of = |term: &PastTerm| {
             let arena = Arena::new(&self.program.limits);
             let hosts = HostCalls::new(&[]);
@@ -217,12 +220,14 @@ impl<'p> PastTerms<'p> {
             match &term.body {
                 Term::Cond(cond) => TermValue::Cond(evaluator.eval_cond(cond)),
                 // A proposed change must not show a private value of an earlier message.
-                Term::Expr(expr) if field_of_element(expr).is_some_and(|path| self.is_private(&path)) => {
-                    TermValue::Expr(missing())
+                Term::Expr(expr)
+                    if field_of_element(expr).is_some_and(|path| self.is_private_field(&path)) =>
+                {
+                    TermValue::Expr(missing_constant())
                 }
-                Term::Expr(expr) => {
-                    TermValue::Expr(Const::from_value(evaluator.eval_expr(expr)).unwrap_or_else(missing))
-                }
+                Term::Expr(expr) => TermValue::Expr(
+                    Const::from_value(evaluator.eval_expr(expr)).unwrap_or_else(missing_constant),
+                ),
             }
         };
         self.terms.iter().map(value_of).collect()
@@ -230,16 +235,16 @@ impl<'p> PastTerms<'p> {
 
     /// Copies the rules, and replaces each part of a condition that reads the history by its value
     /// in `values`.
-    pub fn with_assumed_values(&self, values: &[TermValue]) -> AssumedPast {
+    pub fn with_assumed_values(&self, values: &[TermValue]) -> RulesWithAssumedPast {
         let mut values = values.iter();
-        self.copy_with(&mut |term| match (term, values.next()) {
+        self.copy_with_changed_terms(&mut |term| match (term, values.next()) {
             (TermMut::Cond(cond), Some(TermValue::Cond(value))) => {
                 cond.kind = match value {
                     Tri::True => CondKind::Const(true),
                     Tri::False => CondKind::Const(false),
                     Tri::Unknown => {
-                        let kind = ExprKind::Const(missing());
-                        let unknown = Expr { kind, ty: Ty::BOOL, optional: true, span: cond.span };
+                        let kind = ExprKind::Const(missing_constant());
+                        let unknown = Expr { kind, ty: Ty::BOOL, may_be_missing: true, span: cond.span };
                         let test = Predicate::without_modifiers(None, unknown, Operand::Nothing);
                         CondKind::Predicate(Box::new(test))
                     }
@@ -255,23 +260,26 @@ impl<'p> PastTerms<'p> {
     /// earlier message; in others, `now` is another time. In the last starts, the message is the
     /// given one, but the truth of one condition on the history is reversed.
     pub fn search_starts(&self, given: &Json, past: PastView<'_>) -> Vec<SearchStart> {
-        let mut starts =
-            vec![SearchStart { message: given.clone(), replaced: Vec::new(), flipped_term: None }];
-        let elements: Vec<&Json> = past.elements.iter().rev().take(MAX_ELEMENTS).collect();
-        let mut replace = |values: Vec<(&Path, Json)>| {
+        let mut starts = vec![SearchStart {
+            message: given.clone(),
+            replaced_fields: Vec::new(),
+            flipped_term_index: None,
+        }];
+        let elements: Vec<&Json> = past.elements.iter().rev().take(MAX_TRIED_MESSAGES).collect();
+        let mut replace = |values: Vec<(&FieldPath, Json)>| {
             let mut message = given.clone();
             for (path, value) in &values {
                 set_field(&mut message, path, value.clone());
             }
             if message != *given && !starts.iter().any(|start| start.message == message) {
                 let replaced = values.into_iter().map(|(path, _)| path.clone()).collect();
-                starts.push(SearchStart { message, replaced, flipped_term: None });
+                starts.push(SearchStart { message, replaced_fields: replaced, flipped_term_index: None });
             }
         };
-        let open: Vec<&PastTerm> = self.terms.iter().filter(|term| !term.is_fixed).collect();
-        let compared: Vec<Vec<(Path, Path)>> =
-            open.iter().map(|term| self.compared_fields(term.body.part())).collect();
-        let value_at = |element: &Json, path: &Path| {
+        let open: Vec<&PastTerm> = self.terms.iter().filter(|term| !term.reads_only_history).collect();
+        let compared: Vec<Vec<(FieldPath, FieldPath)>> =
+            open.iter().map(|term| self.compared_fields(term.body.as_part())).collect();
+        let value_at = |element: &Json, path: &FieldPath| {
             path.iter().try_fold(element, |value, name| value.get(&**name)).cloned()
         };
         for (own, earlier) in compared.iter().flatten() {
@@ -285,8 +293,9 @@ impl<'p> PastTerms<'p> {
                 values.collect::<Option<Vec<_>>>().into_iter().for_each(&mut replace);
             }
         }
-        let now: Path = vec!["now".into()];
-        let lengths: Vec<Duration> = open.iter().flat_map(|term| window_lengths(term.body.part())).collect();
+        let now: FieldPath = vec!["now".into()];
+        let lengths: Vec<Duration> =
+            open.iter().flat_map(|term| window_lengths(term.body.as_part())).collect();
         for at in elements.iter().filter_map(|element| parse_datetime(element.get(AT_FIELD)?.as_str()?)) {
             for length in &lengths {
                 let ends = [Some(at), at.checked_add(*length + Duration::SECOND)];
@@ -295,34 +304,35 @@ impl<'p> PastTerms<'p> {
                 }
             }
         }
-        let is_open_condition =
-            |index: &usize| !self.terms[*index].is_fixed && matches!(self.terms[*index].body, Term::Cond(_));
+        let is_open_condition = |index: &usize| {
+            !self.terms[*index].reads_only_history && matches!(self.terms[*index].body, Term::Cond(_))
+        };
         let flipped = (0..self.terms.len()).filter(is_open_condition);
         starts.extend(flipped.map(|index| SearchStart {
             message: given.clone(),
-            replaced: Vec::new(),
-            flipped_term: Some(index),
+            replaced_fields: Vec::new(),
+            flipped_term_index: Some(index),
         }));
-        starts.truncate(MAX_STARTS.min(1 + MAX_EVALUATIONS / (1 + self.terms.len())));
+        starts.truncate(MAX_SEARCH_STARTS.min(1 + MAX_TERM_EVALUATIONS / (1 + self.terms.len())));
         starts
     }
 
     /// Returns the fields of the current message that a part of a condition compares for equality
     /// with fields of earlier messages. Each pair contains the path in the current message, then
     /// the path in the earlier message. Private fields of earlier messages are left out.
-    fn compared_fields(&self, part: Part<'_>) -> Vec<(Path, Path)> {
+    fn compared_fields(&self, part: Part<'_>) -> Vec<(FieldPath, FieldPath)> {
         let mut pairs = Vec::new();
         self.add_compared_fields(part, &mut pairs);
         pairs
     }
 
-    fn add_compared_fields(&self, part: Part<'_>, pairs: &mut Vec<(Path, Path)>) {
+    fn add_compared_fields(&self, part: Part<'_>, pairs: &mut Vec<(FieldPath, FieldPath)>) {
         match part {
-            Part::Let(id) => self.add_compared_fields(self.program.let_body(id).part(), pairs),
+            Part::Let(id) => self.add_compared_fields(self.program.let_body(id).as_part(), pairs),
             Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if test.op == Some(Op::Eq) => {
                 if let Operand::Value(right) = &test.right {
                     for (own, earlier) in [(&test.left, right), (right, &test.left)] {
-                        let earlier = field_of_element(earlier).filter(|path| !self.is_private(path));
+                        let earlier = field_of_element(earlier).filter(|path| !self.is_private_field(path));
                         let pair = self.field_of_message(own).zip(earlier);
                         pairs.extend(pair.filter(|pair| !pairs.contains(pair)));
                     }
@@ -334,12 +344,12 @@ impl<'p> PastTerms<'p> {
     }
 
     /// True if the rules declare a field of an earlier message as `@private`.
-    fn is_private(&self, path: &Path) -> bool {
+    fn is_private_field(&self, path: &FieldPath) -> bool {
         let privacy = self.program.message_privacy();
         !path.iter().fold(privacy, |privacy, name| privacy.at_key(name).0).is_public()
     }
 
-    fn field_of_message(&self, expr: &Expr) -> Option<Path> {
+    fn field_of_message(&self, expr: &Expr) -> Option<FieldPath> {
         match &expr.kind {
             ExprKind::Read(inner, _) => self.field_of_message(inner),
             ExprKind::Slot(id) => {
@@ -351,13 +361,13 @@ impl<'p> PastTerms<'p> {
     }
 }
 
-fn missing() -> Const {
+fn missing_constant() -> Const {
     Const::Json(Arc::new(Json::Null))
 }
 
 /// Returns the path of the field that an expression reads from an element of a list; `None` for
 /// other expressions.
-fn field_of_element(expr: &Expr) -> Option<Path> {
+fn field_of_element(expr: &Expr) -> Option<FieldPath> {
     match &expr.kind {
         ExprKind::Read(inner, _) => field_of_element(inner),
         ExprKind::Field(base, name) => {

@@ -16,7 +16,7 @@ const NOW_FIELD: &str = "now";
 /// message. The seconds are negative for earlier times.
 #[derive(Clone, Copy)]
 struct TimeBound {
-    seconds: f64,
+    relative_seconds: f64,
     /// Whether a message with exactly this time satisfies the bound.
     is_inclusive: bool,
     span: Span,
@@ -30,47 +30,59 @@ struct TimeRange {
 }
 
 impl TimeRange {
-    fn start_at(&mut self, bound: TimeBound) {
+    fn raise_earliest(&mut self, bound: TimeBound) {
         if self.earliest.is_none_or(|earliest| {
-            bound.seconds > earliest.seconds || bound.seconds == earliest.seconds && !bound.is_inclusive
+            bound.relative_seconds > earliest.relative_seconds
+                || bound.relative_seconds == earliest.relative_seconds && !bound.is_inclusive
         }) {
             self.earliest = Some(bound);
         }
     }
 
-    fn end_at(&mut self, bound: TimeBound) {
+    fn lower_latest(&mut self, bound: TimeBound) {
         if self.latest.is_none_or(|latest| {
-            bound.seconds < latest.seconds || bound.seconds == latest.seconds && !bound.is_inclusive
+            bound.relative_seconds < latest.relative_seconds
+                || bound.relative_seconds == latest.relative_seconds && !bound.is_inclusive
         }) {
             self.latest = Some(bound);
         }
     }
 
     /// Returns both bounds if no time lies between them, otherwise `None`.
-    fn contradiction(&self) -> Option<(TimeBound, TimeBound)> {
+    fn contradicting_bounds(&self) -> Option<(TimeBound, TimeBound)> {
         let (earliest, latest) = self.earliest.zip(self.latest)?;
-        let is_empty = earliest.seconds > latest.seconds
-            || earliest.seconds == latest.seconds && !(earliest.is_inclusive && latest.is_inclusive);
+        let is_empty = earliest.relative_seconds > latest.relative_seconds
+            || earliest.relative_seconds == latest.relative_seconds
+                && !(earliest.is_inclusive && latest.is_inclusive);
         is_empty.then_some((earliest, latest))
     }
 }
 
 /// Returns a warning if no earlier message in `list`, a part of the history, has a time for which
 /// `body` can be true; otherwise `None`. `var` is the variable of the earlier message.
-pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &Cond) -> Option<Diagnostic> {
+pub(super) fn impossible_time_warning(
+    program: &Program,
+    list: &Expr,
+    var: &Var,
+    body: &Cond,
+) -> Option<Diagnostic> {
     let mut range = TimeRange::default();
     let declared = program.history.as_ref()?;
-    if let Some(keep) = declared.keep {
+    if let Some(keep) = declared.max_age_ms {
         let seconds = -(keep as f64) / 1000.0;
-        range.start_at(TimeBound { seconds, is_inclusive: true, span: declared.span });
+        range.raise_earliest(TimeBound {
+            relative_seconds: seconds,
+            is_inclusive: true,
+            span: declared.span,
+        });
     }
-    add_windows(program, list, &mut range);
+    add_window_bounds(program, list, &mut range);
     for part in body.conjuncts() {
         if let CondKind::Predicate(test) = &part.kind {
-            add_comparison(program, test, var.id, part.span, &mut range);
+            add_comparison_bound(program, test, var.id, part.span, &mut range);
         }
     }
-    let (earliest, latest) = range.contradiction()?;
+    let (earliest, latest) = range.contradicting_bounds()?;
     // The bound that the author wrote last is the wrong one: a comparison, not `keep` or a window.
     let (wrong, other) = match latest.span.start >= earliest.span.start {
         true => (latest, earliest),
@@ -87,18 +99,22 @@ pub(super) fn impossible_time(program: &Program, list: &Expr, var: &Var, body: &
 
 /// Adds to `range` the bounds that the history windows in `list`, such as `within 5m`, set on the
 /// times of messages.
-fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
+fn add_window_bounds(program: &Program, list: &Expr, range: &mut TimeRange) {
     match &list.kind {
         ExprKind::Window { list, bound, operand } => {
             if let (WindowBound::Since, Some(seconds)) = (bound, seconds_after_now(program, operand)) {
-                range.start_at(TimeBound { seconds, is_inclusive: true, span: operand.span });
+                range.raise_earliest(TimeBound {
+                    relative_seconds: seconds,
+                    is_inclusive: true,
+                    span: operand.span,
+                });
             }
-            add_windows(program, list, range);
+            add_window_bounds(program, list, range);
         }
-        ExprKind::Read(inner, _) => add_windows(program, inner, range),
+        ExprKind::Read(inner, _) => add_window_bounds(program, inner, range),
         ExprKind::Let(id) => {
             if let Term::Expr(body) = program.let_body(*id) {
-                add_windows(program, body, range);
+                add_window_bounds(program, body, range);
             }
         }
         _ => {}
@@ -106,35 +122,41 @@ fn add_windows(program: &Program, list: &Expr, range: &mut TimeRange) {
 }
 
 /// Adds to `range` the bound that a comparison such as `p.at < now - 10m` requires.
-fn add_comparison(program: &Program, test: &Predicate, element: VarId, span: Span, range: &mut TimeRange) {
+fn add_comparison_bound(
+    program: &Program,
+    test: &Predicate,
+    element: VarId,
+    span: Span,
+    range: &mut TimeRange,
+) {
     let (Some(op), Operand::Value(right)) = (test.op, &test.right) else { return };
-    if test.negated || test.mode != TestMode::default() {
+    if test.is_negated || test.mode != TestMode::default() {
         return;
     }
-    let (op, limit) = match (is_time_of(&test.left, element), is_time_of(right, element)) {
+    let (op, limit) = match (is_time_of_message(&test.left, element), is_time_of_message(right, element)) {
         (true, false) => (Some(op), right),
         (false, true) => (op.mirrored(), &test.left),
         _ => return,
     };
     let Some(seconds) = seconds_after_now(program, limit) else { return };
-    let bound = |is_inclusive| TimeBound { seconds, is_inclusive, span };
+    let bound = |is_inclusive| TimeBound { relative_seconds: seconds, is_inclusive, span };
     match op {
-        Some(Op::Lt) => range.end_at(bound(false)),
-        Some(Op::Le) => range.end_at(bound(true)),
-        Some(Op::Gt) => range.start_at(bound(false)),
-        Some(Op::Ge) => range.start_at(bound(true)),
+        Some(Op::Lt) => range.lower_latest(bound(false)),
+        Some(Op::Le) => range.lower_latest(bound(true)),
+        Some(Op::Gt) => range.raise_earliest(bound(false)),
+        Some(Op::Ge) => range.raise_earliest(bound(true)),
         Some(Op::Eq) => {
-            range.start_at(bound(true));
-            range.end_at(bound(true));
+            range.raise_earliest(bound(true));
+            range.lower_latest(bound(true));
         }
         _ => {}
     }
 }
 
 /// True if an expression reads the time of an earlier message, the element of a quantifier.
-fn is_time_of(expr: &Expr, element: VarId) -> bool {
+fn is_time_of_message(expr: &Expr, element: VarId) -> bool {
     match &expr.kind {
-        ExprKind::Read(inner, _) => is_time_of(inner, element),
+        ExprKind::Read(inner, _) => is_time_of_message(inner, element),
         ExprKind::Field(base, name) if **name == *AT_FIELD => is_element(base, element),
         _ => false,
     }

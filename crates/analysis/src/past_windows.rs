@@ -12,7 +12,7 @@ use rulec_syntax::lex::{TokenKind, tokenize};
 
 /// How a condition depends on the length of its window.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Growth {
+enum EffectOfLongerWindow {
     /// A longer window makes the condition true for more messages, as for `any`.
     Wider,
     /// A longer window makes the condition true for fewer messages, as for `all`.
@@ -24,11 +24,11 @@ enum Growth {
 struct WindowCondition<'p> {
     cond: &'p Cond,
     /// The length of the window; infinite for the whole history.
-    seconds: f64,
-    growth: Growth,
+    window_seconds: f64,
+    growth: EffectOfLongerWindow,
     /// A text that identifies the condition without its window. Conditions with equal keys differ
     /// at most in their windows.
-    key: String,
+    key_without_window: String,
     /// The key of the negated condition.
     negated_key: String,
 }
@@ -37,23 +37,23 @@ struct WindowCondition<'p> {
 /// lengths of their history windows. One operand of such a pair is redundant. For an `and`, also
 /// reports pairs that contradict each other, because one operand negates the other apart from the
 /// window.
-pub(super) fn report_windows(
+pub(super) fn report_related_windows(
     report: &mut AnalysisReport<'_>,
-    history: SlotId,
+    history_slot: SlotId,
     operands: &[Cond],
     is_and: bool,
 ) {
     let windows: Vec<WindowCondition<'_>> =
-        operands.iter().filter_map(|part| window_condition(report, history, part)).collect();
+        operands.iter().filter_map(|part| window_condition(report, history_slot, part)).collect();
     for (index, one) in windows.iter().enumerate() {
         for other in &windows[..index] {
-            let (short, long) = match one.seconds < other.seconds {
+            let (short, long) = match one.window_seconds < other.window_seconds {
                 true => (one, other),
                 false => (other, one),
             };
-            if one.key == other.key {
-                report_redundant(report, (short, long), is_and);
-            } else if one.key == other.negated_key && is_and && is_contradiction(short, long) {
+            if one.key_without_window == other.key_without_window {
+                report_redundant_condition(report, (short, long), is_and);
+            } else if one.key_without_window == other.negated_key && is_and && is_contradiction(short, long) {
                 let message = message!(
                     "these conditions contradict each other, because one window contains the other: `{}` and `{}`",
                     report.quote(other.cond.span),
@@ -68,14 +68,14 @@ pub(super) fn report_windows(
     }
 }
 
-fn report_redundant(
+fn report_redundant_condition(
     report: &mut AnalysisReport<'_>,
     (short, long): (&WindowCondition<'_>, &WindowCondition<'_>),
     is_and: bool,
 ) {
     // Of two conditions that become true for more messages with a longer window, the one on the
     // short window implies the other one.
-    let needless = if is_and == (short.growth == Growth::Narrower) { short } else { long };
+    let needless = if is_and == (short.growth == EffectOfLongerWindow::Narrower) { short } else { long };
     let kept = if std::ptr::eq(needless, short) { long } else { short };
     let message = message!(
         "this condition decides nothing, because one window contains the other: `{}` and `{}`",
@@ -92,14 +92,15 @@ fn report_redundant(
 /// other, apart from the window. They contradict each other if the windows are equal. They also do
 /// if a message would have to be in the short window, but not in the long window.
 fn is_contradiction(short: &WindowCondition<'_>, long: &WindowCondition<'_>) -> bool {
-    short.seconds == long.seconds || (short.growth, long.growth) == (Growth::Wider, Growth::Narrower)
+    short.window_seconds == long.window_seconds
+        || (short.growth, long.growth) == (EffectOfLongerWindow::Wider, EffectOfLongerWindow::Narrower)
 }
 
 /// Analyses a condition on a window of the history: finds the window's length, and how the
 /// condition depends on it. `None` for other conditions.
 fn window_condition<'p>(
     report: &AnalysisReport<'_>,
-    history: SlotId,
+    history_slot: SlotId,
     cond: &'p Cond,
 ) -> Option<WindowCondition<'p>> {
     let (inner, is_negated) = match &cond.kind {
@@ -107,33 +108,37 @@ fn window_condition<'p>(
         _ => (cond, false),
     };
     let (seconds, growth, text) = match &inner.kind {
-        CondKind::Quantifier { all, list, var, body } => {
-            let growth = if *all { Growth::Narrower } else { Growth::Wider };
-            (window_seconds(history, list)?, growth, format!("{all} {}", condition_text(report, body, var)?))
+        CondKind::Quantifier { is_all: all, list, var, body } => {
+            let growth = if *all { EffectOfLongerWindow::Narrower } else { EffectOfLongerWindow::Wider };
+            (
+                window_seconds(history_slot, list)?,
+                growth,
+                format!("{all} {}", condition_text(report, body, var)?),
+            )
         }
-        CondKind::Predicate(test) => window_of_test(report, history, test)?,
+        CondKind::Predicate(test) => analyse_window_test(report, history_slot, test)?,
         _ => return None,
     };
     let growth = match (growth, is_negated) {
         (growth, false) => growth,
-        (Growth::Wider, true) => Growth::Narrower,
-        (Growth::Narrower, true) => Growth::Wider,
+        (EffectOfLongerWindow::Wider, true) => EffectOfLongerWindow::Narrower,
+        (EffectOfLongerWindow::Narrower, true) => EffectOfLongerWindow::Wider,
     };
     let (key, negated_key) = (format!("{is_negated} {text}"), format!("{} {text}", !is_negated));
-    Some(WindowCondition { cond, seconds, growth, key, negated_key })
+    Some(WindowCondition { cond, window_seconds: seconds, growth, key_without_window: key, negated_key })
 }
 
 /// Analyses a comparison with a constant, if it compares a count over a history window or a field
 /// of the last message in the window. Returns the length of the window, how the comparison depends
 /// on the length, and a text that identifies the comparison. `None` for other comparisons.
-fn window_of_test(
+fn analyse_window_test(
     report: &AnalysisReport<'_>,
-    history: SlotId,
+    history_slot: SlotId,
     test: &Predicate,
-) -> Option<(f64, Growth, String)> {
+) -> Option<(f64, EffectOfLongerWindow, String)> {
     let (op, Operand::Value(right)) = (test.op?, &test.right) else { return None };
     let constant = right.as_const()?.value().to_json();
-    if test.negated || test.mode != TestMode::default() {
+    if test.is_negated || test.mode != TestMode::default() {
         return None;
     }
     let mut names = String::new();
@@ -150,16 +155,16 @@ fn window_of_test(
     }
     let ExprKind::Fold { fold, list, var, body } = &value.kind else { return None };
     let growth = match (fold, op) {
-        (Fold::Count, Op::Ge | Op::Gt) => Growth::Wider,
-        (Fold::Count, Op::Le | Op::Lt) => Growth::Narrower,
+        (Fold::Count, Op::Ge | Op::Gt) => EffectOfLongerWindow::Wider,
+        (Fold::Count, Op::Le | Op::Lt) => EffectOfLongerWindow::Narrower,
         // The last message of a short window is the last message of each longer window too.
         (Fold::Last, Op::Eq | Op::In | Op::Gt | Op::Ge | Op::Lt | Op::Le) if !names.is_empty() => {
-            Growth::Wider
+            EffectOfLongerWindow::Wider
         }
         _ => return None,
     };
     let text = format!("{fold:?} {} {names} {op:?} {constant}", condition_text(report, body, var)?);
-    Some((window_seconds(history, list)?, growth, text))
+    Some((window_seconds(history_slot, list)?, growth, text))
 }
 
 /// Returns the constant length of a window in seconds, infinite for the whole history. `None` for
@@ -181,7 +186,7 @@ fn window_seconds(history: SlotId, list: &Expr) -> Option<f64> {
 /// in place of the element's name. So equal conditions have equal texts. `None` without source
 /// text.
 fn condition_text(report: &AnalysisReport<'_>, body: &Cond, var: &Var) -> Option<String> {
-    let source = Some(report.source(body.span)).filter(|text| *text != MISSING_SOURCE)?;
+    let source = Some(report.source_text(body.span)).filter(|text| *text != MISSING_SOURCE)?;
     let mut text = String::new();
     for token in tokenize(source, 0).filter(|token| !token.kind.is_trivia()) {
         let word = token.text(source);

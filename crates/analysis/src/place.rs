@@ -9,7 +9,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{ExprId, NExpr, Normal};
+use rulec_sema::normal::{ExprId, Normal, NormalExpr};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
@@ -18,10 +18,12 @@ use time::Duration;
 pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
-        NExpr::Slot(_) => Some(value),
-        NExpr::Read(inner, _) | NExpr::Op(Op::Coalesce, inner, _) => invert_term(normal, *inner, value),
-        NExpr::Field(base, name) => invert_term(normal, *base, json!({ &**name: value })),
-        NExpr::Index(base, index) => match constant(*index)? {
+        NormalExpr::Slot(_) => Some(value),
+        NormalExpr::Read(inner, _) | NormalExpr::Op(Op::Coalesce, inner, _) => {
+            invert_term(normal, *inner, value)
+        }
+        NormalExpr::Field(base, name) => invert_term(normal, *base, json!({ &**name: value })),
+        NormalExpr::Index(base, index) => match constant(*index)? {
             Json::String(key) => invert_term(normal, *base, json!({ key: value })),
             Json::Number(position) => {
                 let position = usize::try_from(position.as_i64()?).ok().filter(|position| *position < 100)?;
@@ -31,13 +33,13 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
             }
             _ => None,
         },
-        NExpr::Op(Op::Neg, inner, _) => invert_term(normal, *inner, subtract(&json!(0), &value)?),
-        NExpr::Op(op, left, Some(right)) => match (constant(*left), constant(*right)) {
+        NormalExpr::Op(Op::Neg, inner, _) => invert_term(normal, *inner, subtract(&json!(0), &value)?),
+        NormalExpr::Op(op, left, Some(right)) => match (constant(*left), constant(*right)) {
             (None, Some(other)) => invert_term(normal, *left, invert_operator(*op, value, &other)?),
             (Some(other), None) => invert_term(normal, *right, invert_operator(*op, value, &other)?),
             _ => None,
         },
-        NExpr::Call(function, args) => {
+        NormalExpr::Call(function, args) => {
             let inner = *args.first()?;
             let value = match (function, &value) {
                 (_, Json::Null) => value,
@@ -77,8 +79,8 @@ fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     match op {
         Op::Add => subtract(&value, other),
         Op::Sub => subtract(&value, &subtract(&json!(0), other)?),
-        Op::Mul => json_number(value.as_f64()? / other.as_f64()?),
-        Op::Div => json_number(value.as_f64()? * other.as_f64()?),
+        Op::Mul => number_to_json(value.as_f64()? / other.as_f64()?),
+        Op::Div => number_to_json(value.as_f64()? * other.as_f64()?),
         Op::Rem => Some(value),
         _ => None,
     }
@@ -87,12 +89,12 @@ fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
 fn subtract(left: &Json, right: &Json) -> Option<Json> {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.checked_sub(right).map(Json::from),
-        _ => json_number(left.as_f64()? - right.as_f64()?),
+        _ => number_to_json(left.as_f64()? - right.as_f64()?),
     }
 }
 
 /// Converts a number to JSON, as an integer if it is whole. `None` if it is not finite.
-pub(super) fn json_number(number: f64) -> Option<Json> {
+pub(super) fn number_to_json(number: f64) -> Option<Json> {
     let is_integer = number.trunc() == number && number.abs() < 9e15;
     if is_integer {
         Some((number as i64).into())
@@ -105,7 +107,7 @@ pub(super) fn json_number(number: f64) -> Option<Json> {
 /// many arguments. If the function has few possible results, each result is the result for at least
 /// one of the values.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
-    let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
+    let NormalExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let datetime =
         |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
     let values: Vec<Json> = match function {
@@ -128,22 +130,22 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// Builds messages from field values. Completes them with sample values of the required fields of
 /// `input`.
 pub(super) struct MessageBuilder {
-    required: Json,
+    required_fields: Json,
     /// The number of values in the JSON tree of the required fields, including nested values. This
     /// number of steps is charged each time the required fields are added to a message.
-    required_size: usize,
+    required_value_count: usize,
 }
 
 impl MessageBuilder {
     pub fn new(program: &Program) -> MessageBuilder {
         let required = program.input.as_ref().map_or_else(|| json!({}), sample_record);
-        MessageBuilder { required_size: count_values(&required), required }
+        MessageBuilder { required_value_count: count_values(&required), required_fields: required }
     }
 
     /// Writes values into a message. Each value comes with the index of its path (a sequence of
     /// keys). Shorter paths are written first, so that they do not overwrite the values inside
     /// them.
-    pub fn write_values<'v>(
+    pub fn write_values_at_paths<'v>(
         &self,
         atoms: &AtomTable,
         mut message: Json,
@@ -160,16 +162,20 @@ impl MessageBuilder {
 
     /// Adds the missing required fields to a message. If the added fields would violate a literal
     /// (a required truth value), returns the message without them.
-    pub fn complete_required(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
-        if !atoms.budget.charge(self.required_size) {
+    pub fn add_required_fields(&self, atoms: &AtomTable, message: Json, literals: &[AtomLiteral]) -> Json {
+        if !atoms.budget.charge(self.required_value_count) {
             return message;
         }
         let mut completed = message.clone();
-        add_missing_fields(&mut completed, &self.required);
+        add_missing_fields(&mut completed, &self.required_fields);
         if completed == message {
             return message;
         }
-        if literals.iter().all(|literal| atoms.satisfies(*literal, &completed)) { completed } else { message }
+        if literals.iter().all(|literal| atoms.message_satisfies(*literal, &completed)) {
+            completed
+        } else {
+            message
+        }
     }
 }
 
@@ -212,7 +218,7 @@ fn count_values(json: &Json) -> usize {
 }
 
 fn sample_record(record: &RecordType) -> Json {
-    let required = record.fields.iter().filter(|field| !field.optional);
+    let required = record.fields.iter().filter(|field| !field.is_optional);
     let fields: Map<String, Json> =
         required.map(|field| (field.name.to_string(), sample_value(&field.ty))).collect();
     Json::Object(fields)
@@ -240,9 +246,9 @@ mod tests {
 
     #[test]
     fn exact_whole_floats_become_integers() {
-        assert_eq!(json_number(3.0), Some(json!(3)));
-        assert_eq!(json_number(2.5), Some(json!(2.5)));
-        assert_eq!(json_number(1e16), Some(json!(1e16)));
-        assert_eq!(json_number(f64::NAN), None);
+        assert_eq!(number_to_json(3.0), Some(json!(3)));
+        assert_eq!(number_to_json(2.5), Some(json!(2.5)));
+        assert_eq!(number_to_json(1e16), Some(json!(1e16)));
+        assert_eq!(number_to_json(f64::NAN), None);
     }
 }

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// Shorter lists are searched linearly.
 const MIN_PREPARED_ELEMENTS: usize = 16;
 /// Estimated work of one search for a regular expression, in steps.
-const REGEX_STEPS: usize = 30;
+const STEPS_PER_REGEX_SEARCH: usize = 30;
 /// Estimated work to compile a regular expression, in steps.
 const REGEX_COMPILATION_STEPS: usize = 2_000;
 
@@ -29,25 +29,25 @@ const REGEX_COMPILATION_STEPS: usize = 2_000;
 pub(super) struct PreparedTest {
     op: Option<Op>,
     mode: TestMode,
-    right: Option<Const>,
+    right_operand: Option<Const>,
     /// The kinds to which the left operand is converted, as by `x as number`.
-    kinds: KindSet,
+    left_kinds: KindSet,
     limits: Limits,
     /// Whether the constant is a list of at least [`MIN_PREPARED_ELEMENTS`] elements.
-    is_long: bool,
-    lookup: OnceCell<Option<Lookup>>,
+    is_long_list: bool,
+    lookup: OnceCell<Option<ListLookup>>,
     /// Number of steps of one linear search of the constant, for each unit of the left operand's
     /// size. A unit is 16 bytes of a text, or one list element.
     linear_search_steps: usize,
     /// Steps that are charged for the first evaluation only, for example to compile regular
     /// expressions. Zero after the first evaluation.
-    first_steps: Cell<usize>,
+    first_evaluation_steps: Cell<usize>,
 }
 
 /// A data structure that searches for all elements of a long constant list at once.
-enum Lookup {
+enum ListLookup {
     /// For the operator `in`: the elements of the list.
-    Members(Members),
+    Members(MemberSet),
     /// For text operators with `any`: one of these texts must be found.
     Keywords { texts: HashSet<Box<str>>, search: KeywordSearch },
     /// For text operators with `all` on a list: the list must contain all of these texts.
@@ -56,7 +56,7 @@ enum Lookup {
 
 /// The elements of the constant list of `in`, by kind.
 #[derive(Default)]
-struct Members {
+struct MemberSet {
     texts: HashSet<Box<str>>,
     ints: HashSet<i64>,
     /// Indexes of the elements that are neither texts nor ints.
@@ -79,21 +79,21 @@ impl PreparedTest {
     /// `kinds` are the kinds of value to which the left operand is converted.
     pub fn new(
         (op, mode): (Option<Op>, TestMode),
-        right: Option<&Const>,
-        kinds: KindSet,
+        right_operand: Option<&Const>,
+        left_kinds: KindSet,
         limits: Limits,
     ) -> Self {
-        let elements = right.and_then(|right| right.value().list_len());
+        let elements = right_operand.and_then(|right| right.value().list_len());
         let mut steps = elements.map_or(1, |elements| 1 + elements / 2);
         let search = op.and_then(|op| op.info().search);
         let patterns = elements.unwrap_or(1);
         let mut first_steps = if elements.is_some() { patterns } else { 0 };
         match search {
             Some(Search::Regex) => {
-                steps = steps.saturating_mul(REGEX_STEPS);
+                steps = steps.saturating_mul(STEPS_PER_REGEX_SEARCH);
                 first_steps = patterns.saturating_mul(REGEX_COMPILATION_STEPS);
             }
-            Some(Search::Glob) => steps = steps.saturating_mul(REGEX_STEPS),
+            Some(Search::Glob) => steps = steps.saturating_mul(STEPS_PER_REGEX_SEARCH),
             _ => {}
         }
         let first_steps = Cell::new(first_steps);
@@ -101,66 +101,72 @@ impl PreparedTest {
         PreparedTest {
             op,
             mode,
-            right: right.cloned(),
-            kinds,
+            right_operand: right_operand.cloned(),
+            left_kinds: left_kinds,
             limits,
-            is_long,
+            is_long_list: is_long,
             lookup: OnceCell::new(),
             linear_search_steps: steps,
-            first_steps,
+            first_evaluation_steps: first_steps,
         }
     }
 
     /// Returns the data structure for searching a long list; `None` if there is none for the
     /// predicate. The first call builds it.
-    fn lookup(&self) -> Option<&Lookup> {
-        let (op, right) = self.op.zip(self.right.as_ref()).filter(|_| self.is_long)?;
-        self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()
+    fn lookup(&self) -> Option<&ListLookup> {
+        let (op, right) = self.op.zip(self.right_operand.as_ref()).filter(|_| self.is_long_list)?;
+        self.lookup.get_or_init(|| ListLookup::new(op, self.mode, right)).as_ref()
     }
 
     /// Returns the number of steps (units of the work limit) of one evaluation for this left
     /// operand. The first call adds the steps that only the first evaluation takes.
-    pub fn steps(&self, left: Value<'_>) -> usize {
+    pub fn evaluation_steps(&self, left: Value<'_>) -> usize {
         let size = match left {
             Value::Str(text) => 1 + text.len() / 16,
             _ => 1 + left.list_len().unwrap_or(0),
         };
         let own = match self.lookup() {
-            Some(Lookup::Keywords {
+            Some(ListLookup::Keywords {
                 search: KeywordSearch::Start(lengths) | KeywordSearch::End(lengths),
                 ..
             }) => size + lengths.len().min(size * 16) / 2,
-            Some(Lookup::RequiredTexts(texts)) => size + texts.len(),
+            Some(ListLookup::RequiredTexts(texts)) => size + texts.len(),
             Some(_) => size,
             None => self.linear_search_steps.saturating_mul(size),
         };
-        own.saturating_add(self.first_steps.take())
+        own.saturating_add(self.first_evaluation_steps.take())
     }
 
     /// Tests a value, with the same result as the reference evaluator. If the predicate compares
     /// versions, `left` is the text of a version.
     pub fn test(&self, left: Value<'_>) -> Tri {
         let version = match left {
-            Value::Str(text) if self.kinds == KindSet::VERSION => parse_version(text),
+            Value::Str(text) if self.left_kinds == KindSet::VERSION => parse_version(text),
             _ => None,
         };
         let version = version.map(|version| version.to_string());
-        let left = version.as_deref().map_or(left, Value::Version).read_as(self.kinds);
-        let right = self.right.as_ref().map_or(Value::Missing, Const::value);
+        let left = version.as_deref().map_or(left, Value::Version).read_as(self.left_kinds);
+        let right = self.right_operand.as_ref().map_or(Value::Missing, Const::value);
         let Some(op) = self.op else { return implementations::value_to_tri(left) };
         if let Some(truth) = self.lookup().and_then(|lookup| lookup.test(op, left, right, self.mode)) {
             return truth;
         }
         let arena = Arena::new(&self.limits);
-        test_predicate(op, left, right, self.mode, PredicateContext { arena: &arena, constant: true })
+        test_predicate(
+            op,
+            left,
+            right,
+            self.mode,
+            PredicateContext { arena: &arena, is_right_constant: true },
+        )
     }
 }
 
-impl Lookup {
-    fn new(op: Op, mode: TestMode, right: &Const) -> Option<Lookup> {
+impl ListLookup {
+    fn new(op: Op, mode: TestMode, right: &Const) -> Option<ListLookup> {
         let prepared = |text: &str| Box::<str>::from(&*mode.text.prepare(text));
         if op == Op::In && mode.quantity.is_none() {
-            let mut members = Members::default();
+            let mut members = MemberSet::default();
             for (index, element) in right.value().elements()?.enumerate() {
                 match element {
                     Value::Str(text) => drop(members.texts.insert(prepared(text))),
@@ -168,7 +174,7 @@ impl Lookup {
                     _ => members.other_indexes.push(index),
                 }
             }
-            return Some(Lookup::Members(members));
+            return Some(ListLookup::Members(members));
         }
         let Some(Search::Literal(anchor)) = op.info().search else { return None };
         let texts: Option<HashSet<Box<str>>> =
@@ -176,7 +182,7 @@ impl Lookup {
         let texts = texts?;
         match mode.quantity {
             Some(Quantity::Any) => {}
-            Some(Quantity::All) => return Some(Lookup::RequiredTexts(texts)),
+            Some(Quantity::All) => return Some(ListLookup::RequiredTexts(texts)),
             _ => return None,
         }
         let bytes = || {
@@ -185,7 +191,7 @@ impl Lookup {
             all
         };
         let lengths = || texts.iter().map(|text| text.len()).collect();
-        let search = match (anchor, mode.word) {
+        let search = match (anchor, mode.whole_word) {
             (Anchor::Anywhere, true) => {
                 KeywordSearch::Word(Box::new(WordSearcher::for_keywords(bytes()).ok()?))
             }
@@ -196,7 +202,7 @@ impl Lookup {
             (Anchor::End, false) => KeywordSearch::End(lengths()),
             (_, true) => return None,
         };
-        Some(Lookup::Keywords { texts, search })
+        Some(ListLookup::Keywords { texts, search })
     }
 
     /// Tests a value of the left operand with this data structure; `None` if the elements of the
@@ -209,15 +215,15 @@ impl Lookup {
         let listed =
             || left.elements().filter(|_| op == Op::Contains).map(|all| all.filter_map(Value::as_str));
         match (self, left) {
-            (Lookup::Members(members), _) => members.find(left, right, mode.text),
-            (Lookup::Keywords { texts, search }, Value::Str(text)) => {
-                Some(search.is_in(&mode.text.prepare(text), texts).into())
+            (ListLookup::Members(members), _) => members.contains_value(left, right, mode.text),
+            (ListLookup::Keywords { texts, search }, Value::Str(text)) => {
+                Some(search.finds_keyword_in(&mode.text.prepare(text), texts).into())
             }
-            (Lookup::RequiredTexts(_), Value::Str(_)) => None,
-            (Lookup::Keywords { texts, .. }, _) => Some(listed().map_or(Tri::Unknown, |mut elements| {
+            (ListLookup::RequiredTexts(_), Value::Str(_)) => None,
+            (ListLookup::Keywords { texts, .. }, _) => Some(listed().map_or(Tri::Unknown, |mut elements| {
                 elements.any(|text| texts.contains(&*mode.text.prepare(text))).into()
             })),
-            (Lookup::RequiredTexts(texts), _) => Some(listed().map_or(Tri::Unknown, |elements| {
+            (ListLookup::RequiredTexts(texts), _) => Some(listed().map_or(Tri::Unknown, |elements| {
                 let seen: HashSet<Box<str>> =
                     elements.map(|text| (&*mode.text.prepare(text)).into()).collect();
                 texts.is_subset(&seen).into()
@@ -226,9 +232,9 @@ impl Lookup {
     }
 }
 
-impl Members {
+impl MemberSet {
     /// Returns whether a value is in the list; `None` if a linear search must decide.
-    fn find(&self, wanted: Value<'_>, list: Value<'_>, mode: TextMode) -> Option<Tri> {
+    fn contains_value(&self, wanted: Value<'_>, list: Value<'_>, mode: TextMode) -> Option<Tri> {
         let others = || {
             let mut elements = self.other_indexes.iter().map(|index| list.index(Value::Int(*index as i64)));
             elements.any(|element| is_identical(element, wanted))
@@ -249,10 +255,10 @@ impl Members {
 }
 
 impl KeywordSearch {
-    fn is_in(&self, text: &str, texts: &HashSet<Box<str>>) -> bool {
+    fn finds_keyword_in(&self, text: &str, texts: &HashSet<Box<str>>) -> bool {
         match self {
             KeywordSearch::Anywhere(automaton) => automaton.is_match(text),
-            KeywordSearch::Word(searcher) => searcher.is_in(text),
+            KeywordSearch::Word(searcher) => searcher.is_match(text),
             KeywordSearch::Start(lengths) => lengths
                 .range(..=text.len())
                 .any(|length| text.get(..*length).is_some_and(|start| texts.contains(start))),
@@ -305,8 +311,8 @@ mod tests {
         for op in [Op::In, Op::Contains, Op::StartsWith, Op::EndsWith] {
             for (fold, word) in [(false, false), (true, false), (false, true), (true, true)] {
                 for quantity in [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)] {
-                    let text = TextMode { fold, ..TextMode::PLAIN };
-                    let mode = TestMode { word, quantity, text };
+                    let text = TextMode { folds_case: fold, ..TextMode::PLAIN };
+                    let mode = TestMode { whole_word: word, quantity, text };
                     for list in [&texts, &mixed] {
                         let right = Const::Json(Arc::new(json!(list)));
                         let kinds = KindSet::EVERY_KIND;
@@ -316,7 +322,7 @@ mod tests {
                         for left in &lefts {
                             let left = Value::from_json(left);
                             let arena = Arena::default();
-                            let context = PredicateContext { arena: &arena, constant: true };
+                            let context = PredicateContext { arena: &arena, is_right_constant: true };
                             let expected = test_predicate(op, left, right.value(), mode, context);
                             assert_eq!(test.test(left), expected, "{left:?} {op:?} {mode:?}");
                         }

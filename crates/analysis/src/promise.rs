@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// fields that rules read.
 pub(super) struct InputRequirements<'p> {
     program: &'p Program,
-    record: &'p RecordType,
+    declared_record: &'p RecordType,
     fields: Vec<RequiredField>,
 }
 
@@ -36,16 +36,16 @@ impl<'p> InputRequirements<'p> {
         let record = program.input.as_ref()?;
         let slots = program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none());
         let promised = slots.filter_map(|(index, slot)| {
-            let optional_record_len = optional_record_around(record, &slot.path)?;
+            let optional_record_len = enclosing_optional_record_len(record, &slot.path)?;
             Some(RequiredField { slot: SlotId(index as u32), optional_record_len })
         });
         let fields = promised.collect();
-        Some(InputRequirements { program, record, fields })
+        Some(InputRequirements { program, declared_record: record, fields })
     }
 
     /// True if a message has the fields and types that `input` declares.
     pub fn is_satisfied_by(&self, message: &Json) -> bool {
-        find_input_violations(self.record, message).is_empty()
+        find_input_violations(self.declared_record, message).is_empty()
     }
 
     /// Returns conditions that are true for all messages with the declared fields and types, but
@@ -55,7 +55,7 @@ impl<'p> InputRequirements<'p> {
             return Vec::new();
         }
         let broken = self.fields.iter().filter(|field| !self.is_field_satisfied_by(field, message));
-        broken.map(|field| (self.build_field_satisfied(&mut solver.builder, field), true)).collect()
+        broken.map(|field| (self.build_field_requirement(&mut solver.builder, field), true)).collect()
     }
 
     fn is_field_satisfied_by(&self, field: &RequiredField, message: &Json) -> bool {
@@ -64,12 +64,12 @@ impl<'p> InputRequirements<'p> {
             |path: &[Arc<str>]| path.iter().fold(Value::from_json(message), |value, key| value.field(key));
         let is_record_missing =
             field.optional_record_len > 0 && value_at(&slot.path[..field.optional_record_len]).is_missing();
-        is_record_missing || !slot.read(value_at(&slot.path)).is_missing()
+        is_record_missing || !slot.convert_value(value_at(&slot.path)).is_missing()
     }
 
     /// Builds the condition that a required field is present. If an optional record contains the
     /// field, the condition is also true if all fields of this record are missing.
-    fn build_field_satisfied(&self, builder: &mut NormalBuilder<'_>, field: &RequiredField) -> CondId {
+    fn build_field_requirement(&self, builder: &mut NormalBuilder<'_>, field: &RequiredField) -> CondId {
         let is_present = build_slot_present(builder, field.slot);
         let record = &self.program.slots[field.slot.index()].path[..field.optional_record_len];
         if record.is_empty() {
@@ -89,20 +89,21 @@ impl<'p> InputRequirements<'p> {
 
 fn build_slot_present(builder: &mut NormalBuilder<'_>, slot: SlotId) -> CondId {
     let span = rulec_base::span::Span { file: rulec_base::span::FileId(0), start: 0, end: 0 };
-    let value = builder.build_value(&Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span });
-    builder.build_present(value)
+    let value =
+        builder.build_value(&Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, may_be_missing: true, span });
+    builder.build_is_present(value)
 }
 
 /// Returns the length of the path to the nearest optional record around a field, or 0 if there is
 /// none. `None` if the field is optional itself or not declared.
-fn optional_record_around(mut record: &RecordType, path: &[Arc<str>]) -> Option<usize> {
+fn enclosing_optional_record_len(mut record: &RecordType, path: &[Arc<str>]) -> Option<usize> {
     let mut optional_record_len = 0;
     for (index, name) in path.iter().enumerate() {
         let field = record.get(name)?;
         if index + 1 == path.len() {
-            return (!field.optional).then_some(optional_record_len);
+            return (!field.is_optional).then_some(optional_record_len);
         }
-        if field.optional {
+        if field.is_optional {
             optional_record_len = index + 1;
         }
         record = field.ty.fields()?;

@@ -5,21 +5,21 @@
 use super::shape::{PredicateShape, shape_of_elements};
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
+use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, TestKind};
 use serde_json::Value as Json;
 
 /// Returns the list of a quantifier such as `any x in tags: x == "a"`, and the equivalent predicate
 /// on the list. `None` unless the quantifier compares each element with constants.
 pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, PredicateShape)> {
-    let NCond::Each { all, list, kinds, body, level, .. } = normal.cond(id) else { return None };
+    let NormalCond::Each { is_all: all, list, kinds, body, level, .. } = normal.cond(id) else { return None };
     let (mut values, mut mode) = (Vec::new(), None);
     let parts = match normal.cond(*body) {
-        NCond::Or(parts) if !all => &**parts,
-        NCond::And(parts) if *all => &**parts,
+        NormalCond::Or(parts) if !all => &**parts,
+        NormalCond::And(parts) if *all => &**parts,
         _ => std::slice::from_ref(body),
     };
     for part in parts {
-        let (constants, part_mode) = element_constants(normal, *part, (*level, !all))?;
+        let (constants, part_mode) = element_comparison_constants(normal, *part, (*level, !all))?;
         if mode.is_some_and(|mode| mode != part_mode) {
             return None;
         }
@@ -42,16 +42,16 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
 /// Returns the constants of a condition that compares the element of a quantifier with constants.
 /// If `is_equal` is true, the condition must be `==` or `in`; if it is false, the negation of `==`
 /// or `in`. `level` identifies the quantifier. `None` for any other condition.
-fn element_constants(
+fn element_comparison_constants(
     normal: &Normal,
     cond: CondId,
     (level, is_equal): (u32, bool),
 ) -> Option<(Vec<Json>, TestMode)> {
-    let NCond::Predicate { pred, want } = normal.cond(cond) else { return None };
+    let NormalCond::Predicate { pred, want } = normal.cond(cond) else { return None };
     let pred = normal.pred(*pred);
-    let is_element = matches!(normal.expr(pred.left), NExpr::Var(var) if *var == level);
+    let is_element = matches!(normal.expr(pred.left), NormalExpr::Var(var) if *var == level);
     let constant = normal.constant(pred.right?)?.value();
-    let constants = match pred.ask {
+    let constants = match pred.test_kind {
         TestKind::Op(Op::Eq) => vec![constant.to_json()],
         TestKind::Op(Op::In) if pred.mode.quantity.is_none() => {
             constant.elements()?.map(|element| element.to_json()).collect()

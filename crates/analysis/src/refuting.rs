@@ -34,7 +34,7 @@ impl RefutingLiterals {
     }
 
     /// Returns the literals that have excluded at least one tested value.
-    pub fn into_refuting(mut self) -> Vec<AtomLiteral> {
+    pub fn into_refuting_literals(mut self) -> Vec<AtomLiteral> {
         self.literals.truncate(self.refuting_count);
         self.literals.sort_unstable();
         self.literals
@@ -44,8 +44,8 @@ impl RefutingLiterals {
     /// value, and the literal of the atom `deciding`. Precondition: the predicate of `deciding` is
     /// true only for some constants, and each of these constants was tested and excluded.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
-        let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
-        let mut core = self.into_refuting();
+        let own = self.literals.iter().find(|literal| literal.atom_index == deciding).copied();
+        let mut core = self.into_refuting_literals();
         core.extend(own.filter(|own| !core.contains(own)));
         core.sort_unstable();
         core
@@ -56,15 +56,19 @@ impl RefutingLiterals {
 /// For example, `contains "refund"` must be true, but `contains "fun"` must not be true. Then no
 /// text satisfies all literals, so no search is needed.
 pub(super) fn implies_a_forbidden_keyword(atoms: &AtomTable, literals: &[AtomLiteral]) -> bool {
-    let texts = |literal: &AtomLiteral| match &atoms.atoms[literal.atom].shape.as_ref()?.on_text {
+    let texts = |literal: &AtomLiteral| match &atoms.atoms[literal.atom_index]
+        .predicate_shape
+        .as_ref()?
+        .dependence_on_text
+    {
         TextDependence::Texts(texts) => Some(texts),
         _ => None,
     };
     let mut required = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(texts);
     required.any(|required| {
         literals.iter().filter(|literal| literal.allowed & TRUE == 0).any(|forbidden| {
-            texts(forbidden).is_some_and(|texts| required.implies_found_keywords_of(texts))
-                && required.implies(|keyword| {
+            texts(forbidden).is_some_and(|texts| required.found_keywords_satisfy(texts))
+                && required.implies_keyword(|keyword| {
                     let forbidden_test = AtomLiteral { allowed: TRUE, ..*forbidden };
                     atoms.value_satisfies(forbidden_test, &serde_json::Value::from(keyword))
                 })

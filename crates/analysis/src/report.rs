@@ -20,7 +20,7 @@ pub(super) struct AnalysisReport<'p> {
     /// The step budget of the analysis, from which each evaluation takes its steps.
     budget: StepBudget,
     /// The rules for whose analysis too few steps were left, in the order of the analysis.
-    unanalysed: Vec<RuleId>,
+    unanalysed_rules: Vec<RuleId>,
 }
 
 /// Maximum number of rules that one finding underlines.
@@ -31,29 +31,29 @@ pub(super) const MISSING_SOURCE: &str = "…";
 /// evaluator allocates memory for each `let`.
 const LETS_PER_STEP: usize = 16;
 /// Steps that are charged for any evaluation, in addition to the steps for the `let`s.
-const EVALUATION_STEPS: usize = 20;
+const STEPS_PER_EVALUATION: usize = 20;
 
 /// Maximum length of quoted source text, in characters. The constant below limits the length of a
 /// message in a finding.
 const MAX_QUOTED_CHARS: usize = 60;
-const MAX_INPUT_CHARS: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
 impl<'p> AnalysisReport<'p> {
     pub fn new(program: &'p Program, sources: &'p SourceMap, budget: StepBudget) -> AnalysisReport<'p> {
-        AnalysisReport { program, sources, findings: Vec::new(), budget, unanalysed: Vec::new() }
+        AnalysisReport { program, sources, findings: Vec::new(), budget, unanalysed_rules: Vec::new() }
     }
 
     /// Records a rule if too few steps were left for its analysis.
     pub fn record_if_exhausted(&mut self, rule: RuleId) {
-        if self.budget.is_exhausted() {
-            self.unanalysed.push(rule);
+        if self.budget.is_share_exhausted() {
+            self.unanalysed_rules.push(rule);
         }
     }
 
     /// Reports the rules for whose analysis too few steps were left.
     pub fn report_unanalysed(&mut self) {
         let mut rules: Vec<&Rule> =
-            self.unanalysed.iter().map(|id| &self.program.rules[id.index()]).collect();
+            self.unanalysed_rules.iter().map(|id| &self.program.rules[id.index()]).collect();
         rules.sort_by_key(|rule| (rule.condition.span.file, rule.condition.span.start));
         rules.dedup_by(|one, other| std::ptr::eq(*one, *other));
         let Some((first, others)) = rules.split_first() else { return };
@@ -70,7 +70,7 @@ impl<'p> AnalysisReport<'p> {
         let help = message!(
             "the analysis of a file takes at most {} steps, and one statement at most a quarter of the steps \
             left: write `in [...]` or `any [...]` for many alternatives, and divide a long condition or file",
-            self.budget.total()
+            self.budget.total_steps()
         );
         let diagnostic = Diagnostic::new(Code::TooLargeToAnalyse, first.condition.span, message).help(help);
         let listed = others.iter().take(MAX_LISTED_RULES - 1);
@@ -86,14 +86,14 @@ impl<'p> AnalysisReport<'p> {
 
     /// Returns the source text of a span. Returns [`MISSING_SOURCE`] if there is no source text, as
     /// for rules from an artifact.
-    pub fn source(&self, span: Span) -> &'p str {
+    pub fn source_text(&self, span: Span) -> &'p str {
         self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or(MISSING_SOURCE)
     }
 
     /// Returns the source text of a span for use in a message: on one line, and truncated to
     /// [`MAX_QUOTED_CHARS`].
     pub fn quote(&self, span: Span) -> String {
-        let text = self.source(span);
+        let text = self.source_text(span);
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
 
@@ -109,12 +109,12 @@ impl<'p> AnalysisReport<'p> {
     /// Evaluates a condition for a message with the reference evaluator. Host functions return
     /// missing. If too few steps are left, the result is unknown, and the budget is exhausted.
     pub fn evaluate(&self, cond: &Cond, message: &Json) -> Tri {
-        self.evaluate_over(cond, message, PastView::default())
+        self.evaluate_with_past(cond, message, PastView::default())
     }
 
     /// Evaluates a condition like [`AnalysisReport::evaluate`], with the earlier messages `past`.
-    pub fn evaluate_over(&self, cond: &Cond, message: &Json, past: PastView<'_>) -> Tri {
-        if !self.budget.charge(EVALUATION_STEPS + self.program.lets.len() / LETS_PER_STEP) {
+    pub fn evaluate_with_past(&self, cond: &Cond, message: &Json, past: PastView<'_>) -> Tri {
+        if !self.budget.charge(STEPS_PER_EVALUATION + self.program.lets.len() / LETS_PER_STEP) {
             return Tri::Unknown;
         }
         let arena = rulec_lang::arena::Arena::new(&self.program.limits);
@@ -131,7 +131,7 @@ impl<'p> AnalysisReport<'p> {
 
 /// Formats a message as JSON for use in a sentence of a finding, truncated if it is long.
 pub(super) fn format_message(message: &Json) -> String {
-    truncate(&to_one_line(&message.to_string()), MAX_INPUT_CHARS)
+    truncate(&to_one_line(&message.to_string()), MAX_MESSAGE_CHARS)
 }
 
 fn truncate(text: &str, max_chars: usize) -> String {

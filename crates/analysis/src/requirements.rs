@@ -1,6 +1,6 @@
 //! Finds rules of payloads whose conditions have parts that never hold together.
 
-use super::conditions::{conjuncts_of, contradicting_parts, contradiction};
+use super::conditions::{conjuncts_of, contradicting_parts, contradiction_diagnostic};
 use super::report::AnalysisReport;
 use super::solver::Solver;
 use rulec_base::diag::Code;
@@ -13,7 +13,7 @@ use rulec_sema::hir::{Cond, CondKind};
 pub(super) fn report_contradictions(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>) {
     let program = report.program;
     for requirement in &program.requirements {
-        if requirement.of_field || requirement.compiles {
+        if requirement.is_from_field || requirement.must_compile {
             continue;
         }
         let rule = &program.rules[requirement.rule.index()];
@@ -56,7 +56,7 @@ fn report_contradiction(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>
     if parts.len() < 2 || parts.iter().any(is_negated) || !(0..parts.len()).all(is_apart) {
         return false;
     }
-    let diagnostic = contradiction(report, &parts);
+    let diagnostic = contradiction_diagnostic(report, &parts);
     // A rule of a group is compiled again for each payload that includes the group, but is reported
     // only once.
     let is_reported = report.findings.iter().any(|finding| {

@@ -24,23 +24,23 @@ pub(super) fn analyse_table(
     table: TableId,
     facts: &HashMap<RuleId, ConditionFacts>,
 ) {
-    let order = &subject.program.tables[table.index()].order;
+    let order = &subject.program.tables[table.index()].evaluation_order;
     let positions: HashMap<RuleId, usize> =
         order.iter().enumerate().map(|(position, id)| (*id, position)).collect();
     let mut hidden = HashSet::new();
     for id in order {
-        let Some(route_facts) = facts.get(id).filter(|route_facts| !route_facts.never_true) else {
+        let Some(route_facts) = facts.get(id).filter(|route_facts| !route_facts.is_never_true) else {
             continue;
         };
         solver.budget().begin_share();
         let hiding = match route_facts.witness {
             Some(_) => hiding_routes(solver, subject, table, (*id, route_facts), (&positions, facts)),
-            None => hiding_without_message(solver, subject, table, (*id, route_facts), facts),
+            None => hiding_routes_without_message(solver, subject, table, (*id, route_facts), facts),
         };
         if let Some(hiding) = hiding {
             hidden.insert(*id);
-            let is_same = holds_for_same_messages(solver, (route_facts, facts), &hiding);
-            report_hidden(report, *id, &hiding, (facts, is_same));
+            let is_same = matches_same_messages(solver, (route_facts, facts), &hiding);
+            report_hidden_route(report, *id, &hiding, (facts, is_same));
         }
         report.record_if_exhausted(*id);
     }
@@ -56,7 +56,7 @@ pub(super) fn analyse_table(
 const MAX_EARLIER_ROUTES: usize = 24;
 /// Maximum number of `goto` routes to a table. A table with more of them is not searched for routes
 /// that the conditions of the `goto`s exclude.
-const MAX_GOTOS: usize = 4;
+const MAX_GOTOS_TO_TABLE: usize = 4;
 
 /// Reports each route of a table whose condition contradicts the conditions of all `goto`s to the
 /// table. An example is `n < 50` in a table that is entered only for `n > 100`.
@@ -71,18 +71,18 @@ fn report_excluded_by_gotos(
     let enters = |outcome: &Outcome| matches!(outcome, Outcome::Goto(to) if *to == table);
     let is_default = program.tables.iter().filter_map(|table| table.default.as_ref()).any(enters);
     let entries: Vec<&Rule> =
-        program.rules.iter().filter(|rule| !rule.disabled && enters(&rule.outcome)).collect();
-    if is_default || entries.is_empty() || entries.len() > MAX_GOTOS {
+        program.rules.iter().filter(|rule| !rule.is_disabled && enters(&rule.outcome)).collect();
+    if is_default || entries.is_empty() || entries.len() > MAX_GOTOS_TO_TABLE {
         return;
     }
     let conditions: Vec<_> =
         entries.iter().map(|entry| solver.builder.build_cond(&entry.condition, true)).collect();
-    for id in &program.tables[table.index()].order {
+    for id in &program.tables[table.index()].evaluation_order {
         let rule = &program.rules[id.index()];
-        let Some(route) = facts.get(id).filter(|facts| !facts.never_true && !facts.always_true) else {
+        let Some(route) = facts.get(id).filter(|facts| !facts.is_never_true && !facts.is_always_true) else {
             continue;
         };
-        if hidden.contains(id) || rule.disabled {
+        if hidden.contains(id) || rule.is_disabled {
             continue;
         }
         solver.budget().begin_share();
@@ -139,7 +139,9 @@ fn hiding_routes(
         match solver.solve(&hiding_goals((route_facts, facts), &hiding)?) {
             SolverAnswer::Yes(next) => message = next,
             SolverAnswer::Unknown => return None,
-            SolverAnswer::Never(core) => return minimal_hiding(solver, (route_facts, facts), &core, &hiding),
+            SolverAnswer::Never(core) => {
+                return minimal_hiding_routes(solver, (route_facts, facts), &core, &hiding);
+            }
         }
     }
 }
@@ -147,7 +149,7 @@ fn hiding_routes(
 /// Returns earlier routes, at least one of which matches whenever the route `id` matches. Used if
 /// no message is known for which the condition of this route is true. The reason is that the
 /// condition reads more than the message, such as an intent. `None` if the solver finds no proof.
-fn hiding_without_message(
+fn hiding_routes_without_message(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
@@ -155,16 +157,16 @@ fn hiding_without_message(
     facts: &HashMap<RuleId, ConditionFacts>,
 ) -> Option<Vec<RuleId>> {
     let program = subject.program;
-    let order = &program.tables[table.index()].order;
+    let order = &program.tables[table.index()].evaluation_order;
     // In a choice, the last branch that holds is chosen.
-    if program.tables[table.index()].kind != TableKind::Routes || program.rules[id.index()].disabled {
+    if program.tables[table.index()].kind != TableKind::Routes || program.rules[id.index()].is_disabled {
         return None;
     }
     let may_hide = |other: &&RuleId| {
         let rule = &program.rules[other.index()];
-        !rule.disabled
+        !rule.is_disabled
             && surely_chooses(program, &rule.outcome)
-            && facts.get(*other).is_some_and(|facts| !facts.never_true)
+            && facts.get(*other).is_some_and(|facts| !facts.is_never_true)
     };
     let earlier = order.iter().take_while(|other| **other != id).filter(may_hide);
     let earlier: Vec<RuleId> = earlier.copied().take(MAX_EARLIER_ROUTES).collect();
@@ -172,7 +174,7 @@ fn hiding_without_message(
         return None;
     }
     match solver.solve(&hiding_goals((route_facts, facts), &earlier)?) {
-        SolverAnswer::Never(core) => minimal_hiding(solver, (route_facts, facts), &core, &earlier),
+        SolverAnswer::Never(core) => minimal_hiding_routes(solver, (route_facts, facts), &core, &earlier),
         _ => None,
     }
 }
@@ -181,23 +183,25 @@ fn hiding_without_message(
 /// routes `hiding` matches it. `None` if `facts` lacks one of these routes.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
-    hiding: &[RuleId],
+    hiding_rules: &[RuleId],
 ) -> Option<Vec<SolverGoal>> {
-    let exclusions = hiding.iter().map(|other| Some((facts.get(other)?.true_cond, false)));
+    let exclusions = hiding_rules.iter().map(|other| Some((facts.get(other)?.true_cond, false)));
     std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
 }
 
 /// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
 /// goals that contradict each other; the first goal belongs to the hidden route. `None` if `core`
 /// contains the goal of no other route.
-fn minimal_hiding(
+fn minimal_hiding_routes(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
-    core: &[usize],
-    hiding: &[RuleId],
+    conflicting_goal_indexes: &[usize],
+    hiding_rules: &[RuleId],
 ) -> Option<Vec<RuleId>> {
-    let mut hiding: Vec<RuleId> =
-        core.iter().filter_map(|index| hiding.get(index.checked_sub(1)?).copied()).collect();
+    let mut hiding: Vec<RuleId> = conflicting_goal_indexes
+        .iter()
+        .filter_map(|index| hiding_rules.get(index.checked_sub(1)?).copied())
+        .collect();
     let mut index = 0;
     while hiding.len() > 1 && index < hiding.len() {
         let removed_route = hiding.remove(index);
@@ -211,12 +215,12 @@ fn minimal_hiding(
 
 /// True if only one route hides the route, and the conditions of both routes hold for the same
 /// messages. No other order or priority of the routes then lets both be chosen.
-fn holds_for_same_messages(
+fn matches_same_messages(
     solver: &mut Solver<'_>,
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
-    hiding: &[RuleId],
+    hiding_rules: &[RuleId],
 ) -> bool {
-    let [one] = hiding else { return false };
+    let [one] = hiding_rules else { return false };
     let Some(other) = facts.get(one) else { return false };
     let goals = [(other.true_cond, true), (route_facts.true_cond, false)];
     other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
@@ -224,22 +228,22 @@ fn holds_for_same_messages(
 
 /// Reports a route that the routes in `hiding` hide. `is_same` is true if only one route hides the
 /// reported route, and the conditions of both hold for the same messages.
-fn report_hidden(
+fn report_hidden_route(
     report: &mut AnalysisReport<'_>,
-    id: RuleId,
-    hiding: &[RuleId],
+    hidden_rule: RuleId,
+    hiding_rules: &[RuleId],
     (facts, is_same): (&HashMap<RuleId, ConditionFacts>, bool),
 ) {
     // The analysis already reports a condition that is always true, so the hidden route is not
     // reported.
-    if hiding.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always_true)) {
+    if hiding_rules.iter().any(|other| facts.get(other).is_some_and(|facts| facts.is_always_true)) {
         return;
     }
     let program = report.program;
-    let rule = &program.rules[id.index()];
+    let rule = &program.rules[hidden_rule.index()];
     let kind = program.tables[rule.table.index()].kind;
     let names: Vec<String> =
-        hiding.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
+        hiding_rules.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
         [one] if is_same => message!("its condition holds for the same messages as that of {one}"),
         [one] => message!("{one} matches every message that it matches"),
@@ -252,7 +256,7 @@ fn report_hidden(
         message!("`{}` can never be chosen: {takes}", rule.name),
     )
     .here(message!("whenever this holds"));
-    for other in hiding.iter().take(6) {
+    for other in hiding_rules.iter().take(6) {
         diagnostic = diagnostic.label(
             program.rules[other.index()].condition.span,
             message!("this is tried first and holds as well"),
@@ -267,9 +271,9 @@ fn report_hidden(
             message!("the last branch that holds is chosen: move it below those, or narrow their conditions")
         }
         TableKind::Routes
-            if hiding.iter().any(|other| program.rules[other.index()].priority > rule.priority) =>
+            if hiding_rules.iter().any(|other| program.rules[other.index()].priority > rule.priority) =>
         {
-            let greatest = hiding.iter().map(|other| program.rules[other.index()].priority).max();
+            let greatest = hiding_rules.iter().map(|other| program.rules[other.index()].priority).max();
             message!(
                 "the greatest priority is tried first: give `{}` a priority above {}, or narrow the conditions \
                 of the others",

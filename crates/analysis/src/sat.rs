@@ -4,13 +4,13 @@
 use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::budget::StepBudget;
 use super::goal::{SolverAnswer, SolverGoal};
-use super::orders::order_conflicts;
+use super::orders::number_order_conflicts;
 use super::theory::{BaseMessage, MessageTheory};
 use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, SolverOpts, lbool};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::SlotId;
-use rulec_sema::normal::{CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Callbacks for SatBudget {
     }
 
     fn stop(&self) -> bool {
-        self.0.is_exhausted()
+        self.0.is_share_exhausted()
     }
 }
 
@@ -38,10 +38,10 @@ impl Callbacks for SatBudget {
 pub(super) struct SatQuery {
     pub solver: batsat::Solver<SatBudget>,
     budget: StepBudget,
-    conds: HashMap<CondId, Lit>,
+    lit_by_cond: HashMap<CondId, Lit>,
     /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
     /// is false".
-    atoms: BTreeMap<usize, (Lit, Lit)>,
+    lits_by_atom: BTreeMap<usize, (Lit, Lit)>,
     /// The atom (predicate or quantifier) to which each SAT variable belongs.
     atom_by_variable: HashMap<u32, usize>,
     /// SAT literal that every query assumes to be true. If neither a message for a proposal was
@@ -55,7 +55,7 @@ impl SatQuery {
         let mut solver = batsat::Solver::new(SolverOpts::default(), SatBudget(budget.clone()));
         let certain = Lit::new(solver.new_var_default(), true);
         let (conds, atoms, atom_by_variable) = (HashMap::new(), BTreeMap::new(), HashMap::new());
-        SatQuery { solver, budget, conds, atoms, atom_by_variable, certain }
+        SatQuery { solver, budget, lit_by_cond: conds, lits_by_atom: atoms, atom_by_variable, certain }
     }
 
     /// Runs the SAT solver under assumptions. The result is neither true nor false if too few steps
@@ -82,31 +82,31 @@ impl SatQuery {
     /// Returns the SAT literal of a condition. The first call for a condition adds the clauses that
     /// define the literal.
     pub fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
-        if let Some(existing) = self.conds.get(&cond) {
+        if let Some(existing) = self.lit_by_cond.get(&cond) {
             return *existing;
         }
-        if self.budget.is_exhausted() {
+        if self.budget.is_share_exhausted() {
             // The query will end without an answer, so any literal is correct.
             return self.certain;
         }
         let lit = match normal.cond(cond) {
-            NCond::Const(value) => {
+            NormalCond::Const(value) => {
                 let lit = self.fresh_literal();
                 self.add_clause([if *value { lit } else { !lit }]);
                 lit
             }
-            NCond::Predicate { pred, want } => {
-                let atom = theory.values.atoms.atom_of_pred(normal, *pred);
+            NormalCond::Predicate { pred, want } => {
+                let atom = theory.value_search.atoms.atom_of_pred(normal, *pred);
                 let (holds, fails) = self.literals_of_atom(atom);
                 if *want { holds } else { fails }
             }
-            NCond::Each { .. } => {
-                let atom = theory.values.atoms.atom_of_quantifier(normal, cond);
+            NormalCond::Each { .. } => {
+                let atom = theory.value_search.atoms.atom_of_quantifier(normal, cond);
                 self.literals_of_atom(atom).0
             }
-            NCond::Not(inner) => !self.literal_of(normal, theory, *inner),
-            NCond::And(parts) | NCond::Or(parts) => {
-                let is_conjunction = matches!(normal.cond(cond), NCond::And(_));
+            NormalCond::Not(inner) => !self.literal_of(normal, theory, *inner),
+            NormalCond::And(parts) | NormalCond::Or(parts) => {
+                let is_conjunction = matches!(normal.cond(cond), NormalCond::And(_));
                 let parts: Vec<Lit> =
                     parts.iter().map(|part| self.literal_of(normal, theory, *part)).collect();
                 let lit = self.fresh_literal();
@@ -118,17 +118,17 @@ impl SatQuery {
                 lit
             }
         };
-        self.conds.insert(cond, lit);
+        self.lit_by_cond.insert(cond, lit);
         lit
     }
 
     fn literals_of_atom(&mut self, atom: usize) -> (Lit, Lit) {
-        if let Some(existing) = self.atoms.get(&atom) {
+        if let Some(existing) = self.lits_by_atom.get(&atom) {
             return *existing;
         }
         let (holds, fails) = (self.fresh_literal(), self.fresh_literal());
         self.add_clause([!holds, !fails]);
-        self.atoms.insert(atom, (holds, fails));
+        self.lits_by_atom.insert(atom, (holds, fails));
         self.atom_by_variable.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
         (holds, fails)
     }
@@ -137,9 +137,9 @@ impl SatQuery {
     /// on this field alone has the truth value that it has for an empty message. Predicates on
     /// fields inside the missing field are included.
     pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
-        let table = &theory.values.atoms;
+        let table = &theory.value_search.atoms;
         let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
-        for atom in self.atoms.keys() {
+        for atom in self.lits_by_atom.keys() {
             if let Some(slot) = table.atoms[*atom].missing_slot {
                 missing_atoms.entry(&table.slot(slot).path).or_default().push((*atom, slot));
             }
@@ -148,7 +148,7 @@ impl SatQuery {
             return;
         }
         let mut pairs: Vec<(usize, usize)> = Vec::new();
-        for atom in self.atoms.keys() {
+        for atom in self.lits_by_atom.keys() {
             let other_atom = &table.atoms[*atom];
             let first_slot = other_atom
                 .slots
@@ -163,7 +163,7 @@ impl SatQuery {
                     let inner_field = table.slot(inner_slot);
                     inner_field.path.len() > missing_field.path.len()
                         && inner_field.path.starts_with(&missing_field.path)
-                        && KindSet::DICT.is_subset(missing_field.kinds)
+                        && KindSet::DICT.is_subset_of(missing_field.kinds)
                 };
                 if other_atom.slots.iter().all(|read_slot| read_slot == slot || is_inside(*read_slot)) {
                     pairs.push((*missing_atom, *atom));
@@ -172,9 +172,9 @@ impl SatQuery {
         }
         pairs.sort_unstable();
         for (missing_atom, atom) in pairs {
-            let truth = table.truth_when_empty(atom);
-            let missing = AtomLiteral { atom: missing_atom, allowed: TRUE };
-            let other = AtomLiteral { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth };
+            let truth = table.truth_for_empty_message(atom);
+            let missing = AtomLiteral { atom_index: missing_atom, allowed: TRUE };
+            let other = AtomLiteral { atom_index: atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth };
             self.exclude_literals(&[missing, other], true);
         }
     }
@@ -182,7 +182,9 @@ impl SatQuery {
     /// Adds clauses about operands that are compared with many numbers, such as "`n < 3` implies `n
     /// < 5`".
     pub fn add_order_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
-        for conflict in order_conflicts(normal, &theory.values.atoms, self.atoms.keys().copied()) {
+        for conflict in
+            number_order_conflicts(normal, &theory.value_search.atoms, self.lits_by_atom.keys().copied())
+        {
             self.exclude_literals(&conflict, true);
         }
     }
@@ -193,24 +195,25 @@ impl SatQuery {
     /// same truth value as for `base`. Returns the path index and the literal of each field. The
     /// caller assumes that the literals are true. If there is then no solution, at least one field
     /// whose literal the proof uses must change.
-    pub fn fix_unchanged_paths(
+    pub fn add_unchanged_path_clauses(
         &mut self,
         theory: &MessageTheory,
         base: &BaseMessage<'_>,
     ) -> Vec<(usize, Lit)> {
-        let atom_table = &theory.values.atoms;
+        let atom_table = &theory.value_search.atoms;
         let mut unchanged_lits: BTreeMap<usize, Lit> = BTreeMap::new();
-        let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
+        let atoms: Vec<(usize, (Lit, Lit))> =
+            self.lits_by_atom.iter().map(|(atom, lits)| (*atom, *lits)).collect();
         for (atom, (holds, fails)) in atoms {
             let read_atom = &atom_table.atoms[atom];
             if read_atom.reads_beyond_message
-                || read_atom.paths.is_empty()
-                || read_atom.paths.iter().any(|path| base.is_free(atom_table, *path))
+                || read_atom.path_indexes.is_empty()
+                || read_atom.path_indexes.iter().any(|path| base.is_free_path(atom_table, *path))
             {
                 continue;
             }
             let mut clause: Vec<Lit> = Vec::new();
-            for path in &read_atom.paths {
+            for path in &read_atom.path_indexes {
                 let lit = *unchanged_lits.entry(*path).or_insert_with(|| self.fresh_literal());
                 clause.push(!lit);
             }
@@ -225,11 +228,11 @@ impl SatQuery {
     /// Returns the lemmas (sets of literals that no message satisfies together) whose atoms all
     /// occur in the query. The key in `lemmas` is the atom of a lemma's first literal.
     pub fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
-        let candidates = self.atoms.keys().filter_map(|atom| lemmas.get(atom));
+        let candidates = self.lits_by_atom.keys().filter_map(|atom| lemmas.get(atom));
         self.budget.charge(candidates.clone().map(Vec::len).sum());
         candidates
             .flatten()
-            .filter(|lemma| lemma.iter().all(|literal| self.atoms.contains_key(&literal.atom)))
+            .filter(|lemma| lemma.iter().all(|literal| self.lits_by_atom.contains_key(&literal.atom_index)))
             .cloned()
             .collect()
     }
@@ -239,7 +242,7 @@ impl SatQuery {
     pub fn exclude_literals(&mut self, literals: &[AtomLiteral], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
-            let (holds, fails) = self.literals_of_atom(literal.atom);
+            let (holds, fails) = self.literals_of_atom(literal.atom_index);
             match literal.allowed {
                 TRUE => clause.push(!holds),
                 FALSE => clause.push(!fails),
@@ -278,18 +281,18 @@ impl SatQuery {
         let mut visited = HashSet::new();
         let mut pending: Vec<SolverGoal> = goals.to_vec();
         let proposed_value = |cond: CondId| {
-            self.conds.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
+            self.lit_by_cond.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
         };
         while let Some((cond, value)) = pending.pop() {
             if !visited.insert((cond, value)) {
                 continue;
             }
             match normal.cond(cond) {
-                NCond::Const(_) => {}
-                NCond::Not(inner) => pending.push((*inner, !value)),
-                NCond::And(parts) | NCond::Or(parts) => {
+                NormalCond::Const(_) => {}
+                NormalCond::Not(inner) => pending.push((*inner, !value)),
+                NormalCond::And(parts) | NormalCond::Or(parts) => {
                     self.budget.charge(parts.len());
-                    if matches!(normal.cond(cond), NCond::And(_)) == value {
+                    if matches!(normal.cond(cond), NormalCond::And(_)) == value {
                         pending.extend(parts.iter().map(|part| (*part, value)));
                     } else {
                         // One operand is enough. Prefers an operand that other goals need too.
@@ -301,7 +304,7 @@ impl SatQuery {
                         pending.extend(part.map(|part| (part, value)));
                     }
                 }
-                NCond::Predicate { .. } | NCond::Each { .. } => {
+                NormalCond::Predicate { .. } | NormalCond::Each { .. } => {
                     let Some((atom, true_side)) = self.atom_polarity(normal, cond) else { continue };
                     let truth = if true_side { TRUE } else { FALSE };
                     let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
@@ -309,8 +312,10 @@ impl SatQuery {
                 }
             }
         }
-        let mut literals: Vec<AtomLiteral> =
-            allowed_by_atom.into_iter().map(|(atom, allowed)| AtomLiteral { atom, allowed }).collect();
+        let mut literals: Vec<AtomLiteral> = allowed_by_atom
+            .into_iter()
+            .map(|(atom, allowed)| AtomLiteral { atom_index: atom, allowed })
+            .collect();
         literals.sort_unstable();
         literals
     }
@@ -319,7 +324,7 @@ impl SatQuery {
     /// is "the atom is true", and false if it is "the atom is false". `None` for a condition with
     /// operands, such as `and`, or if the query does not contain the condition.
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
-        let atom = self.atom_by_variable.get(&self.conds.get(&cond)?.var().idx())?;
-        Some((*atom, !matches!(normal.cond(cond), NCond::Predicate { want: false, .. })))
+        let atom = self.atom_by_variable.get(&self.lit_by_cond.get(&cond)?.var().idx())?;
+        Some((*atom, !matches!(normal.cond(cond), NormalCond::Predicate { want: false, .. })))
     }
 }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 /// Maximum number of leaves in a sequence. A leaf is a condition with the answer that it selects. A
 /// statement becomes one leaf for each path of `goto`s that leads to the statement.
-const MAX_LEAVES: usize = 100_000;
+const MAX_SEQUENCE_LEAVES: usize = 100_000;
 
 /// A statement that can be chosen, with the `goto`s that lead to it. Also represents the case that
 /// nothing is chosen.
@@ -25,11 +25,11 @@ pub(super) struct SequenceLeaf {
     pub cond: CondId,
     /// The id of the answer (the outcome with its arguments). Leaves with equal ids give equal
     /// answers.
-    pub answer: u32,
+    pub answer_id: u32,
     /// The id of the constant part of the answer, without its computed values. Two leaves with
     /// equal ids give equal answers to a message if their `args` have equal values for this
     /// message.
-    pub fixed_part: u32,
+    pub fixed_part_id: u32,
     pub args: Vec<ComputedValue>,
 }
 
@@ -73,18 +73,18 @@ impl Sequence {
 pub(super) struct SequenceBuilder<'r, 'p> {
     pub program: &'r Program,
     /// The renumbered conditions of a merged program; `None` to use the program's own conditions.
-    pub conditions: Option<&'r [Cond]>,
-    pub values: &'r [Expr],
+    pub renumbered_conditions: Option<&'r [Cond]>,
+    pub computed_values: &'r [Expr],
     pub solver: &'r mut Solver<'p>,
-    pub answers: &'r mut AnswerIds,
+    pub answer_ids: &'r mut AnswerIds,
 }
 
 /// The `goto`s that lead to a table: their names, conditions and rules.
 #[derive(Clone)]
 struct GotoPrefix {
-    name: String,
+    joined_names: String,
     conds: Vec<CondId>,
-    path: SmallVec<[RuleId; 4]>,
+    goto_rules: SmallVec<[RuleId; 4]>,
 }
 
 impl SequenceBuilder<'_, '_> {
@@ -93,18 +93,19 @@ impl SequenceBuilder<'_, '_> {
     pub fn build_sequence(&mut self, table: Option<TableId>) -> Option<Sequence> {
         let mut sequence = Sequence::default();
         if let Some(table) = table {
-            let start = GotoPrefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
+            let start =
+                GotoPrefix { joined_names: String::new(), conds: Vec::new(), goto_rules: SmallVec::new() };
             self.add_table(table, &start, &mut sequence)?;
         }
         let always_true = self.solver.builder.constant_cond(true);
-        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.id_of(key.to_owned()));
+        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answer_ids.id_of(key.to_owned()));
         sequence.index_by_key.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
         let name = "nothing".to_owned();
         sequence.leaves.push(SequenceLeaf {
             name,
             cond: always_true,
-            answer: nothing,
-            fixed_part: constant,
+            answer_id: nothing,
+            fixed_part_id: constant,
             args: Vec::new(),
         });
         Some(sequence)
@@ -112,8 +113,8 @@ impl SequenceBuilder<'_, '_> {
 
     fn add_table(&mut self, id: TableId, prefix: &GotoPrefix, sequence: &mut Sequence) -> Option<()> {
         let table = &self.program.tables[id.index()];
-        for rule in &table.order {
-            let rule_cond = match self.conditions {
+        for rule in &table.evaluation_order {
+            let rule_cond = match self.renumbered_conditions {
                 Some(conditions) => &conditions[rule.index()],
                 None => &*self.program.rules[rule.index()].condition,
             };
@@ -134,33 +135,39 @@ impl SequenceBuilder<'_, '_> {
         cond: Option<CondId>,
         (prefix, sequence): (&GotoPrefix, &mut Sequence),
     ) -> Option<()> {
-        if sequence.leaves.len() >= MAX_LEAVES {
+        if sequence.leaves.len() >= MAX_SEQUENCE_LEAVES {
             return None;
         }
         let mut extended = prefix.clone();
         extended.conds.extend(cond);
         if let Outcome::Goto(inner) = outcome {
             if let Chosen::Rule(rule) = chosen {
-                extended.path.push(rule);
+                extended.goto_rules.push(rule);
             }
-            extended.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
+            extended.joined_names = format!("{}{} → ", prefix.joined_names, chosen.name(self.program));
             return self.add_table(*inner, &extended, sequence);
         }
-        let program = (self.program, self.values);
-        let answer = self.answers.answer_of(&mut self.solver.builder, program, outcome, chosen);
+        let program = (self.program, self.computed_values);
+        let answer = self.answer_ids.build_answer(&mut self.solver.builder, program, outcome, chosen);
         // Apart from its arguments, the answer of a handler, a branch or a flow is constant.
         let fixed_part = match outcome {
-            Outcome::Next { .. } => answer.fixed_part,
-            _ => self.answers.id_of("constant".to_owned()),
+            Outcome::Next { .. } => answer.fixed_part_id,
+            _ => self.answer_ids.id_of("constant".to_owned()),
         };
         let cond = self.solver.builder.join_conds(extended.conds, true);
         let name = match outcome {
             // All patterns of a flow have the same name, so the pattern is added.
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
-            _ => format!("{}{}", prefix.name, chosen.name(self.program)),
+            _ => format!("{}{}", prefix.joined_names, chosen.name(self.program)),
         };
-        sequence.index_by_key.entry((extended.path, Some(chosen))).or_insert(sequence.leaves.len());
-        sequence.leaves.push(SequenceLeaf { name, cond, answer: answer.id, fixed_part, args: answer.args });
+        sequence.index_by_key.entry((extended.goto_rules, Some(chosen))).or_insert(sequence.leaves.len());
+        sequence.leaves.push(SequenceLeaf {
+            name,
+            cond,
+            answer_id: answer.answer_id,
+            fixed_part_id: fixed_part,
+            args: answer.args,
+        });
         Some(())
     }
 }
@@ -171,7 +178,7 @@ fn entry_points(program: &Program) -> Vec<TableId> {
     let targets = super::unused::goto_targets(program);
     let is_entry = |id: &TableId| {
         let table = &program.tables[id.index()];
-        let is_empty = table.order.is_empty() && table.default.is_none();
+        let is_empty = table.evaluation_order.is_empty() && table.default.is_none();
         match table.kind {
             _ if is_empty => false,
             TableKind::Requirements => false,

@@ -25,18 +25,18 @@ pub(super) struct PredicateShape {
     pub constants: Vec<Json>,
     /// Whether the predicate is true for exactly the values in `constants` and for no other value,
     /// such as a text in another case.
-    pub finite: bool,
+    pub is_finite: bool,
     /// How the predicate's truth depends on the operand if the operand is a text.
-    pub on_text: TextDependence,
+    pub dependence_on_text: TextDependence,
     /// The elements that the predicate searches a list for; `None` if it searches no list.
-    pub elements: Option<ElementSet>,
+    pub searched_elements: Option<ElementSet>,
     /// The key that the predicate looks up in a dict; `None` if it looks up no key.
-    pub key: Option<Arc<str>>,
+    pub dict_key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
-    pub has_nested: bool,
+    pub has_nested_constants: bool,
     /// Whether a constant is so large that neighbouring integers are equal as floats. Another value
     /// may then satisfy the predicate although no candidate value does.
-    pub has_huge: bool,
+    pub has_huge_constant: bool,
     /// Whether the predicate's truth depends only on how a version and the constants are ordered.
     pub is_version_order: bool,
 }
@@ -66,7 +66,7 @@ pub(super) struct MatchedTexts {
     search: Option<Search>,
     keywords: Vec<String>,
     /// True if all keywords must be found, false if one is enough.
-    all: bool,
+    requires_all: bool,
     mode: TestMode,
 }
 
@@ -75,22 +75,22 @@ pub(super) struct MatchedTexts {
 pub(super) struct ElementSet {
     pub values: Vec<Json>,
     /// True if the list must contain all values, false if one is enough.
-    pub all: bool,
+    pub requires_all: bool,
     pub mode: TestMode,
     /// True if the predicate requires that the list contains none of the values. For a list without
     /// these values, the predicate may still be unknown because of elements of other types.
-    pub excludes: bool,
+    pub forbids_values: bool,
 }
 
 /// Maximum length of a keyword that is compiled to an automaton, in bytes.
 const MAX_KEYWORD_BYTES: usize = 2_000;
 /// Maximum number of keywords of one predicate that is compiled to automata. A predicate with more
 /// keywords is not compiled.
-const MAX_KEYWORDS: usize = 3_000;
+const MAX_KEYWORDS_PER_PREDICATE: usize = 3_000;
 /// Maximum number of IP networks of one predicate whose first and last addresses are tried.
-const MAX_NETWORKS: usize = 64;
+const MAX_TRIED_NETWORKS: usize = 64;
 
-/// Returns how a predicate with one constant operand depends on its other operand. `reversed` is
+/// Returns how a predicate with one constant operand depends on its other operand. `is_reversed` is
 /// true if the constant is the left operand. `op` is `None` if the predicate is a bool value.
 /// `constant` is `None` if there is only one operand. Returns `None` if the dependence is not
 /// known.
@@ -98,13 +98,13 @@ pub(super) fn predicate_shape(
     op: Option<Op>,
     mode: TestMode,
     constant: Option<&Const>,
-    reversed: bool,
+    is_reversed: bool,
 ) -> Option<PredicateShape> {
     let (Some(op), Some(constant)) = (op, constant) else {
         return matches!(op, None | Some(Op::IsMissing)).then(PredicateShape::default);
     };
     if let Const::Version(version) = constant {
-        return (!reversed).then(|| shape_of_version_order(op, version)).flatten();
+        return (!is_reversed).then(|| shape_of_version_order(op, version)).flatten();
     }
     let value = constant_to_json(constant)?;
     match op {
@@ -115,23 +115,24 @@ pub(super) fn predicate_shape(
             } else {
                 TextDependence::Constant
             };
-            Some(PredicateShape { on_text, ..with_constants(vec![value]) })
+            Some(PredicateShape { dependence_on_text: on_text, ..with_constants(vec![value]) })
         }
-        Op::In if reversed => {
-            let elements = ElementSet { values: vec![value], all: false, mode, excludes: false };
-            Some(PredicateShape { elements: Some(elements), ..PredicateShape::default() })
+        Op::In if is_reversed => {
+            let elements =
+                ElementSet { values: vec![value], requires_all: false, mode, forbids_values: false };
+            Some(PredicateShape { searched_elements: Some(elements), ..PredicateShape::default() })
         }
         Op::In => {
             let Json::Array(values) = value else { return None };
             let on_text = text_dependence(None, values.iter().filter_map(Json::as_str), mode);
             let finite = mode.text.is_plain();
-            Some(PredicateShape { on_text, finite, ..with_constants(values) })
+            Some(PredicateShape { dependence_on_text: on_text, is_finite: finite, ..with_constants(values) })
         }
-        Op::HasKey if !reversed => {
-            value.as_str().map(|key| PredicateShape { key: Some(key.into()), ..PredicateShape::default() })
-        }
-        Op::InNetwork if !reversed => shape_of_networks(value),
-        _ if !reversed => op.info().search.map(|search| shape_of_search(search, op, mode, value)),
+        Op::HasKey if !is_reversed => value
+            .as_str()
+            .map(|key| PredicateShape { dict_key: Some(key.into()), ..PredicateShape::default() }),
+        Op::InNetwork if !is_reversed => shape_of_networks(value),
+        _ if !is_reversed => op.info().search.map(|search| shape_of_search(search, op, mode, value)),
         _ => None,
     }
 }
@@ -147,16 +148,16 @@ fn shape_of_networks(value: Json) -> Option<PredicateShape> {
         Json::Array(networks) => networks,
         network => vec![network],
     };
-    let is_known = networks.len() <= MAX_NETWORKS && networks.iter().all(Json::is_string);
+    let is_known = networks.len() <= MAX_TRIED_NETWORKS && networks.iter().all(Json::is_string);
     let shape = PredicateShape { constants: networks, ..PredicateShape::default() };
-    is_known.then_some(PredicateShape { on_text: TextDependence::Address, ..shape })
+    is_known.then_some(PredicateShape { dependence_on_text: TextDependence::Address, ..shape })
 }
 
 /// Returns the shape (the dependence on the list) of the predicate `any x in list: x == …`. With
 /// `excludes`, the predicate is `all x in list: x != …`, which forbids the elements.
 pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
-    let elements = ElementSet { values, all: false, mode, excludes };
-    PredicateShape { elements: Some(elements), ..PredicateShape::default() }
+    let elements = ElementSet { values, requires_all: false, mode, forbids_values: excludes };
+    PredicateShape { searched_elements: Some(elements), ..PredicateShape::default() }
 }
 
 /// Converts a constant to the JSON value that it has in a message; `None` if no message can contain
@@ -183,7 +184,12 @@ pub(super) fn is_short_decimal(constant: &Json) -> bool {
 fn with_constants(constants: Vec<Json>) -> PredicateShape {
     let has_nested = constants.iter().any(|value| value.is_array() || value.is_object());
     let has_huge = constants.iter().any(|value| value.as_f64().is_some_and(|number| number.abs() > 9e15));
-    PredicateShape { constants, has_nested, has_huge, ..PredicateShape::default() }
+    PredicateShape {
+        constants,
+        has_nested_constants: has_nested,
+        has_huge_constant: has_huge,
+        ..PredicateShape::default()
+    }
 }
 
 fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
@@ -191,7 +197,11 @@ fn shape_of_equality(value: &Json, mode: TestMode) -> PredicateShape {
         Some(text) => text_dependence(None, [text].into_iter(), mode),
         None => TextDependence::Constant,
     };
-    PredicateShape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
+    PredicateShape {
+        dependence_on_text: on_text,
+        is_finite: mode.text.is_plain(),
+        ..with_constants(vec![value.clone()])
+    }
 }
 
 /// Returns the shape (the dependence on the operand) of a predicate that searches a text for
@@ -209,15 +219,21 @@ fn shape_of_search(search: Search, op: Op, mode: TestMode, value: Json) -> Predi
     };
     let elements = (op == Op::Contains).then(|| ElementSet {
         values: values.clone(),
-        all: needs_all,
+        requires_all: needs_all,
         mode,
-        excludes: false,
+        forbids_values: false,
     });
     let has_nested = op == Op::Contains
         && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
     // The keywords themselves are useful candidate texts.
     let constants = values.into_iter().filter(Json::is_string).collect();
-    PredicateShape { constants, on_text, elements, has_nested, ..PredicateShape::default() }
+    PredicateShape {
+        constants,
+        dependence_on_text: on_text,
+        searched_elements: elements,
+        has_nested_constants: has_nested,
+        ..PredicateShape::default()
+    }
 }
 
 /// Returns how a predicate with keywords depends on its text operand. `search` is how the text is
@@ -231,14 +247,19 @@ fn text_dependence<'k>(
     if !mode.text.maps_single_chars() {
         return TextDependence::Opaque;
     }
-    TextDependence::Texts(MatchedTexts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
+    TextDependence::Texts(MatchedTexts {
+        search,
+        keywords,
+        requires_all: mode.quantity == Some(Quantity::All),
+        mode,
+    })
 }
 
 impl MatchedTexts {
     /// True if the following holds for each keyword of `self` that `other` accepts: `other` also
     /// accepts each text in which `self` finds this keyword. The caller can then evaluate `other`
     /// on the keywords of `self` alone.
-    pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
+    pub fn found_keywords_satisfy(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
         else {
@@ -248,13 +269,13 @@ impl MatchedTexts {
             Anchor::Anywhere => true,
             other_anchor => other_anchor == anchor,
         };
-        same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
+        same_place && !other.mode.whole_word && (other.mode.text.folds_case || !self.mode.text.folds_case)
     }
 
     /// True if each text that satisfies this predicate contains a keyword for which `accepts`
     /// returns true.
-    pub fn implies(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
-        match self.all {
+    pub fn implies_keyword(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
+        match self.requires_all {
             true => self.keywords.iter().any(|keyword| accepts(keyword)),
             false => !self.keywords.is_empty() && self.keywords.iter().all(|keyword| accepts(keyword)),
         }
@@ -263,7 +284,7 @@ impl MatchedTexts {
     /// Returns languages (sets of texts). The predicate is true exactly for the texts that are in
     /// all of these languages. `None` if the languages are too large for automata.
     pub fn languages(&self) -> Option<Vec<TextLanguage>> {
-        if self.keywords.len() > MAX_KEYWORDS {
+        if self.keywords.len() > MAX_KEYWORDS_PER_PREDICATE {
             return None;
         }
         let language_of = |keyword: &String| match self.search {
@@ -271,7 +292,7 @@ impl MatchedTexts {
             None => keyword_language(keyword, self.mode, "", ""),
         };
         let parts: Vec<Hir> = self.keywords.iter().map(language_of).collect::<Option<_>>()?;
-        Some(match self.all {
+        Some(match self.requires_all {
             true => parts.into_iter().map(|part| TextLanguage(Rc::new(part))).collect(),
             false => vec![TextLanguage(Rc::new(Hir::alternation(parts)))],
         })
@@ -289,7 +310,7 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
     if text.len() > MAX_KEYWORD_BYTES {
         return None;
     }
-    let flags = if mode.text.fold { "(?i:" } else { "(?:" };
+    let flags = if mode.text.folds_case { "(?i:" } else { "(?:" };
     parse_regex(&format!("{prefix}{flags}{}){suffix}", regex_syntax::escape(text)))
 }
 
@@ -300,7 +321,7 @@ const ANY_TEXT: &str = "(?s:.*)";
 fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {
-            let edge = |c: Option<char>| mode.word && c.is_some_and(is_word_char);
+            let edge = |c: Option<char>| mode.whole_word && c.is_some_and(is_word_char);
             // At a word edge of the keyword, the adjacent character must not be a word character.
             let prefix = if edge(text.chars().next()) {
                 format!("(?:{ANY_TEXT}[^{}])?", word::WORD_CHAR_CLASS)
@@ -321,7 +342,7 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
         Search::Glob => glob_language(text, mode),
         Search::Regex => {
             let hir = regex_syntax::ParserBuilder::new()
-                .case_insensitive(mode.text.fold)
+                .case_insensitive(mode.text.folds_case)
                 .build()
                 .parse(text)
                 .ok()?;
@@ -337,7 +358,7 @@ fn glob_language(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > MAX_KEYWORD_BYTES {
         return None;
     }
-    let mut regex = String::from(if mode.text.fold { "(?is:" } else { "(?s:" });
+    let mut regex = String::from(if mode.text.folds_case { "(?is:" } else { "(?s:" });
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
         let literal = match c {
@@ -362,7 +383,7 @@ impl PredicateShape {
     /// their nearest neighbours. For predicates on numbers, date-times or the order of texts, one
     /// of the added values satisfies the predicate if any value does.
     pub fn add_candidates(&self, candidates: &mut Vec<Json>) {
-        if matches!(self.on_text, TextDependence::Address) {
+        if matches!(self.dependence_on_text, TextDependence::Address) {
             return add_addresses(self.constants.iter().filter_map(Json::as_str), candidates);
         }
         if self.is_version_order {
@@ -374,7 +395,7 @@ impl PredicateShape {
                 Json::Number(number) => add_neighbours(number, candidates),
                 Json::String(text) => {
                     candidates.extend(neighbouring_clock_texts(text).into_iter().map(Json::from));
-                    if matches!(self.on_text, TextDependence::Order) {
+                    if matches!(self.dependence_on_text, TextDependence::Order) {
                         candidates.extend([
                             json!(format!("{text}a")),
                             json!(format!("{text}\0")),
@@ -397,13 +418,13 @@ impl PredicateShape {
                 _ => {}
             }
         }
-        if let Some(ElementSet { values, all, .. }) = &self.elements {
+        if let Some(ElementSet { values, requires_all: all, .. }) = &self.searched_elements {
             candidates.extend(values.iter().take(3).map(|value| json!([value])));
             if *all {
                 candidates.push(values.clone().into());
             }
         }
-        if let Some(key) = &self.key {
+        if let Some(key) = &self.dict_key {
             candidates.push(json!({ &**key: true }));
         }
     }

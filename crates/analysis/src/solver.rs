@@ -17,7 +17,7 @@ use rulec_sema::normal::NormalBuilder;
 
 /// Maximum number of proposals in one query. A proposal is a set of truth values for predicates,
 /// which the SAT solver suggests. For each proposal, the solver searches for a message.
-const MAX_PROPOSALS: usize = 60;
+const MAX_PROPOSALS_PER_QUERY: usize = 60;
 /// Steps of the work limit that are charged for a query, and for creating a SAT solver.
 const STEPS_PER_QUERY: usize = 30;
 const STEPS_PER_SAT_SOLVER: usize = 300;
@@ -29,7 +29,7 @@ pub(super) struct Solver<'p> {
     pub theory: MessageTheory,
     /// Sets of literals (required truth values of predicates) that no message satisfies together.
     /// The key is the atom (predicate) of the first literal.
-    lemmas: HashMap<usize, Vec<Vec<AtomLiteral>>>,
+    lemmas_by_atom: HashMap<usize, Vec<Vec<AtomLiteral>>>,
     /// Cached conflicts: for goals (conditions with required values) on one list element, the
     /// indexes of the goals that contradict each other. `None` if no contradiction was proven.
     pub(super) element_contradictions: HashMap<Vec<SolverGoal>, Option<Vec<usize>>>,
@@ -40,14 +40,14 @@ impl<'p> Solver<'p> {
         Solver {
             builder: NormalBuilder::new(program),
             theory: MessageTheory::new(program),
-            lemmas: HashMap::new(),
+            lemmas_by_atom: HashMap::new(),
             element_contradictions: HashMap::new(),
         }
     }
 
     /// Returns the step budget that all queries of the analysis share.
     pub fn budget(&self) -> &StepBudget {
-        &self.theory.values.atoms.budget
+        &self.theory.value_search.atoms.budget
     }
 
     /// Searches for a message that satisfies all goals.
@@ -73,7 +73,7 @@ impl<'p> Solver<'p> {
         if base.is_none()
             && let Some(literals) = forced_literals(self.builder.normal_so_far(), &mut self.theory, goals)
             && let Ok(message) = self.theory.find_message(self.builder.normal_so_far(), &literals, None)
-            && !budget.is_exhausted()
+            && !budget.is_share_exhausted()
         {
             return (SolverAnswer::Yes(message), Vec::new());
         }
@@ -88,16 +88,16 @@ impl<'p> Solver<'p> {
         }
         query.add_missing_field_clauses(&self.theory);
         query.add_order_clauses(self.builder.normal_so_far(), &self.theory);
-        for lemma in query.applicable_lemmas(&self.lemmas) {
+        for lemma in query.applicable_lemmas(&self.lemmas_by_atom) {
             query.exclude_literals(&lemma, true);
         }
         let unchanged_paths =
-            base.map(|base| query.fix_unchanged_paths(&self.theory, base)).unwrap_or_default();
+            base.map(|base| query.add_unchanged_path_clauses(&self.theory, base)).unwrap_or_default();
         let mut assumptions: Vec<Lit> = goal_lits.iter().copied().chain([query.certain]).collect();
         assumptions.extend(unchanged_paths.iter().map(|(_, lit)| *lit));
-        for _ in 0..MAX_PROPOSALS {
+        for _ in 0..MAX_PROPOSALS_PER_QUERY {
             let result = query.solve(&assumptions);
-            if budget.is_exhausted() {
+            if budget.is_share_exhausted() {
                 return unknown;
             }
             match result {
@@ -112,14 +112,14 @@ impl<'p> Solver<'p> {
             }
             let literals = query.extract_proposal(self.builder.normal_so_far(), goals);
             let proposed = self.theory.find_message(self.builder.normal_so_far(), &literals, base);
-            if budget.is_exhausted() {
+            if budget.is_share_exhausted() {
                 return unknown;
             }
             match proposed {
                 Ok(message) => return (SolverAnswer::Yes(message), Vec::new()),
-                Err(LiteralConflict { literals: unsolved, proven }) => {
+                Err(LiteralConflict { literals: unsolved, is_proven: proven }) => {
                     let conflict = if proven { None } else { self.find_element_conflict(&literals) };
-                    if budget.is_exhausted() {
+                    if budget.is_share_exhausted() {
                         return unknown;
                     }
                     let (literals, proven) = match conflict {
@@ -128,7 +128,7 @@ impl<'p> Solver<'p> {
                     };
                     query.exclude_literals(&literals, proven);
                     if proven && literals.len() > 1 {
-                        self.lemmas.entry(literals[0].atom).or_default().push(literals);
+                        self.lemmas_by_atom.entry(literals[0].atom_index).or_default().push(literals);
                     }
                 }
             }

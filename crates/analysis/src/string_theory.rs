@@ -62,7 +62,7 @@ pub(super) enum TextSolution {
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
     /// For each language (set of texts), the automaton states that earlier searches built.
-    states: HashMap<TextLanguage, Cache>,
+    state_caches: HashMap<TextLanguage, Cache>,
     budget: StepBudget,
     /// The language (set of texts) that contains all texts.
     all_texts: TextLanguage,
@@ -171,7 +171,7 @@ type ProductState = SmallVec<[LazyStateID; 6]>;
 impl AutomatonCache {
     pub fn new(budget: StepBudget) -> AutomatonCache {
         let all_texts = parse_language("(?s:.*)").unwrap_or_else(|| TextLanguage(Rc::new(Hir::empty())));
-        AutomatonCache { automata: HashMap::new(), states: HashMap::new(), budget, all_texts }
+        AutomatonCache { automata: HashMap::new(), state_caches: HashMap::new(), budget, all_texts }
     }
 
     /// Returns the automaton of a language (set of texts), and builds and caches it on first use.
@@ -200,7 +200,7 @@ impl AutomatonCache {
         let automata = searched.iter().map(|language| self.cached_automaton(language));
         let Some(automata) = automata.collect::<Option<Vec<_>>>() else { return TextSolution::Unknown };
         let caches = searched.iter().zip(&automata).map(|(language, automaton)| {
-            self.states.remove(*language).unwrap_or_else(|| {
+            self.state_caches.remove(*language).unwrap_or_else(|| {
                 let cache = automaton.create_cache();
                 self.budget.charge(cache.memory_usage() / BYTES_PER_STEP);
                 cache
@@ -211,10 +211,10 @@ impl AutomatonCache {
         let solution = search.run().unwrap_or(TextSolution::Unknown);
         for (language, cache) in searched.into_iter().zip(search.caches) {
             if ensure_not_evicted(&cache).is_some() {
-                self.states.insert(language.clone(), cache);
+                self.state_caches.insert(language.clone(), cache);
             }
         }
-        if self.budget.is_exhausted() { TextSolution::Unknown } else { solution }
+        if self.budget.is_share_exhausted() { TextSolution::Unknown } else { solution }
     }
 }
 
@@ -244,7 +244,7 @@ struct ProductSearch<'a> {
     caches: Vec<Cache>,
     /// For each state, the index of the previous state and the byte that leads from the previous
     /// state to this state.
-    steps: Vec<(usize, u8)>,
+    predecessors: Vec<(usize, u8)>,
     states: Vec<ProductState>,
     visited: HashSet<ProductState>,
     /// The number of steps taken so far.
@@ -253,7 +253,7 @@ struct ProductSearch<'a> {
     /// The memory of the automata's states when steps were last charged for them, in bytes.
     charged_bytes: usize,
     /// Whether an automaton could not handle some byte and quit, so that the search is incomplete.
-    gave_up: bool,
+    has_given_up: bool,
 }
 
 impl<'a> ProductSearch<'a> {
@@ -269,13 +269,13 @@ impl<'a> ProductSearch<'a> {
             automata,
             must_match,
             caches,
-            steps,
+            predecessors: steps,
             states,
             visited,
             steps_taken: 0,
             budget,
             charged_bytes,
-            gave_up: false,
+            has_given_up: false,
         }
     }
 
@@ -321,13 +321,13 @@ impl<'a> ProductSearch<'a> {
             }
             index += 1;
         }
-        Some(if self.gave_up { TextSolution::Unknown } else { TextSolution::Unsatisfiable })
+        Some(if self.has_given_up { TextSolution::Unknown } else { TextSolution::Unsatisfiable })
     }
 
     fn push_state(&mut self, state: ProductState, previous: usize, byte: u8) {
         if self.visited.insert(state.clone()) {
             self.states.push(state);
-            self.steps.push((previous, byte));
+            self.predecessors.push((previous, byte));
         }
     }
 
@@ -342,7 +342,7 @@ impl<'a> ProductSearch<'a> {
             let state = automaton.next_state(&mut self.caches[automaton_index], state, byte).ok()?;
             ensure_not_evicted(&self.caches[automaton_index])?;
             if state.is_quit() {
-                self.gave_up = true;
+                self.has_given_up = true;
                 return Some(None);
             }
             if state.is_dead() && self.must_match[automaton_index] {
@@ -371,7 +371,7 @@ impl<'a> ProductSearch<'a> {
     fn text_to_state(&self, mut index: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while index != 0 {
-            let (previous, byte) = self.steps[index];
+            let (previous, byte) = self.predecessors[index];
             bytes.push(byte);
             index = previous;
         }
@@ -399,14 +399,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_letters_in_any_case_is_in_small_letters() {
+    fn a_sample_prefers_small_letters() {
         let sample = |pattern: &str| sample_text(&parse_language(pattern).expect("it parses").0, 0);
         assert_eq!(sample("(?i)charge[ds]?"), "charge");
         assert_eq!(sample("[0-9]{2}-[A-Z]"), "11-A");
     }
 
     #[test]
-    fn products_are_exact() {
+    fn find_text_gives_exact_results() {
         let check = |wanted: &[(&str, bool)], expected: TextSolution| {
             let languages: Vec<_> = wanted
                 .iter()

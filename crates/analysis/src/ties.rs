@@ -14,7 +14,7 @@ use rulec_base::message;
 use rulec_eval::decision::Chosen;
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{RuleId, TableId};
-use rulec_sema::normal::NCond;
+use rulec_sema::normal::NormalCond;
 use serde_json::Value as Json;
 
 /// Maximum number of pairs of routes that are compared if `strict_ties` is set.
@@ -33,7 +33,7 @@ pub(super) fn report_ties(
     (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
 ) {
     let program = subject.program;
-    let order = &program.tables[table.index()].order;
+    let order = &program.tables[table.index()].evaluation_order;
     // Without any priorities, the order is meant to decide.
     if !subject.options.strict_ties && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
@@ -42,11 +42,17 @@ pub(super) fn report_ties(
     let answers = order.iter().map(|id| {
         let outcome = &program.rules[id.index()].outcome;
         let values = (program, &*program.values);
-        (*id, ids.answer_of(&mut solver.builder, values, outcome, Chosen::Rule(*id)))
+        (*id, ids.build_answer(&mut solver.builder, values, outcome, Chosen::Rule(*id)))
     });
     let answers = answers.collect();
-    let mut search =
-        TieSearch { subject, table, facts, hidden, answers: &answers, pairs_left: MAX_COMPARED_PAIRS };
+    let mut search = TieSearch {
+        subject,
+        table,
+        facts,
+        hidden_routes: hidden,
+        answers: &answers,
+        pairs_left: MAX_COMPARED_PAIRS,
+    };
     for (index, id) in order.iter().enumerate() {
         solver.budget().begin_share();
         search.report_tie(solver, report, index);
@@ -60,7 +66,7 @@ struct TieSearch<'a, 'p> {
     table: TableId,
     facts: &'a HashMap<RuleId, ConditionFacts>,
     /// The routes that are never chosen because other routes hide them; they are skipped.
-    hidden: &'a HashSet<RuleId>,
+    hidden_routes: &'a HashSet<RuleId>,
     answers: &'a HashMap<RuleId, Answer>,
     /// The number of pairs that may still be compared if `strict_ties` is set.
     pairs_left: usize,
@@ -71,7 +77,7 @@ impl TieSearch<'_, '_> {
     /// the same priority and match a common message. Reports nothing without a tie.
     fn report_tie(&mut self, solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
         let program = self.subject.program;
-        let id = program.tables[self.table.index()].order[index];
+        let id = program.tables[self.table.index()].evaluation_order[index];
         let Some((other, message, takes)) = self.find_tie(solver, index) else { return };
         let [rule, other] = [id, other].map(|id| &program.rules[id.index()]);
         if report.evaluate(&rule.condition, &message) != Tri::True
@@ -97,14 +103,14 @@ impl TieSearch<'_, '_> {
     /// that both match, and a text that describes the tie. `None` if no tie was found.
     fn find_tie(&mut self, solver: &mut Solver<'_>, index: usize) -> Option<(RuleId, Json, Message)> {
         let program = self.subject.program;
-        let order = &program.tables[self.table.index()].order;
+        let order = &program.tables[self.table.index()].evaluation_order;
         let id = order[index];
-        let own = self.facts.get(&id).filter(|own| !own.never_true && !own.always_true)?;
-        let witness = own.witness.as_ref().filter(|_| !self.hidden.contains(&id))?;
+        let own = self.facts.get(&id).filter(|own| !own.is_never_true && !own.is_always_true)?;
+        let witness = own.witness.as_ref().filter(|_| !self.hidden_routes.contains(&id))?;
         if !solver.budget().charge(steps_per_decision(self.subject, self.table)) {
             return None;
         }
-        let matched = (self.subject.matched)(self.table, witness);
+        let matched = (self.subject.matching_routes)(self.table, witness);
         if !solver.budget().charge(matched.len()) {
             return None;
         }
@@ -114,7 +120,8 @@ impl TieSearch<'_, '_> {
                 continue;
             };
             if solver.solve(&[own_goal, (other_facts.true_cond, false)]).is_unsatisfiable()
-                && let Some(message) = self.find_differing(solver, (id, other), &[own_goal], Some(witness))
+                && let Some(message) =
+                    self.find_differing_message(solver, (id, other), &[own_goal], Some(witness))
             {
                 let rule = &program.rules[id.index()];
                 let takes = message!("the other route matches every message that `{}` matches", rule.name);
@@ -129,8 +136,9 @@ impl TieSearch<'_, '_> {
         let candidates: Vec<RuleId> = candidates.collect();
         self.pairs_left -= candidates.len();
         candidates.into_iter().find_map(|other| {
-            let other_cond = self.facts.get(&other).filter(|other| !other.always_true)?.true_cond;
-            let message = self.find_differing(solver, (id, other), &[own_goal, (other_cond, true)], None)?;
+            let other_cond = self.facts.get(&other).filter(|other| !other.is_always_true)?.true_cond;
+            let message =
+                self.find_differing_message(solver, (id, other), &[own_goal, (other_cond, true)], None)?;
             Some((other, message, message!("both hold for some inputs")))
         })
     }
@@ -139,14 +147,14 @@ impl TieSearch<'_, '_> {
     /// hidden by other routes.
     fn may_tie(&self, id: RuleId, other: RuleId) -> bool {
         let priority = |id: RuleId| self.subject.program.rules[id.index()].priority;
-        let answer = |id: RuleId| self.answers.get(&id).map(|answer| answer.id);
-        priority(id) == priority(other) && !self.hidden.contains(&other) && answer(id) != answer(other)
+        let answer = |id: RuleId| self.answers.get(&id).map(|answer| answer.answer_id);
+        priority(id) == priority(other) && !self.hidden_routes.contains(&other) && answer(id) != answer(other)
     }
 
     /// Finds a message that satisfies the goals and for which two routes give different answers.
     /// Returns `None` if it finds no such message. `witness` is a message that is known to satisfy
     /// the goals.
-    fn find_differing(
+    fn find_differing_message(
         &self,
         solver: &mut Solver<'_>,
         (id, other): (RuleId, RuleId),
@@ -155,7 +163,7 @@ impl TieSearch<'_, '_> {
     ) -> Option<Json> {
         let (own, other) = (self.answers.get(&id)?, self.answers.get(&other)?);
         let differ = build_answers_differ(&mut solver.builder, own, other);
-        let always_differ = matches!(solver.builder.normal_so_far().cond(differ), NCond::Const(true));
+        let always_differ = matches!(solver.builder.normal_so_far().cond(differ), NormalCond::Const(true));
         if let Some(witness) = witness.filter(|_| always_differ) {
             return Some(witness.clone());
         }

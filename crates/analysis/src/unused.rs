@@ -47,7 +47,7 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
         else {
             continue;
         };
-        if (!main.order.is_empty() || main.default.is_some()) && !reachable_tables.contains(&id) {
+        if (!main.evaluation_order.is_empty() || main.default.is_some()) && !reachable_tables.contains(&id) {
             let same_name = program
                 .rules
                 .iter()
@@ -70,7 +70,7 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
         }
     }
     report_unused_fields_and_imports(report);
-    report_same_names(report);
+    report_duplicate_test_names(report);
 }
 
 /// Maximum number of names that one finding lists.
@@ -80,7 +80,7 @@ const MAX_LISTED_NAMES: usize = 5;
 /// unused fields.
 fn report_unused_fields_and_imports(report: &mut AnalysisReport<'_>) {
     let mut fields = Vec::new();
-    for declaration in &report.program.idle {
+    for declaration in &report.program.unused_declarations {
         match declaration {
             UnusedDeclaration::Field(name, span) => fields.push((name, *span)),
             UnusedDeclaration::RoutesOfImport(path, span, route) => {
@@ -131,7 +131,7 @@ pub(super) fn goto_targets(program: &Program) -> BTreeSet<TableId> {
         .collect()
 }
 
-fn report_same_names(report: &mut AnalysisReport<'_>) {
+fn report_duplicate_test_names(report: &mut AnalysisReport<'_>) {
     let mut first_spans: BTreeMap<&str, Span> = BTreeMap::new();
     let tests = &report.program.tests;
     for test in tests {

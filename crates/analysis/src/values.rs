@@ -4,7 +4,7 @@
 //! [`PredicateShape`](super::shape::PredicateShape), it can be proven that there is no such value.
 
 use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
-use super::place::json_number;
+use super::place::number_to_json;
 use super::refuting::{RefutingLiterals, implies_a_forbidden_keyword};
 use super::shape::{PredicateShape, TextDependence, is_short_decimal};
 use super::string_theory::{
@@ -30,14 +30,14 @@ pub(super) enum SolvedValue {
 /// Searches for values that satisfy literals (required truth values of predicates). Caches results.
 pub(super) struct ValueSearch {
     pub atoms: AtomTable,
-    texts: AutomatonCache,
+    automata: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
     /// For each query with many literals that has no solution, the few of these literals that
     /// already exclude every value.
-    cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
+    core_by_query: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which it is true, if
     /// known.
-    languages: HashMap<usize, Option<Vec<TextLanguage>>>,
+    languages_by_atom: HashMap<usize, Option<Vec<TextLanguage>>>,
     /// For each function on texts, the language (set of texts) of its possible results, if known.
     result_languages: HashMap<Function, Option<TextLanguage>>,
 }
@@ -56,11 +56,11 @@ impl ValueSearch {
     pub fn new(program: &Program) -> ValueSearch {
         let atoms = AtomTable::new(program);
         ValueSearch {
-            texts: AutomatonCache::new(atoms.budget.clone()),
+            automata: AutomatonCache::new(atoms.budget.clone()),
             atoms,
             solved: HashMap::new(),
-            cores: HashMap::new(),
-            languages: HashMap::new(),
+            core_by_query: HashMap::new(),
+            languages_by_atom: HashMap::new(),
             result_languages: HashMap::new(),
         }
     }
@@ -69,23 +69,23 @@ impl ValueSearch {
     /// literals needed for this conflict. If `present` is true, null is not a value.
     pub fn minimise_conflict(
         &mut self,
-        term: usize,
+        term_index: usize,
         mut literals: Vec<AtomLiteral>,
-        present: bool,
+        must_be_present: bool,
     ) -> Vec<AtomLiteral> {
         while literals.len() > MAX_MINIMISED_LITERALS
-            && let Some(core) = self.cores.remove(&(term, literals.clone(), present))
+            && let Some(core) = self.core_by_query.remove(&(term_index, literals.clone(), must_be_present))
         {
             literals = core;
         }
-        self.remove_in_chunks(term, &mut literals, present);
+        self.remove_needless_literals(term_index, &mut literals, must_be_present);
         if literals.len() > MAX_MINIMISED_LITERALS {
             return literals;
         }
         let mut index = 0;
         while index < literals.len() && literals.len() > 1 {
             let removed = literals.remove(index);
-            if !matches!(self.find_value(term, &literals, present), SolvedValue::Never) {
+            if !matches!(self.find_value(term_index, &literals, must_be_present), SolvedValue::Never) {
                 literals.insert(index, removed);
                 index += 1;
             }
@@ -95,7 +95,7 @@ impl ValueSearch {
 
     /// Removes needless literals from a conflict, a [`SolvedQuery`] without a solution. Tries to
     /// remove many at once: first halves of the list, then quarters, and so on.
-    fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
+    fn remove_needless_literals(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
             let mut start = 0;
@@ -124,9 +124,9 @@ impl ValueSearch {
         }
         let solved = self.find_value_uncached(term, literals, present);
         if literals.len() > MAX_CACHED_LITERALS {
-            return if budget.is_exhausted() { SolvedValue::Unknown } else { solved };
+            return if budget.is_share_exhausted() { SolvedValue::Unknown } else { solved };
         }
-        if budget.is_exhausted() {
+        if budget.is_share_exhausted() {
             return SolvedValue::Unknown;
         }
         self.solved.insert(key, solved.clone());
@@ -137,22 +137,23 @@ impl ValueSearch {
         &mut self,
         term_index: usize,
         literals: &[AtomLiteral],
-        present: bool,
+        must_be_present: bool,
     ) -> SolvedValue {
         let mut refuting = RefutingLiterals::new(literals);
         let mut is_solution = |value: &Json, atoms: &AtomTable| {
-            (!present || !value.is_null())
+            (!must_be_present || !value.is_null())
                 && is_in_result_range(atoms, term_index, value)
                 && refuting.are_satisfied_by(atoms, value)
         };
-        if let Some(deciding) = self.exhaustive_constants(term_index, literals) {
-            let constants = self.atoms.atoms[deciding].shape.iter().flat_map(|shape| &shape.constants);
+        if let Some(deciding) = self.atom_with_exhaustive_constants(term_index, literals) {
+            let constants =
+                self.atoms.atoms[deciding].predicate_shape.iter().flat_map(|shape| &shape.constants);
             for value in constants {
                 if is_solution(value, &self.atoms) {
                     return SolvedValue::Value(value.clone());
                 }
             }
-            self.record_core((term_index, literals, present), refuting.into_core(deciding));
+            self.record_conflict_core((term_index, literals, must_be_present), refuting.into_core(deciding));
             return SolvedValue::Never;
         }
         let term = &self.atoms.terms[term_index];
@@ -160,7 +161,7 @@ impl ValueSearch {
         let candidate =
             self.candidate_values(term, literals).into_iter().find(|value| is_solution(value, &self.atoms));
         let candidate = candidate.or_else(|| {
-            self.joined_samples(literals).into_iter().find(|value| is_solution(value, &self.atoms))
+            self.joined_sample_texts(literals).into_iter().find(|value| is_solution(value, &self.atoms))
         });
         if let Some(value) = candidate {
             let rounder =
@@ -168,12 +169,12 @@ impl ValueSearch {
             return SolvedValue::Value(rounder.unwrap_or(value));
         }
         // The few literals that exclude all candidates often exclude every value.
-        let few = refuting.into_refuting();
+        let few = refuting.into_refuting_literals();
         if literals.len() > MAX_MINIMISED_LITERALS
             && few.len() <= literals.len() / 2
-            && matches!(self.find_value(term_index, &few, present), SolvedValue::Never)
+            && matches!(self.find_value(term_index, &few, must_be_present), SolvedValue::Never)
         {
-            self.record_core((term_index, literals, present), few);
+            self.record_conflict_core((term_index, literals, must_be_present), few);
             return SolvedValue::Never;
         }
         self.find_value_of_any_kind(term_index, literals)
@@ -181,15 +182,15 @@ impl ValueSearch {
 
     /// Records the few literals (`core`) that already exclude every value, for a query with many
     /// literals that has no solution. See [`SolvedQuery`] for the parts of the query.
-    fn record_core(
+    fn record_conflict_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),
-        core: Vec<AtomLiteral>,
+        conflict_core: Vec<AtomLiteral>,
     ) {
-        let is_useful = literals.len() > MAX_MINIMISED_LITERALS && core.len() < literals.len();
+        let is_useful = literals.len() > MAX_MINIMISED_LITERALS && conflict_core.len() < literals.len();
         // With too few steps, literals may seem to exclude values that they were not tested on.
-        if is_useful && !self.atoms.budget.is_exhausted() {
-            self.cores.insert((term, literals.to_vec(), present), core);
+        if is_useful && !self.atoms.budget.is_share_exhausted() {
+            self.core_by_query.insert((term, literals.to_vec(), present), conflict_core);
         }
     }
 
@@ -197,16 +198,16 @@ impl ValueSearch {
     /// only the constants need to be tried. Returns the index of the atom with the fewest
     /// constants. `None` if there is none, or if the constants and literals are so few that this
     /// saves no time.
-    fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
+    fn atom_with_exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
-        if self.atoms.terms[term].kinds.overlaps(near) || self.atoms.terms[term].values.is_some() {
+        if self.atoms.terms[term].kinds.overlaps(near) || self.atoms.terms[term].allowed_texts.is_some() {
             return None;
         }
         let shapes = literals.iter().filter(|literal| literal.allowed == TRUE).filter_map(|literal| {
-            let shape = self.atoms.atoms[literal.atom].shape.as_ref()?;
-            (shape.finite && !shape.has_huge && !shape.has_nested)
-                .then_some((literal.atom, shape.constants.len()))
+            let shape = self.atoms.atoms[literal.atom_index].predicate_shape.as_ref()?;
+            (shape.is_finite && !shape.has_huge_constant && !shape.has_nested_constants)
+                .then_some((literal.atom_index, shape.constants.len()))
         });
         let (atom, constants) = shapes.min_by_key(|(_, constants)| *constants)?;
         (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
@@ -218,7 +219,7 @@ impl ValueSearch {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;
         if kinds == KindSet::VERSION {
-            return self.find_version(literals);
+            return self.failed_version_result(literals);
         }
         if kinds.overlaps(KindSet::VERSION)
             || (kinds.has(Kind::DateTime) && kinds.has(Kind::String) && !term.is_slot)
@@ -249,12 +250,12 @@ impl ValueSearch {
     /// Returns the result of a search for a version after all candidates failed: `Never` if the
     /// candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if all
     /// literals depend only on the order of versions.
-    fn find_version(&self, literals: &[AtomLiteral]) -> SolvedValue {
+    fn failed_version_result(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
-            let atom = &self.atoms.atoms[literal.atom];
+            let atom = &self.atoms.atoms[literal.atom_index];
             let depends_on_order =
                 |shape: &PredicateShape| shape.is_version_order || shape.constants.is_empty();
-            atom.is_prepared() && atom.shape.as_ref().is_some_and(depends_on_order)
+            atom.is_prepared() && atom.predicate_shape.as_ref().is_some_and(depends_on_order)
         };
         if literals.iter().all(is_known) { SolvedValue::Never } else { SolvedValue::Unknown }
     }
@@ -262,13 +263,14 @@ impl ValueSearch {
     /// Searches for a value of one kind. Called if no likely candidate satisfies the literals.
     fn find_value_of_kind(&mut self, term: usize, kind: Kind, literals: &[AtomLiteral]) -> SolvedValue {
         // For numbers and date-times, the candidates are exhaustive if all shapes are known.
-        let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+        let shapes =
+            || literals.iter().map(|literal| self.atoms.atoms[literal.atom_index].predicate_shape.as_ref());
         let shapes_known = shapes().all(|shape| shape.is_some());
         let never_if = |exact: bool| if exact { SolvedValue::Never } else { SolvedValue::Unknown };
         match kind {
             Kind::Bool => SolvedValue::Never,
             Kind::Int | Kind::Float => {
-                never_if(shapes_known && shapes().flatten().all(|shape| !shape.has_huge))
+                never_if(shapes_known && shapes().flatten().all(|shape| !shape.has_huge_constant))
             }
             Kind::Decimal => never_if(
                 shapes_known && shapes().flatten().all(|shape| shape.constants.iter().all(is_short_decimal)),
@@ -278,7 +280,7 @@ impl ValueSearch {
             Kind::List => self.find_list(literals),
             Kind::Dict => self.find_dict(literals),
             // All texts of an enumeration are candidates.
-            Kind::String if self.atoms.terms[term].values.is_some() => SolvedValue::Never,
+            Kind::String if self.atoms.terms[term].allowed_texts.is_some() => SolvedValue::Never,
             Kind::String => self.find_text_value(term, literals),
         }
     }
@@ -291,20 +293,22 @@ impl ValueSearch {
         let mut languages: Vec<(TextLanguage, bool)> = Vec::new();
         let mut exact = true;
         let on_texts = || {
-            let shapes = literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
-            shapes.map(|shape| &shape.on_text)
+            let shapes = literals
+                .iter()
+                .filter_map(|literal| self.atoms.atoms[literal.atom_index].predicate_shape.as_ref());
+            shapes.map(|shape| &shape.dependence_on_text)
         };
         let compares_order = on_texts().any(|on_text| matches!(on_text, TextDependence::Order));
         let reads_address = on_texts().any(|on_text| matches!(on_text, TextDependence::Address));
         let mut only_equality = true;
         for literal in literals {
-            let shape = self.atoms.atoms[literal.atom].shape.as_ref();
+            let shape = self.atoms.atoms[literal.atom_index].predicate_shape.as_ref();
             let Some(shape) = shape else {
                 exact = false;
                 continue;
             };
             let (may_hold, may_fail) = (literal.allowed & TRUE != 0, literal.allowed & FALSE != 0);
-            match &shape.on_text {
+            match &shape.dependence_on_text {
                 TextDependence::Constant => {
                     if !self.atoms.value_satisfies(*literal, &json!("")) {
                         return SolvedValue::Never;
@@ -315,9 +319,9 @@ impl ValueSearch {
                 TextDependence::Texts(_) if may_hold && may_fail => {}
                 TextDependence::Texts(_) if !may_hold && !may_fail => return SolvedValue::Never,
                 TextDependence::Texts(texts) => {
-                    only_equality &= shape.finite;
+                    only_equality &= shape.is_finite;
                     let atom_languages =
-                        self.languages.entry(literal.atom).or_insert_with(|| texts.languages());
+                        self.languages_by_atom.entry(literal.atom_index).or_insert_with(|| texts.languages());
                     match (may_hold, atom_languages.as_deref()) {
                         (true, Some(parts)) => {
                             languages.extend(parts.iter().map(|part| (part.clone(), true)));
@@ -332,25 +336,31 @@ impl ValueSearch {
             // If no candidate fits, the proof needs exhaustive candidates. For text order, the
             // constant texts and their successors are exhaustive. For networks, the first and last
             // addresses are, also written with a space; so no constant may contain a space.
-            let constants =
-                literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+            let constants = literals
+                .iter()
+                .filter_map(|literal| self.atoms.atoms[literal.atom_index].predicate_shape.as_ref());
             let is_covered = |text: &Json| {
                 let special = if reads_address { ' ' } else { '\0' };
                 text.as_str().is_none_or(|text| !text.contains(special))
             };
             exact &= only_equality && compares_order != reads_address;
             exact &= constants.flat_map(|shape| &shape.constants).all(is_covered);
-            if exact && self.has_ordered_candidates(self.atoms.terms[term].range.results_of, literals) {
+            if exact
+                && self.has_exhaustive_order_candidates(
+                    self.atoms.terms[term].range.called_text_function,
+                    literals,
+                )
+            {
                 return SolvedValue::Never;
             }
             exact = false;
         }
-        if let Some(function) = self.atoms.terms[term].range.results_of {
+        if let Some(function) = self.atoms.terms[term].range.called_text_function {
             let function_results =
                 self.result_languages.entry(function).or_insert_with(|| result_language(function));
             languages.extend(function_results.clone().map(|fixed| (fixed, true)));
         }
-        match self.texts.find_text(&languages) {
+        match self.automata.find_text(&languages) {
             TextSolution::Unsatisfiable => SolvedValue::Never,
             TextSolution::Text(text) if exact => SolvedValue::Value(text.into()),
             TextSolution::Text(text)
@@ -366,12 +376,18 @@ impl ValueSearch {
     /// satisfies the predicates, a candidate does. `results_of` is the function whose results the
     /// predicates compare; `None` if the operand can be any text. False for functions other than
     /// `date` and `time`.
-    fn has_ordered_candidates(&self, results_of: Option<Function>, literals: &[AtomLiteral]) -> bool {
+    fn has_exhaustive_order_candidates(
+        &self,
+        results_of: Option<Function>,
+        literals: &[AtomLiteral],
+    ) -> bool {
         let Some(function) = results_of else { return true };
         if !matches!(function, Function::Date | Function::Time) {
             return false;
         }
-        let shapes = literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+        let shapes = literals
+            .iter()
+            .filter_map(|literal| self.atoms.atoms[literal.atom_index].predicate_shape.as_ref());
         shapes
             .flat_map(|shape| &shape.constants)
             .filter_map(Json::as_str)
@@ -383,13 +399,13 @@ impl ValueSearch {
     /// literals if any value does.
     pub fn candidate_values(&self, term: &TermInfo, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut candidates = vec![Json::Null];
-        if let Some(values) = &term.values {
+        if let Some(values) = &term.allowed_texts {
             candidates.extend(values.values().iter().map(|value| Json::from(&**value)));
             self.atoms.budget.charge(candidates.len());
             return candidates;
         }
         for literal in literals {
-            if let Some(shape) = &self.atoms.atoms[literal.atom].shape {
+            if let Some(shape) = &self.atoms.atoms[literal.atom_index].predicate_shape {
                 shape.add_candidates(&mut candidates);
             }
         }
@@ -402,7 +418,7 @@ impl ValueSearch {
             drop(known);
             candidates.extend(new_text.map(Json::from));
         }
-        candidates.extend(self.plain_values(term.kinds));
+        candidates.extend(self.sample_values(term.kinds));
         // If too few steps are left to test the candidates, the budget is exhausted, and the caller
         // ignores the result.
         self.atoms.budget.charge(candidates.len());
@@ -410,7 +426,7 @@ impl ValueSearch {
     }
 
     /// Returns a few sample values of each kind in `kinds`, and null.
-    pub fn plain_values(&self, kinds: KindSet) -> Vec<Json> {
+    pub fn sample_values(&self, kinds: KindSet) -> Vec<Json> {
         let if_accepted =
             |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
         let mut samples = vec![Json::Null];
@@ -427,17 +443,17 @@ impl ValueSearch {
 
     /// Builds candidate texts. Each text is a concatenation of sample texts, one for every
     /// predicate that must be true.
-    fn joined_samples(&mut self, literals: &[AtomLiteral]) -> Vec<Json> {
+    fn joined_sample_texts(&mut self, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut parts: SmallVec<[&TextLanguage; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
-            self.required_languages(literal.atom);
+            self.languages_of_atom(literal.atom_index);
         }
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
-            parts.extend(self.languages.get(&literal.atom).into_iter().flatten().flatten());
+            parts.extend(self.languages_by_atom.get(&literal.atom_index).into_iter().flatten().flatten());
         }
         let is_enumeration = |literal: &AtomLiteral| {
-            let term = self.atoms.atoms[literal.atom].term.as_ref();
-            term.is_some_and(|(term, _)| self.atoms.terms[*term].values.is_some())
+            let term = self.atoms.atoms[literal.atom_index].term_index_and_cond.as_ref();
+            term.is_some_and(|(term, _)| self.atoms.terms[*term].allowed_texts.is_some())
         };
         if parts.is_empty() || parts.len() > 12 || literals.iter().any(is_enumeration) {
             return Vec::new();
@@ -455,11 +471,13 @@ impl ValueSearch {
 
     /// Returns the languages (sets of texts) for which an atom is true; `None` if they are not
     /// known.
-    fn required_languages(&mut self, atom: usize) -> Option<&[TextLanguage]> {
-        let TextDependence::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else {
+    fn languages_of_atom(&mut self, atom: usize) -> Option<&[TextLanguage]> {
+        let TextDependence::Texts(texts) =
+            &self.atoms.atoms[atom].predicate_shape.as_ref()?.dependence_on_text
+        else {
             return None;
         };
-        self.languages.entry(atom).or_insert_with(|| texts.languages()).as_deref()
+        self.languages_by_atom.entry(atom).or_insert_with(|| texts.languages()).as_deref()
     }
 }
 
@@ -467,32 +485,33 @@ impl ValueSearch {
 /// satisfies the literals, it is easier to read in an example message. Returns nothing for a value
 /// that is not a float or has few digits.
 fn nearby_round_numbers(value: &Json) -> Vec<Json> {
-    const MAX_LENGTH: usize = 8;
-    const MAX_DIGITS: i32 = 12;
-    let Some(float) = value.as_f64().filter(|_| value.is_f64() && value.to_string().len() > MAX_LENGTH)
+    const MAX_SHORT_NUMBER_LENGTH: usize = 8;
+    const MAX_ROUNDED_DIGITS: i32 = 12;
+    let Some(float) =
+        value.as_f64().filter(|_| value.is_f64() && value.to_string().len() > MAX_SHORT_NUMBER_LENGTH)
     else {
         return Vec::new();
     };
     let around = |scaled: f64| [scaled.ceil(), scaled.floor(), scaled.ceil() + 1.0, scaled.floor() - 1.0];
     let halves = around(float * 2.0).map(|number| number / 2.0);
-    let decimals = (0..=MAX_DIGITS).flat_map(|digits| {
+    let decimals = (0..=MAX_ROUNDED_DIGITS).flat_map(|digits| {
         let scale = 10_f64.powi(digits);
         around(float * scale).map(|number| number / scale)
     });
     // Very large and very small numbers are rounded to few digits, whatever their size.
     let exponent = float.abs().log10().floor() as i32;
-    let scientific = (0..=MAX_DIGITS).flat_map(|digits| {
+    let scientific = (0..=MAX_ROUNDED_DIGITS).flat_map(|digits| {
         let shift = exponent - digits;
         let read = move |number: f64| format!("{number}e{shift}").parse().unwrap_or(float);
         around(float / 10_f64.powi(shift)).map(read)
     });
     let numbers = decimals.clone().take(4).chain(halves).chain(decimals.skip(4)).chain(scientific);
-    numbers.filter_map(json_number).collect()
+    numbers.filter_map(number_to_json).collect()
 }
 
 fn is_in_result_range(atoms: &AtomTable, term: usize, value: &Json) -> bool {
     let range = atoms.terms[term].range;
-    if let (Some(function), Json::String(text)) = (range.results_of, value) {
+    if let (Some(function), Json::String(text)) = (range.called_text_function, value) {
         return is_result_of(function, text);
     }
     let Some(number) = value.as_f64() else { return true };

@@ -7,7 +7,7 @@ mod words;
 use super::answers::AnswerIds;
 use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
-use super::past_terms::{AssumedPast, PastTerms};
+use super::past_terms::{PastTerms, RulesWithAssumedPast};
 use super::report::AnalysisReport;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
@@ -50,7 +50,7 @@ impl WhyNot {
             *message = Json::Null;
         }
         for field in fields {
-            let Some(Masked { is, would_be }) = field.masked.take() else { continue };
+            let Some(MaskedValues { is, would_be }) = field.masked.take() else { continue };
             (field.is, field.would_be) = (is, would_be);
             field.needs.clear();
             *message = Json::Null;
@@ -97,21 +97,21 @@ pub struct FieldChange {
     pub private: bool,
     /// The masked values; `None` if neither `is` nor `would_be` has a private value.
     #[serde(skip)]
-    masked: Option<Masked>,
+    masked: Option<MaskedValues>,
 }
 
 /// The values of a [`FieldChange`] with masks in place of the private values.
 #[derive(Clone, Debug, PartialEq)]
-struct Masked {
+struct MaskedValues {
     is: Json,
     would_be: Json,
 }
 
-impl Masked {
+impl MaskedValues {
     /// Masks the parts of a field's values that are private according to `privacy`. Returns `None`
     /// if there is nothing to mask.
-    fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<Masked> {
-        let masked = Masked { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
+    fn new(privacy: Privacy<'_>, is: &Json, would_be: &Json) -> Option<MaskedValues> {
+        let masked = MaskedValues { is: privacy.mask(is.clone()), would_be: privacy.mask(would_be.clone()) };
         // The requirements of a private field are private, even if both of its values are missing.
         let is_private = matches!(privacy, Privacy::Private(_));
         (is_private || (&masked.is, &masked.would_be) != (is, would_be)).then_some(masked)
@@ -146,7 +146,7 @@ pub struct WhyNotQuery<'p> {
 pub fn explain_why_not(query: &WhyNotQuery<'_>) -> Result<WhyNot, Vec<String>> {
     match query.program.history_slot() {
         Some(history) => explain_over_past(query, history),
-        None => explain_assuming(query, None, (query.message, &[])).map(|(found, _)| found),
+        None => explain_with_assumed_past(query, None, (query.message, &[])).map(|(found, _)| found),
     }
 }
 
@@ -162,7 +162,7 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
     for (index, start) in
         terms.search_starts(query.message, (query.past)(query.message)).into_iter().enumerate()
     {
-        let values = terms.values(&start, (query.past)(&start.message));
+        let values = terms.term_values(&start, (query.past)(&start.message));
         // If the parts that read the history have equal values, this start finds no smaller change
         // than an earlier start.
         if tried.contains(&values) {
@@ -170,10 +170,11 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
         }
         let assumed = terms.with_assumed_values(&values);
         tried.push(values);
-        let (mut found, taken) = explain_assuming(query, Some(&assumed), (&start.message, &start.replaced))?;
+        let (mut found, taken) =
+            explain_with_assumed_past(query, Some(&assumed), (&start.message, &start.replaced_fields))?;
         if let Remedy::Change { fields, smallest, .. } = &mut found.remedy {
             let count = fields.len();
-            *smallest = count <= 1 || (*smallest && index == 0 && terms.are_fixed() && !has_key);
+            *smallest = count <= 1 || (*smallest && index == 0 && terms.all_read_only_history() && !has_key);
             if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
                 best = Some((count, found));
             }
@@ -181,7 +182,9 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
             return Ok(found);
         }
         steps += taken;
-        if steps >= StepBudget::default().total() || best.as_ref().is_some_and(|(fewest, _)| *fewest <= 1) {
+        if steps >= StepBudget::default().total_steps()
+            || best.as_ref().is_some_and(|(fewest, _)| *fewest <= 1)
+        {
             break;
         }
     }
@@ -189,7 +192,7 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
         return Ok(best);
     }
     // Without assumptions, a proof that no message selects the statement holds for every history.
-    let (mut found, _) = explain_assuming(query, None, (query.message, &[]))?;
+    let (mut found, _) = explain_with_assumed_past(query, None, (query.message, &[]))?;
     if found.remedy != Remedy::Never {
         found.remedy = Remedy::Unknown;
     }
@@ -200,17 +203,22 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
 /// rules instead of the rules of the query. The search starts from the message `start`, in which
 /// the fields `replaced` have other values than in the message of the query. Also returns the
 /// number of steps that the search took. The error contains the names of the statements that exist.
-fn explain_assuming(
+fn explain_with_assumed_past(
     query: &WhyNotQuery<'_>,
-    assumed: Option<&AssumedPast>,
+    assumed: Option<&RulesWithAssumedPast>,
     (start, replaced): (&Json, &[Vec<Arc<str>>]),
 ) -> Result<(WhyNot, u64), Vec<String>> {
     let mut solver = Solver::new(assumed.map_or(query.program, |assumed| &assumed.program));
     let mut answers = AnswerIds::default();
     let (program, values) = (query.program, &*query.program.values);
     let conditions = assumed.map(|assumed| &*assumed.conditions);
-    let mut sequence_builder =
-        SequenceBuilder { program, conditions, values, solver: &mut solver, answers: &mut answers };
+    let mut sequence_builder = SequenceBuilder {
+        program,
+        renumbered_conditions: conditions,
+        computed_values: values,
+        solver: &mut solver,
+        answer_ids: &mut answers,
+    };
     let Some(sequence) = sequence_builder.build_sequence(Some(query.entry)) else {
         let (route, remedy) = (query.route.to_owned(), Remedy::Unknown);
         return Ok((WhyNot { route, taken_by: None, remedy, private_message: false }, 0));
@@ -254,7 +262,10 @@ fn explain_assuming(
             NearestResult::Never => {}
             NearestResult::Unknown => is_undecided = true,
             NearestResult::Message(nearest) => {
-                if best.as_ref().is_none_or(|(_, best)| nearest.changed.len() < best.changed.len()) {
+                if best
+                    .as_ref()
+                    .is_none_or(|(_, best)| nearest.changed_paths.len() < best.changed_paths.len())
+                {
                     best = Some((statement, nearest));
                 }
             }
@@ -271,7 +282,7 @@ fn explain_assuming(
                 describe_change((query, replaced), &solver, &sequence, (statement, nearest), is_undecided);
         }
     }
-    Ok((explanation, solver.budget().taken()))
+    Ok((explanation, solver.budget().taken_steps()))
 }
 
 /// True if the statement, or a `goto` that leads to the statement, is named `name`.
@@ -298,12 +309,12 @@ fn describe_change(
         old_message: query.message,
         new_message: &nearest.message,
         past: query.past,
-        requirements: Vec::new(),
+        requirements_with_fields: Vec::new(),
     };
     for rule in sequence.rules_to_leaf(statement) {
         words.collect_newly_satisfied(&query.program.rules[rule.index()].condition, true);
     }
-    for excluded_earlier in &nearest.excluded_earlier {
+    for excluded_earlier in &nearest.excluded_statements {
         // At least one condition of this earlier statement is no longer true.
         for rule in sequence.rules_to_leaf(*excluded_earlier) {
             words.collect_changed_tests(
@@ -315,8 +326,11 @@ fn describe_change(
     let value_at = |message: &Json, keys: &[Arc<str>]| -> Json {
         keys.iter().try_fold(message, |json, key| json.get(&**key)).cloned().unwrap_or_default()
     };
-    let mut changed: Vec<&Vec<Arc<str>>> =
-        nearest.changed.iter().map(|path| &solver.theory.values.atoms.paths[*path].keys).collect();
+    let mut changed: Vec<&Vec<Arc<str>>> = nearest
+        .changed_paths
+        .iter()
+        .map(|path| &solver.theory.value_search.atoms.paths[*path].keys)
+        .collect();
     for keys in replaced {
         let is_within = |path: &Vec<Arc<str>>| keys.starts_with(path) || path.starts_with(keys);
         if !changed.iter().any(|path| is_within(path)) {
@@ -331,7 +345,7 @@ fn describe_change(
         let (is, would_be) = (value_at(query.message, keys), value_at(&nearest.message, keys));
         FieldChange {
             field: keys.join("."),
-            masked: Masked::new(privacy, &is, &would_be),
+            masked: MaskedValues::new(privacy, &is, &would_be),
             is,
             would_be,
             needs: words.requirements_about(keys),
@@ -340,7 +354,7 @@ fn describe_change(
     });
     Remedy::Change {
         fields: fields.collect(),
-        smallest: nearest.smallest && !is_undecided,
+        smallest: nearest.is_smallest && !is_undecided,
         message: nearest.message.clone(),
     }
 }

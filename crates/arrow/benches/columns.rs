@@ -20,7 +20,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::Field;
 use criterion::{Criterion, Throughput, criterion_group};
 use rulec::{Rules, Tier};
-use rulec_arrow::{Decider, Options, Part, write_lines};
+use rulec_arrow::{BatchWithErrors, Decider, Options, write_lines};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -238,10 +238,10 @@ impl ComparedInputs {
         };
         let mut decider = self.decider();
         let columns = move || drop(black_box(decider.decide(black_box(&self.batch))));
-        let (mut other, part) = (self.decider(), Part::from(self.batch.clone()));
+        let (mut other, part) = (self.decider(), BatchWithErrors::from(self.batch.clone()));
         let each = move || {
             let take = |_, decision| drop(black_box(decision));
-            other.decide_each(black_box(&part), take).expect("the same columns");
+            other.decide_each_row(black_box(&part), take).expect("the same columns");
         };
         let records: Vec<_> = self.messages.iter().map(|message| self.case.rules.prepare(message)).collect();
         let mut session = self.case.rules.session();

@@ -41,7 +41,7 @@ struct LazyColumn {
 impl LazyColumn {
     /// Appends nulls for all earlier rows without a value, so that the next value belongs to `row`.
     /// Returns the inner builder.
-    fn append_at(&mut self, row: usize) -> &mut ColumnBuilder {
+    fn builder_padded_to(&mut self, row: usize) -> &mut ColumnBuilder {
         if self.row_count < row {
             self.builder.push_nulls(row - self.row_count);
         }
@@ -54,8 +54,8 @@ impl LazyColumn {
 /// once, in a dictionary, and a key per row. The struct is empty unless a table of routes decides.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
-    rules: Vec<AnswerKeys>,
-    defaults: Vec<AnswerKeys>,
+    rule_keys: Vec<AnswerKeys>,
+    default_keys: Vec<AnswerKeys>,
     /// The keys for a decision that chose no route and has no default.
     nothing_chosen: AnswerKeys,
 }
@@ -63,9 +63,9 @@ struct PrecomputedKeys {
 /// The dictionary keys of one answer: a key for each column that is stored as a dictionary.
 #[derive(Clone, Copy, Default)]
 struct AnswerKeys {
-    chosen: Option<i32>,
-    target: Option<i32>,
-    metadata: Option<i32>,
+    chosen_key: Option<i32>,
+    target_key: Option<i32>,
+    metadata_key: Option<i32>,
 }
 
 /// Name of the column that contains the error of a row.
@@ -131,7 +131,7 @@ impl AnswerBuilder {
             ("remaining", violations()),
             ("corrected", AnswerType::Json),
             ("fallback", AnswerType::Text),
-            ("exceeded", exceeded_type()),
+            ("exceeded", exceeded_limits_type()),
             ("warnings", violations()),
             ("unchecked", AnswerType::text_records(&["rule", "path", "message"])),
         ];
@@ -182,28 +182,30 @@ impl AnswerBuilder {
         let row = self.row_count;
         for column in &mut self.columns {
             match column.role {
-                ColumnRole::Entry => column.append_at(row).push_key(Some(0)),
-                ColumnRole::Chosen => column.append_at(row).push_key(keys.chosen),
-                ColumnRole::Target => column.append_at(row).push_key(keys.target),
-                ColumnRole::Metadata => column.append_at(row).push_key(keys.metadata),
-                ColumnRole::Args => column.append_at(row).push_record(decision.args()),
+                ColumnRole::Entry => column.builder_padded_to(row).push_key(Some(0)),
+                ColumnRole::Chosen => column.builder_padded_to(row).push_key(keys.chosen_key),
+                ColumnRole::Target => column.builder_padded_to(row).push_key(keys.target_key),
+                ColumnRole::Metadata => column.builder_padded_to(row).push_key(keys.metadata_key),
+                ColumnRole::Args => column.builder_padded_to(row).push_record(decision.args()),
                 ColumnRole::Requires => match decision.required_permissions() {
                     [] => {}
-                    permissions => {
-                        column.append_at(row).push_texts(permissions.iter().map(|permission| &**permission))
-                    }
+                    permissions => column
+                        .builder_padded_to(row)
+                        .push_texts(permissions.iter().map(|permission| &**permission)),
                 },
                 ColumnRole::Path => match decision.path() {
                     path if path.len() < 2 => {}
-                    path => column.append_at(row).push_texts(path.into_iter()),
+                    path => column.builder_padded_to(row).push_texts(path.into_iter()),
                 },
                 ColumnRole::Matched => {
-                    column.append_at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
+                    column
+                        .builder_padded_to(row)
+                        .push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
                 }
                 ColumnRole::Other(_) if is_plain => {}
                 ColumnRole::Other(name) => {
                     if let Some(value) = rare_attribute(name, decision) {
-                        column.append_at(row).push(Some(&value));
+                        column.builder_padded_to(row).push(Some(&value));
                     }
                 }
             }
@@ -226,7 +228,7 @@ impl AnswerBuilder {
         let row = self.row_count;
         for column in &mut self.columns {
             let value = answer.get(column.role.name());
-            column.append_at(row).push(value);
+            column.builder_padded_to(row).push(value);
         }
         self.row_count += 1;
     }
@@ -328,13 +330,13 @@ fn rare_attribute(name: &str, decision: &Decision) -> Option<Json> {
 
 impl PrecomputedKeys {
     fn is_empty(&self) -> bool {
-        self.defaults.is_empty()
+        self.default_keys.is_empty()
     }
 
     fn for_decision(&self, decision: &Decision) -> AnswerKeys {
         let keys = match decision.statement() {
-            Some(Chosen::Rule(rule)) => self.rules.get(rule.index()),
-            Some(Chosen::Default(table)) => self.defaults.get(table.index()),
+            Some(Chosen::Rule(rule)) => self.rule_keys.get(rule.index()),
+            Some(Chosen::Default(table)) => self.default_keys.get(table.index()),
             None => None,
         };
         *keys.unwrap_or(&self.nothing_chosen)
@@ -357,29 +359,29 @@ fn route_columns(program: &Program) -> (ColumnTypes, PrecomputedKeys) {
     let mut metadata = DictionaryTexts::for_json();
     let mut keys = |name: &str, outcome: Option<&Outcome>| match outcome {
         Some(Outcome::Handler { name: handler, metadata: constants, .. }) => AnswerKeys {
-            chosen: Some(chosen.key_of_text(name)),
-            target: Some(target.key_of_text(handler)),
-            metadata: Some(metadata.key_of_text(&Json::Object((**constants).clone()).to_string())),
+            chosen_key: Some(chosen.key_of_text(name)),
+            target_key: Some(target.key_of_text(handler)),
+            metadata_key: Some(metadata.key_of_text(&Json::Object((**constants).clone()).to_string())),
         },
         _ => AnswerKeys {
-            chosen: Some(chosen.key_of_text(name)),
-            target: None,
-            metadata: Some(metadata.key_of_text("{}")),
+            chosen_key: Some(chosen.key_of_text(name)),
+            target_key: None,
+            metadata_key: Some(metadata.key_of_text("{}")),
         },
     };
     let mut precomputed = PrecomputedKeys {
-        rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
-        defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
+        rule_keys: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
+        default_keys: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
         nothing_chosen: AnswerKeys::default(),
     };
-    precomputed.nothing_chosen.metadata = Some(metadata.key_of_text("{}"));
+    precomputed.nothing_chosen.metadata_key = Some(metadata.key_of_text("{}"));
     let mut columns = vec![
         ("chosen", AnswerType::DictionaryTexts(Arc::new(chosen))),
         ("target", AnswerType::DictionaryTexts(Arc::new(target))),
     ];
     columns.extend(argument_type(program).map(|args| ("args", args)));
     columns.push(("metadata", AnswerType::DictionaryTexts(Arc::new(metadata))));
-    if program.handlers.iter().flatten().any(|handler| !handler.requires.is_empty()) {
+    if program.handlers.iter().flatten().any(|handler| !handler.required_permissions.is_empty()) {
         columns.push(("requires", AnswerType::list(AnswerType::Text)));
     }
     (columns, precomputed)
@@ -424,7 +426,7 @@ fn argument_type(program: &Program) -> Option<AnswerType> {
 /// Returns the column type for an argument. A decimal of unknown scale is written as JSON.
 fn type_for_value(program: &Program, value: &Expr) -> AnswerType {
     match value.ty.kinds {
-        kinds if kinds.has(Kind::Decimal) && kinds.is_subset(KindSet::EXACT) => {
+        kinds if kinds.has(Kind::Decimal) && kinds.is_subset_of(KindSet::EXACT_NUMBER) => {
             argument_scale(program, value).map_or(AnswerType::Json, AnswerType::Decimal)
         }
         kinds => type_for_kinds(kinds),
@@ -439,7 +441,7 @@ fn type_for_kinds(kinds: KindSet) -> AnswerType {
         KindSet::BOOL => AnswerType::Bool,
         KindSet::INT => AnswerType::Int,
         KindSet::FLOAT => AnswerType::Float,
-        kinds if !kinds.is_empty() && kinds.is_subset(texts) => AnswerType::Text,
+        kinds if !kinds.is_empty() && kinds.is_subset_of(texts) => AnswerType::Text,
         _ => AnswerType::Json,
     }
 }
@@ -465,7 +467,7 @@ fn flow_columns(program: &Program) -> ColumnTypes {
     ]
 }
 
-fn exceeded_type() -> AnswerType {
+fn exceeded_limits_type() -> AnswerType {
     let fields = [("limit", AnswerType::Text), ("amount", AnswerType::Count), ("most", AnswerType::Count)];
     AnswerType::list(AnswerType::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
@@ -477,7 +479,7 @@ fn common_columns(program: &Program) -> ColumnTypes {
         columns.push(("path", AnswerType::list(AnswerType::Text)));
     }
     let has_required = |outcome: &Outcome| match outcome {
-        Outcome::Handler { args, .. } => args.iter().any(|argument| !argument.optional),
+        Outcome::Handler { args, .. } => args.iter().any(|argument| !argument.is_optional),
         _ => false,
     };
     if all_outcomes(program).any(has_required) {
@@ -486,7 +488,7 @@ fn common_columns(program: &Program) -> ColumnTypes {
     if program.input_contract().is_some() {
         columns.push(("breaches", AnswerType::text_records(&["path", "expected", "found", "hint"])));
     }
-    columns.push(("exceeded", exceeded_type()));
+    columns.push(("exceeded", exceeded_limits_type()));
     if !program.externs.is_empty() {
         columns.push(("failures", AnswerType::text_records(&["function", "message"])));
     }

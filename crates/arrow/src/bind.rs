@@ -4,7 +4,7 @@
 
 use crate::cell::{TextFormat, TypedColumn, is_json};
 use crate::kinds::{can_be_read_as, possible_kinds};
-use crate::needs::Needs;
+use crate::needs::NeededFields;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rulec::{Language, Message, Session, UnknownEntry};
@@ -78,7 +78,7 @@ impl Options {
     /// Declares that the texts of the column `column` are JSON values, which are parsed. Columns of
     /// the Arrow extension type `arrow.json` need no such option.
     #[must_use]
-    pub fn json(mut self, column: impl Into<String>) -> Options {
+    pub fn json_column(mut self, column: impl Into<String>) -> Options {
         self.json_columns.insert(column.into());
         self
     }
@@ -93,13 +93,13 @@ impl Options {
     /// text from a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if
     /// parsing fails.
     #[must_use]
-    pub fn untyped(self) -> Options {
+    pub fn untyped_cells(self) -> Options {
         Options { has_untyped_cells: true, ..self }
     }
 
-    /// Adds a column `matched`, with the names of all matching routes, to the answers.
+    /// Adds a column `matched_column`, with the names of all matching routes, to the answers.
     #[must_use]
-    pub fn matched(self) -> Options {
+    pub fn matched_column(self) -> Options {
         Options { adds_matched_column: true, ..self }
     }
 
@@ -113,7 +113,7 @@ impl Options {
         self.language
     }
 
-    pub(crate) fn wants_matched(&self) -> bool {
+    pub(crate) fn wants_matched_column(&self) -> bool {
         self.adds_matched_column
     }
 }
@@ -125,7 +125,7 @@ pub(crate) struct Binding {
     /// Fields of the message, each with its column or columns.
     columns: Vec<(String, FieldSource)>,
     /// Fields that the rules read. The index in each [`BoundField`] is an index into `columns`.
-    pub bound: Vec<BoundField>,
+    pub bound_fields: Vec<BoundField>,
     /// Whether the slots (the engine's variables for message fields) of all bound fields can be
     /// filled column by column. Otherwise they are filled row by row.
     pub is_columnar: bool,
@@ -156,7 +156,7 @@ impl FieldSource {
 pub(crate) struct BoundField {
     /// The index of the field's column in `columns` or, inside an object, among the object's
     /// columns.
-    pub index: usize,
+    pub column_index: usize,
     pub path_id: PathId,
     /// Which of the kinds list and dict the rules read from this field as a whole, as in a
     /// comparison of two lists. Empty if the rules read only elements of lists and fields of dicts.
@@ -176,8 +176,8 @@ pub(crate) struct BoundField {
 
 impl BoundField {
     /// True if the column type guarantees that each value of the field has one of these kinds.
-    pub fn is_always_of(&self, kinds: KindSet) -> bool {
-        self.column_kinds.is_subset(kinds)
+    pub fn always_has_kinds(&self, kinds: KindSet) -> bool {
+        self.column_kinds.is_subset_of(kinds)
     }
 
     /// True if the slots (the engine's variables) of the field and its subfields can be filled
@@ -202,14 +202,14 @@ impl Binding {
         let Some(plan) = session.plan() else {
             return Ok(Binding { decimal_paths, ..Binding::bind_all(schema, options) });
         };
-        let needs = Needs::new(session, plan);
+        let needs = NeededFields::new(session, plan);
         let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
-        let bound = binder.bind_in(ROOT_PATH, &columns, "");
+        let bound = binder.bind_inner_fields(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
             problems if problems.is_empty() => {
-                Ok(Binding { columns, bound, is_columnar: columnar, decimal_paths, schema })
+                Ok(Binding { columns, bound_fields: bound, is_columnar: columnar, decimal_paths, schema })
             }
             problems => Err(BindError { problems }),
         }
@@ -219,10 +219,19 @@ impl Binding {
     pub fn bind_all(schema: SchemaRef, options: &Options) -> Binding {
         let columns = schema.fields().iter().enumerate();
         let columns = columns.map(|(index, field)| {
-            (field.name().clone(), FieldSource::Column(index, options.text_format(field, KindSet::ALL)))
+            (
+                field.name().clone(),
+                FieldSource::Column(index, options.text_format(field, KindSet::MESSAGE_KINDS)),
+            )
         });
         let decimal_paths = DecimalPaths::default();
-        Binding { columns: columns.collect(), bound: Vec::new(), is_columnar: false, decimal_paths, schema }
+        Binding {
+            columns: columns.collect(),
+            bound_fields: Vec::new(),
+            is_columnar: false,
+            decimal_paths,
+            schema,
+        }
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -231,13 +240,13 @@ impl Binding {
 
     /// Returns the schema indices of the columns that the rules read; all columns if no fields are
     /// bound.
-    pub fn read_columns(&self) -> Vec<usize> {
-        if self.bound.is_empty() {
+    pub fn read_column_indexes(&self) -> Vec<usize> {
+        if self.bound_fields.is_empty() {
             return (0..self.schema.fields().len()).collect();
         }
         let mut indices = Vec::new();
-        for bound in &self.bound {
-            self.columns[bound.index].1.collect_columns(&mut indices);
+        for bound in &self.bound_fields {
+            self.columns[bound.column_index].1.collect_columns(&mut indices);
         }
         indices.sort_unstable();
         indices
@@ -290,7 +299,7 @@ impl Options {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
         if self.json_columns.contains(field.name()) {
             TextFormat::Json
-        } else if self.has_untyped_cells && (kinds.is_empty() || !kinds.is_subset(texts)) {
+        } else if self.has_untyped_cells && (kinds.is_empty() || !kinds.is_subset_of(texts)) {
             TextFormat::Untyped
         } else {
             TextFormat::Text
@@ -300,7 +309,7 @@ impl Options {
 
 struct Binder<'s> {
     plan: &'s InputPlan,
-    needs: Needs<'s>,
+    needs: NeededFields<'s>,
     schema: &'s Schema,
     options: &'s Options,
     problems: Vec<Message>,
@@ -332,20 +341,27 @@ impl Binder<'_> {
 
     /// Binds the fields that the rules read inside an object, and returns them. `sources` are the
     /// object's columns, and `path` is the object's name in error messages.
-    fn bind_in(&mut self, object: PathId, sources: &[(String, FieldSource)], path: &str) -> Vec<BoundField> {
+    fn bind_inner_fields(
+        &mut self,
+        object: PathId,
+        sources: &[(String, FieldSource)],
+        path: &str,
+    ) -> Vec<BoundField> {
         let find = |name: &str| sources.iter().position(|(source_name, _)| source_name == name);
         let mut bound = Vec::new();
         for (name, path_id) in self.plan.child_paths(object) {
             let path = join_path(path, name);
             match find(name).map(|index| (index, &sources[index].1)) {
-                None => self.report_missing(path_id, &path, sources.iter().map(|(name, _)| name.as_str())),
+                None => {
+                    self.report_missing_column(path_id, &path, sources.iter().map(|(name, _)| name.as_str()))
+                }
                 Some((index, FieldSource::Group(inner))) => {
-                    let inside = self.bind_in(path_id, inner, &path);
+                    let inside = self.bind_inner_fields(path_id, inner, &path);
                     bound.push(self.bind_field(index, path_id, Some(inside), (KindSet::DICT, false)));
                 }
                 Some((index, FieldSource::Column(column, text_format))) => {
                     let field = self.schema.field(*column);
-                    if self.needs.can_skip(path_id, field, *text_format) {
+                    if self.needs.can_skip_column(path_id, field, *text_format) {
                         continue;
                     }
                     let inside = self.check_column(path_id, field, *text_format, &path);
@@ -363,21 +379,21 @@ impl Binder<'_> {
     /// contain. `is_uniform` is true if the column type guarantees one type for all its values.
     fn bind_field(
         &self,
-        index: usize,
+        column_index: usize,
         path_id: PathId,
-        inside: Option<Vec<BoundField>>,
+        inner_fields: Option<Vec<BoundField>>,
         (column_kinds, is_uniform): (KindSet, bool),
     ) -> BoundField {
-        let is_object = inside.is_some();
+        let is_object = inner_fields.is_some();
         let kinds = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(path_id, *kind));
         let whole_kinds = kinds.fold(KindSet::EMPTY, |union, kind| union.union(KindSet::single(kind)));
         BoundField {
-            index,
+            column_index: column_index,
             path_id,
             whole_kinds,
             is_read_as_text: self.plan.accepted_kinds(path_id).has(Kind::String),
             is_object,
-            inner_fields: inside.unwrap_or_default(),
+            inner_fields: inner_fields.unwrap_or_default(),
             column_kinds,
             is_uniform,
         }
@@ -390,7 +406,7 @@ impl Binder<'_> {
         path_id: PathId,
         field: &Field,
         text_format: TextFormat,
-        path: &str,
+        field_path: &str,
     ) -> Option<Vec<BoundField>> {
         let is_object = self.plan.child_paths(path_id).next().is_some();
         let readable_kinds = match self.plan.accepted_kinds(path_id) {
@@ -400,7 +416,7 @@ impl Binder<'_> {
         let kinds = possible_kinds(field, text_format);
         if !can_be_read_as(kinds, readable_kinds) {
             if self.needs.contains(path_id) {
-                self.problems.push(unfit_column_message(field, text_format, path, readable_kinds));
+                self.problems.push(unfit_column_message(field, text_format, field_path, readable_kinds));
             }
             return None;
         }
@@ -408,15 +424,19 @@ impl Binder<'_> {
             DataType::Struct(fields) if is_object => {
                 let mut bound = Vec::new();
                 for (name, inner) in self.plan.child_paths(path_id) {
-                    let path = join_path(path, name);
+                    let path = join_path(field_path, name);
                     match fields.find(name) {
-                        Some((_, field)) if self.needs.can_skip(inner, field, TextFormat::Text) => {}
+                        Some((_, field)) if self.needs.can_skip_column(inner, field, TextFormat::Text) => {}
                         Some((index, field)) => {
                             let inside = self.check_column(inner, field, TextFormat::Text, &path);
                             let kinds = column_kinds(field, TextFormat::Text);
                             bound.push(self.bind_field(index, inner, inside, kinds));
                         }
-                        None => self.report_missing(inner, &path, fields.iter().map(|field| &**field.name())),
+                        None => self.report_missing_column(
+                            inner,
+                            &path,
+                            fields.iter().map(|field| &**field.name()),
+                        ),
                     }
                 }
                 Some(bound)
@@ -427,7 +447,12 @@ impl Binder<'_> {
 
     /// Reports that the field `path` has no column, unless the rules or the options allow it to be
     /// missing. `names` are the existing columns, from which a similar name is suggested.
-    fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
+    fn report_missing_column<'n>(
+        &mut self,
+        path_id: PathId,
+        path: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) {
         if self.options.allows_missing || self.plan.is_optional(path_id) || !self.needs.contains(path_id) {
             return;
         }

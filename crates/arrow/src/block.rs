@@ -15,13 +15,13 @@ pub(crate) struct RowBlock<'v> {
     slots_per_row: usize,
     /// Bit mask of the rows that slots cannot represent. Such a row is decided from its JSON tree
     /// (the row as a parsed JSON message).
-    pub tree_rows: u64,
+    pub tree_row_bits: u64,
 }
 
 impl<'v> RowBlock<'v> {
     /// Creates an empty block, which must be reset before it can hold rows.
     pub fn new() -> RowBlock<'v> {
-        RowBlock { values: Vec::new(), slots_per_row: 0, tree_rows: 0 }
+        RowBlock { values: Vec::new(), slots_per_row: 0, tree_row_bits: 0 }
     }
 
     /// Prepares the block for `rows` rows with `slots_per_row` slots (message fields) each.
@@ -30,13 +30,18 @@ impl<'v> RowBlock<'v> {
         self.values.clear();
         self.values.resize(slots_per_row * rows, Value::Missing);
         self.slots_per_row = slots_per_row;
-        self.tree_rows = 0;
+        self.tree_row_bits = 0;
     }
 
     /// Returns the cells of a slot (a message field that the rules read) in all rows.
     /// `present_row_bits` is the bit mask of the rows that have a value.
-    pub fn cells_of_slot(&mut self, slot: usize, present_row_bits: u64) -> Cells<'_, 'v> {
-        Cells { values: &mut self.values, slots_per_row: self.slots_per_row, slot, present_row_bits }
+    pub fn cells_of_slot(&mut self, slot: usize, present_row_bits: u64) -> SlotCells<'_, 'v> {
+        SlotCells {
+            values: &mut self.values,
+            slots_per_row: self.slots_per_row,
+            slot_index: slot,
+            present_row_bits,
+        }
     }
 
     /// Stores the value of one slot (a message field) of one row.
@@ -49,7 +54,7 @@ impl<'v> RowBlock<'v> {
     /// Returns the slot values of a row. `None` if slots cannot represent the row, so that it must
     /// be decided from a JSON tree (a parsed JSON message).
     pub fn row_slots(&self, row: usize) -> Option<&[Value<'v>]> {
-        if self.tree_rows >> row & 1 == 1 {
+        if self.tree_row_bits >> row & 1 == 1 {
             return None;
         }
         self.values.get(row * self.slots_per_row..(row + 1) * self.slots_per_row)
@@ -57,16 +62,16 @@ impl<'v> RowBlock<'v> {
 }
 
 /// The values of one slot (a message field) in all rows of a block.
-pub(crate) struct Cells<'c, 'v> {
+pub(crate) struct SlotCells<'c, 'v> {
     values: &'c mut [Value<'v>],
     /// Number of slots (message fields that the rules read) in each row.
     slots_per_row: usize,
-    slot: usize,
+    slot_index: usize,
     /// Bit mask of the rows that have a value.
     present_row_bits: u64,
 }
 
-impl<'v> Cells<'_, 'v> {
+impl<'v> SlotCells<'_, 'v> {
     /// Stores the values of the rows whose bit in `present_row_bits` is set. `values` has one value
     /// for each row of the block, in order; the values of other rows are ignored. `kind` is the
     /// kind of all `values`, and `kinds` are the kinds that the slot accepts. If the slot does not
@@ -82,7 +87,7 @@ impl<'v> Cells<'_, 'v> {
 
     #[inline(always)]
     fn store_all(self, values: impl Iterator<Item = Value<'v>>) {
-        let Cells { slot, present_row_bits, .. } = self;
+        let SlotCells { slot_index: slot, present_row_bits, .. } = self;
         let rows = self.values.chunks_exact_mut(self.slots_per_row.max(1)).zip(values);
         if present_row_bits == u64::MAX {
             rows.for_each(|(row, value)| set_slot(row, slot, value));

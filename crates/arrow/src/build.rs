@@ -41,7 +41,7 @@ pub(crate) enum AnswerType {
 #[derive(Debug, Default)]
 pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
-    keys: HashMap<String, i32>,
+    key_by_text: HashMap<String, i32>,
     /// True if each text is one serialized JSON value; false if each text is plain text.
     pub is_json: bool,
 }
@@ -60,12 +60,12 @@ impl DictionaryTexts {
 
     /// Returns the key of a text, and adds the text if it is new.
     pub fn key_of_text(&mut self, text: &str) -> i32 {
-        if let Some(key) = self.keys.get(text) {
+        if let Some(key) = self.key_by_text.get(text) {
             return *key;
         }
         let key = i32::try_from(self.texts.len()).unwrap_or(i32::MAX);
         self.texts.push(text.to_owned());
-        self.keys.insert(text.to_owned(), key);
+        self.key_by_text.insert(text.to_owned(), key);
         key
     }
 }
@@ -216,8 +216,8 @@ impl ColumnBuilder {
             ColumnBuilder::Json(builder) => builder.append_option(value.map(Json::to_string)),
             ColumnBuilder::DictionaryTexts(names, _, builder) => {
                 let dictionary_key = match value {
-                    Some(Json::String(text)) => names.keys.get(text),
-                    Some(value) if names.is_json => names.keys.get(&value.to_string()),
+                    Some(Json::String(text)) => names.key_by_text.get(text),
+                    Some(value) if names.is_json => names.key_by_text.get(&value.to_string()),
                     _ => None,
                 };
                 builder.push(dictionary_key.copied());
@@ -283,7 +283,9 @@ impl ColumnBuilder {
     pub fn push_text(&mut self, text: &str) {
         match self {
             ColumnBuilder::Text(builder) => builder.append_value(text),
-            ColumnBuilder::DictionaryTexts(names, _, builder) => builder.push(names.keys.get(text).copied()),
+            ColumnBuilder::DictionaryTexts(names, _, builder) => {
+                builder.push(names.key_by_text.get(text).copied())
+            }
             _ => self.push(None),
         }
     }

@@ -2,7 +2,7 @@
 //! view of a value. It is used to fill the engine's variables for message fields (slots), to build
 //! JSON messages and to write answers.
 
-use crate::block::Cells;
+use crate::block::SlotCells;
 use crate::build::JSON_TEXTS_KEY;
 use crate::decimal::{decimal_text, exact_number, nearest_number};
 use crate::moment::{Zone, format_day};
@@ -133,7 +133,7 @@ impl<'b> TypedColumn<'b> {
     /// column and in the columns inside it. Numbers elsewhere may be rounded to floats.
     pub fn keep_digits(&mut self, decimal_paths: &DecimalPaths) {
         match &mut self.values {
-            ColumnValues::Decimal(_, _, is_exact) => *is_exact = decimal_paths.has_number(),
+            ColumnValues::Decimal(_, _, is_exact) => *is_exact = decimal_paths.keeps_digits(),
             ColumnValues::Struct(fields) | ColumnValues::Group(fields) => {
                 for (name, column) in fields {
                     column.keep_digits(decimal_paths.field(name).unwrap_or(DecimalPaths::none()));
@@ -191,7 +191,7 @@ impl TypedColumn<'_> {
         rows: Range<usize>,
         bump: &'c Bump,
         kinds: KindSet,
-        cells: Cells<'_, 'c>,
+        cells: SlotCells<'_, 'c>,
     ) -> bool {
         match &self.values {
             ColumnValues::Bool(bits) => {
@@ -215,7 +215,7 @@ impl TypedColumn<'_> {
             }
             ColumnValues::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
                 let value = |value: &f64| Value::Float(*value).read_as(kinds);
-                cells.put_values(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
+                cells.put_values(Kind::Float, KindSet::MESSAGE_KINDS, values[rows].iter().map(value));
             }
             ColumnValues::Dictionary(inner) => {
                 let (

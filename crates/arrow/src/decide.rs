@@ -5,8 +5,8 @@ use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
 use crate::block::{ROWS_PER_BLOCK, RowBlock};
 use crate::cell::TypedColumn;
-use crate::rows::{self, Part, RowError};
-use crate::typed_columns::ColumnFill;
+use crate::rows::{self, BatchWithErrors, RowError};
+use crate::typed_columns::ColumnsWithSlots;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bumpalo::Bump;
@@ -45,7 +45,7 @@ fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, Unk
 pub struct Decider {
     rules: Rules,
     /// Name of the table, choice or router that decides; `None` means [`Rules::default_entry`].
-    entry: Option<String>,
+    entry_name: Option<String>,
     binding: Arc<Binding>,
     options: Options,
     session: Session,
@@ -61,17 +61,17 @@ impl Decider {
     /// or has an unusable type.
     pub fn new(
         rules: &Rules,
-        entry: Option<&str>,
+        entry_name: Option<&str>,
         schema: SchemaRef,
         options: &Options,
     ) -> Result<Decider, ColumnsError> {
-        let decision_entry = find_entry(rules, entry)?;
+        let decision_entry = find_entry(rules, entry_name)?;
         let session = decision_entry.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers = AnswerBuilder::for_entry(rules, decision_entry, options.wants_matched())
+        let answers = AnswerBuilder::for_entry(rules, decision_entry, options.wants_matched_column())
             .with_language(options.error_language());
-        let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
-        Ok(Decider { rules, entry, binding, options, session, answers })
+        let (rules, entry, options) = (rules.clone(), entry_name.map(str::to_owned), options.clone());
+        Ok(Decider { rules, entry_name: entry, binding, options, session, answers })
     }
 
     /// Returns the schema of the batches of answers.
@@ -87,21 +87,21 @@ impl Decider {
     /// Returns the indices of the input columns that the rules read. Returns all columns if the
     /// rules read no column, or if each row must be converted to a JSON message first.
     pub fn read_columns(&self) -> Vec<usize> {
-        self.binding.read_columns()
+        self.binding.read_column_indexes()
     }
 
     /// Returns a decider for another thread. The two deciders share the mapping from columns to
     /// message fields.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
-        let entry = find_entry(&self.rules, self.entry.as_deref()).unwrap_or_else(|_| self.rules.main());
+        let entry = find_entry(&self.rules, self.entry_name.as_deref()).unwrap_or_else(|_| self.rules.main());
         Decider {
             rules: self.rules.clone(),
-            entry: self.entry.clone(),
+            entry_name: self.entry_name.clone(),
             binding: Arc::clone(&self.binding),
             options: self.options.clone(),
             session: entry.session(),
-            answers: AnswerBuilder::for_entry(&self.rules, entry, self.options.wants_matched())
+            answers: AnswerBuilder::for_entry(&self.rules, entry, self.options.wants_matched_column())
                 .with_language(self.options.error_language()),
         }
     }
@@ -112,7 +112,7 @@ impl Decider {
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
     pub fn decide(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
-        self.decide_part(&Part::from(batch.clone()), |_| ())
+        self.decide_batch_with_errors(&BatchWithErrors::from(batch.clone()), |_| ())
     }
 
     /// Decides every row of `part`: a batch, together with errors for the rows that could not be
@@ -120,14 +120,14 @@ impl Decider {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
-    pub fn decide_part(
+    pub fn decide_batch_with_errors(
         &mut self,
-        part: &Part,
+        part: &BatchWithErrors,
         mut on_decision: impl FnMut(&Decision),
     ) -> Result<RecordBatch, ColumnsError> {
         let Decider { rules, binding, options, session, answers, .. } = self;
         let message = binding.open_batch(&part.batch)?;
-        if options.wants_matched() {
+        if options.wants_matched_column() {
             for row in 0..part.batch.num_rows() {
                 let decision =
                     part.error(row).map_or_else(|| decide_row(session, binding, &message, row), Err);
@@ -148,9 +148,9 @@ impl Decider {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
-    pub fn decide_each(
+    pub fn decide_each_row(
         &mut self,
-        part: &Part,
+        part: &BatchWithErrors,
         on_row: impl FnMut(usize, Result<Decision, RowError>),
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;
@@ -164,13 +164,13 @@ impl Decider {
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
-    matched: Option<&[Cow<'_, str>]>,
+    matching_routes: Option<&[Cow<'_, str>]>,
     on_decision: &mut impl FnMut(&Decision),
 ) {
     match decision {
         Ok(decision) => {
             on_decision(&decision);
-            answers.push(&decision, matched);
+            answers.push(&decision, matching_routes);
         }
         Err(error) => answers.push_error(&error),
     }
@@ -183,12 +183,13 @@ fn decide_rows(
     session: &mut Session,
     binding: &Binding,
     message: &TypedColumn<'_>,
-    part: &Part,
+    part: &BatchWithErrors,
     mut on_row: impl FnMut(usize, Result<Decision, RowError>),
 ) {
     let rows = part.batch.num_rows();
-    let fill = session.plan().filter(|_| binding.is_columnar && part.broken.is_empty());
-    let Some(fill) = fill.map(|plan| ColumnFill::new(plan, &binding.bound, message, rows)) else {
+    let fill = session.plan().filter(|_| binding.is_columnar && part.row_errors.is_empty());
+    let Some(fill) = fill.map(|plan| ColumnsWithSlots::new(plan, &binding.bound_fields, message, rows))
+    else {
         for row in 0..rows {
             on_row(row, part.error(row).map_or_else(|| decide_row(session, binding, message, row), Err));
         }
@@ -201,18 +202,19 @@ fn decide_rows(
         fill.fill_block(block_rows.clone(), &bump, &mut block);
         for (index, row) in block_rows.enumerate() {
             let decision = block.row_slots(index).and_then(|slots| session.decide_slots(slots));
-            on_row(row, decision.map_or_else(|| decide_as_tree(session, message, row), Ok));
+            on_row(row, decision.map_or_else(|| decide_row_as_json(session, message, row), Ok));
         }
     }
 }
 
 /// Decides a row from its JSON tree, which is the row as a parsed JSON message.
-fn decide_as_tree(
+fn decide_row_as_json(
     session: &mut Session,
     message: &TypedColumn<'_>,
-    row: usize,
+    row_index: usize,
 ) -> Result<Decision, RowError> {
-    let tree = rows::row_to_json(message, row, session.decimal_paths(), |error| session.masked_error(error))?;
+    let tree =
+        rows::row_to_json(message, row_index, session.decimal_paths(), |error| session.masked_error(error))?;
     Ok(session.decide(&tree))
 }
 
@@ -222,14 +224,14 @@ fn decide_row(
     session: &mut Session,
     binding: &Binding,
     message: &TypedColumn<'_>,
-    row: usize,
+    row_index: usize,
 ) -> Result<Decision, RowError> {
-    if let Some(decision) =
-        session.decide_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
-    {
+    if let Some(decision) = session.decide_from(message, |filler, message| {
+        rows::fill_row(filler, &binding.bound_fields, message, row_index)
+    }) {
         return Ok(decision);
     }
-    decide_as_tree(session, message, row)
+    decide_row_as_json(session, message, row_index)
 }
 
 /// Evaluates the conditions of all routes for a row, and returns the names of the routes that
@@ -239,17 +241,17 @@ fn matching_routes<'r>(
     rules: &'r Rules,
     binding: &Binding,
     message: &TypedColumn<'_>,
-    row: usize,
+    row_index: usize,
 ) -> Vec<Cow<'r, str>> {
-    if let Some(matched_ids) =
-        session.matched_from(message, |filler, message| rows::fill_row(filler, &binding.bound, message, row))
-    {
+    if let Some(matched_ids) = session.matched_from(message, |filler, message| {
+        rows::fill_row(filler, &binding.bound_fields, message, row_index)
+    }) {
         return matched_ids
             .into_iter()
             .map(|id| Cow::Borrowed(&*rules.program().rules[id.index()].name))
             .collect();
     }
-    let Ok(tree) = rows::row_to_json(message, row, binding.decimal_paths(), |error| error) else {
+    let Ok(tree) = rows::row_to_json(message, row_index, binding.decimal_paths(), |error| error) else {
         return Vec::new();
     };
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
@@ -258,7 +260,7 @@ fn matching_routes<'r>(
 /// Checks each row of record batches as a payload of one kind.
 pub struct PayloadJudge {
     judge: Judge,
-    messages: Messages,
+    messages: MessageConverter,
     answers: AnswerBuilder,
 }
 
@@ -267,7 +269,7 @@ impl PayloadJudge {
     /// `payload` statement report missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = AnswerBuilder::for_payloads().with_language(options.error_language());
-        PayloadJudge { judge, messages: Messages::new(schema, options), answers }
+        PayloadJudge { judge, messages: MessageConverter::new(schema, options), answers }
     }
 
     /// Returns the schema of the batches of results.
@@ -282,7 +284,7 @@ impl PayloadJudge {
     /// Returns an error if the batch's columns differ from the bound schema.
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         let PayloadJudge { judge, messages, answers } = self;
-        messages.convert_each(&Part::from(batch.clone()), |_, payload| match payload {
+        messages.convert_each_row(&BatchWithErrors::from(batch.clone()), |_, payload| match payload {
             Ok(payload) => {
                 answers.push_json(&serde_json::to_value(judge.judge(&payload)).unwrap_or_default())
             }
@@ -294,14 +296,14 @@ impl PayloadJudge {
 
 /// Converts rows of record batches to JSON messages, for callers that use the messages themselves,
 /// not only decisions about them.
-pub struct Messages {
+pub struct MessageConverter {
     binding: Binding,
 }
 
-impl Messages {
+impl MessageConverter {
     /// Creates a converter for batches of a schema.
-    pub fn new(schema: SchemaRef, options: &Options) -> Messages {
-        Messages { binding: Binding::bind_all(schema, options) }
+    pub fn new(schema: SchemaRef, options: &Options) -> MessageConverter {
+        MessageConverter { binding: Binding::bind_all(schema, options) }
     }
 
     /// Converts every row of a part to a message. A part is a batch with errors for unreadable
@@ -309,9 +311,9 @@ impl Messages {
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the schema.
-    pub fn convert_each(
+    pub fn convert_each_row(
         &self,
-        part: &Part,
+        part: &BatchWithErrors,
         mut on_message: impl FnMut(usize, Result<Json, RowError>),
     ) -> Result<(), ColumnsError> {
         let message = self.binding.open_batch(&part.batch)?;

@@ -6,12 +6,12 @@ mod csv;
 mod ipc;
 mod parquet;
 
-use crate::rows::Part;
+use crate::rows::BatchWithErrors;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rulec::Message;
 use rulec_base::message;
-use rulec_eval::host::panic_text;
+use rulec_eval::host::format_host_panic;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +53,7 @@ impl Format {
     }
 
     /// Returns the format of a path by its extension; `None` for another extension.
-    pub fn of_path(path: &Path) -> Option<Format> {
+    pub fn from_path(path: &Path) -> Option<Format> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "pq" => Some(Format::Parquet),
@@ -101,22 +101,22 @@ pub trait Source: Send {
     /// # Errors
     /// Returns an error if the rest of the stream cannot be read. The rows that earlier calls
     /// returned remain valid.
-    fn next(&mut self) -> Result<Option<Part>, FormatError>;
+    fn next(&mut self) -> Result<Option<BatchWithErrors>, FormatError>;
 
     /// Returns the fraction of the input that is already read, from 0 to 1; `None` if unknown.
-    fn share(&self) -> Option<f64> {
+    fn fraction_read(&self) -> Option<f64> {
         None
     }
 
     /// True if the format stores no types, so that texts must be parsed; see
-    /// [`Options::untyped`](crate::Options::untyped).
+    /// [`Options::untyped_cells`](crate::Options::untyped).
     fn is_untyped(&self) -> bool {
         false
     }
 
     /// If the input is a truncated file, returns a message about the lost part of the file;
     /// otherwise `None`. Only the complete part of a truncated file is read.
-    fn cut(&self) -> Option<&Message> {
+    fn truncation_message(&self) -> Option<&Message> {
         None
     }
 }
@@ -159,14 +159,14 @@ pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, Format
 pub fn open_stream(
     format: Format,
     input: impl Read + Send + 'static,
-    size: Option<u64>,
+    byte_size: Option<u64>,
 ) -> Result<Box<dyn Source>, FormatError> {
     match format {
         Format::Parquet => {
             Err(FormatError(message!("Parquet files are read from the end; give a file instead of a stream")))
         }
-        Format::Arrow => Ok(Box::new(ipc::IpcSource::open(CountingReader::new(input, size))?)),
-        Format::Csv => Ok(Box::new(csv::CsvSource::open(CountingReader::new(input, size))?)),
+        Format::Arrow => Ok(Box::new(ipc::IpcSource::open(CountingReader::new(input, byte_size))?)),
+        Format::Csv => Ok(Box::new(csv::CsvSource::open(CountingReader::new(input, byte_size))?)),
     }
 }
 
@@ -190,7 +190,7 @@ pub fn create_sink(
 /// files; such a panic is caught and returned as an error.
 fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
     let result = catch_unwind(AssertUnwindSafe(read));
-    let result = result.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
+    let result = result.map_err(|panic| Message::verbatim(format_host_panic(&*panic)))?;
     result.map_err(|error| Message::verbatim(error.to_string()))
 }
 

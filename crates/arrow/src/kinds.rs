@@ -11,7 +11,7 @@ pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet 
     let text_format = if is_json(field) { TextFormat::Json } else { text_format };
     let kinds_of = |ty: &DataType| possible_kinds(&Field::new("", ty.clone(), true), text_format);
     match field.data_type() {
-        DataType::Null => KindSet::ALL,
+        DataType::Null => KindSet::MESSAGE_KINDS,
         DataType::Boolean => KindSet::BOOL,
         ty if ty.is_integer() => KindSet::INT,
         DataType::Float16 | DataType::Float32 | DataType::Float64 => KindSet::FLOAT,
@@ -19,7 +19,7 @@ pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet 
         DataType::Decimal128(..) => KindSet::FLOAT,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match text_format {
             TextFormat::Text => KindSet::STRING,
-            TextFormat::Json | TextFormat::Untyped => KindSet::ALL,
+            TextFormat::Json | TextFormat::Untyped => KindSet::MESSAGE_KINDS,
         },
         DataType::Timestamp(_, Some(zone)) if Zone::from_name(zone).is_some() => {
             KindSet::DATETIME.union(KindSet::STRING)

@@ -29,6 +29,6 @@ mod typed_columns;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub use bind::{BindError, ColumnsError, Options};
-pub use decide::{AnswerColumns, Decider, Messages, PayloadJudge};
+pub use decide::{AnswerColumns, Decider, MessageConverter, PayloadJudge};
 pub use lines::write_lines;
-pub use rows::{Part, RowError};
+pub use rows::{BatchWithErrors, RowError};

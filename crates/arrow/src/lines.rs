@@ -29,7 +29,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
         })
         .collect();
     for row in 0..answers.num_rows() {
-        let line = AnswerLine { columns: &columns, row, line_number: first + row as u64 };
+        let line = AnswerLine { columns: &columns, row_index: row, line_number: first + row as u64 };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
     }
@@ -41,7 +41,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
 fn column_decimal_paths(column: &Field) -> DecimalPaths {
     let mut decimal_paths = DecimalPaths::default();
     match column.data_type() {
-        DataType::Decimal128(..) => decimal_paths.add_number(),
+        DataType::Decimal128(..) => decimal_paths.add_root_path(),
         DataType::Struct(fields) => {
             fields.iter().for_each(|field| {
                 decimal_paths.add_field(&field.name().as_str().into(), column_decimal_paths(field))
@@ -55,19 +55,19 @@ fn column_decimal_paths(column: &Field) -> DecimalPaths {
 /// The answer in one row of the answer columns, which is serialized as one JSON line.
 struct AnswerLine<'a> {
     columns: &'a [(&'a str, TypedColumn<'a>)],
-    row: usize,
+    row_index: usize,
     line_number: u64,
 }
 
 impl AnswerLine<'_> {
     fn cell(&self, name: &str) -> CellValue<'_> {
         let column = self.columns.iter().find(|(column_name, _)| *column_name == name);
-        column.map_or(CellValue::Null, |(_, reader)| reader.cell(self.row))
+        column.map_or(CellValue::Null, |(_, reader)| reader.cell(self.row_index))
     }
 
     /// True if the argument `name` is required and has no value. A required argument without a
     /// value is written as null; an optional argument without a value is left out.
-    fn is_missing(&self, name: &str) -> bool {
+    fn is_missing_argument(&self, name: &str) -> bool {
         let CellValue::List(names, start, end) = self.cell("missing_args") else { return false };
         (start..end)
             .any(|row| matches!(names.cell(row), CellValue::Str(missing_name) if missing_name == name))
@@ -81,7 +81,7 @@ impl Serialize for AnswerLine<'_> {
         let has_error = !matches!(self.cell("error"), CellValue::Null);
         let has_args = self.columns.iter().any(|(name, _)| *name == "args");
         for (name, reader) in self.columns {
-            match (*name, reader.cell(self.row)) {
+            match (*name, reader.cell(self.row_index)) {
                 ("line", _) => {}
                 ("args", CellValue::Struct(args, row)) => {
                     map.serialize_entry("args", &AnswerArguments { line: self, args, row })?;
@@ -110,7 +110,7 @@ impl Serialize for AnswerArguments<'_> {
         let mut map = serializer.serialize_map(None)?;
         for (name, reader) in self.args {
             match reader.cell(self.row) {
-                CellValue::Null if !self.line.is_missing(name) => {}
+                CellValue::Null if !self.line.is_missing_argument(name) => {}
                 cell => map.serialize_entry(name, &cell)?,
             }
         }

@@ -21,14 +21,14 @@ impl Zone {
         match name {
             "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
             _ if name.starts_with(['+', '-']) => parse_offset(name).map(Zone::Fixed),
-            _ => zone::is_zone(name).then(|| Zone::Named(name.into())),
+            _ => zone::is_zone_name(name).then(|| Zone::Named(name.into())),
         }
     }
 
     fn offset_at(&self, seconds: i64) -> Option<UtcOffset> {
         match self {
             Zone::Fixed(offset) => Some(*offset),
-            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::utc_offset(name, seconds)?).ok(),
+            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::utc_offset_seconds(name, seconds)?).ok(),
         }
     }
 

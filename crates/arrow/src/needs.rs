@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The fields that the entry of a session needs. The entry is the table, choice or router that
 /// decides.
-pub(crate) struct Needs<'s> {
+pub(crate) struct NeededFields<'s> {
     session: &'s Session,
     plan: &'s InputPlan,
     /// The slots (fields that rules read) of the entry. Computed only if some column is missing or
@@ -20,9 +20,9 @@ pub(crate) struct Needs<'s> {
     read_slots: OnceCell<BTreeSet<SlotId>>,
 }
 
-impl<'s> Needs<'s> {
-    pub fn new(session: &'s Session, plan: &'s InputPlan) -> Needs<'s> {
-        Needs { session, plan, read_slots: OnceCell::new() }
+impl<'s> NeededFields<'s> {
+    pub fn new(session: &'s Session, plan: &'s InputPlan) -> NeededFields<'s> {
+        NeededFields { session, plan, read_slots: OnceCell::new() }
     }
 
     /// True if the entry reads the field or a field inside it. Also true for every field if the
@@ -36,7 +36,7 @@ impl<'s> Needs<'s> {
 
     /// True if the column of a message field need not be read: the entry does not need the field,
     /// and rules can read no value of the column's Arrow type.
-    pub fn can_skip(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
+    pub fn can_skip_column(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
         possible_kinds(field, text_format).is_empty() && !self.contains(path_id)
     }
 }

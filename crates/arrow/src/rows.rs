@@ -19,14 +19,14 @@ use serde_json::{Map, Value as Json};
 /// must be decided from a JSON tree (a parsed JSON message).
 pub(crate) fn fill_row<'b>(
     filler: &mut SlotFiller<'b>,
-    bound: &[BoundField],
+    bound_fields: &[BoundField],
     message: &'b TypedColumn<'b>,
-    row: usize,
+    row_index: usize,
 ) -> Option<()> {
     if filler.plan().reads_kind(ROOT_PATH, Kind::Dict) {
         return None;
     }
-    let required_present = fill_fields(filler, bound, message.fields(), row)?;
+    let required_present = fill_object_fields(filler, bound_fields, message.fields(), row_index)?;
     filler.end_object(ROOT_PATH, required_present);
     Some(())
 }
@@ -34,16 +34,16 @@ pub(crate) fn fill_row<'b>(
 /// Fills the slots of an object's fields. Returns the number of fields that are present and that
 /// the declared input requires. The caller compares this number with the number of required fields.
 /// `None` if the row needs a JSON tree (a parsed JSON message).
-fn fill_fields<'b>(
+fn fill_object_fields<'b>(
     filler: &mut SlotFiller<'b>,
-    bound: &[BoundField],
+    bound_fields: &[BoundField],
     columns: &'b [(&'b str, TypedColumn<'b>)],
-    row: usize,
+    row_index: usize,
 ) -> Option<u32> {
     let mut required_present = 0;
-    for field in bound {
-        let Some((_, column)) = columns.get(field.index) else { continue };
-        required_present += fill_field(filler, field, column.cell(row))?;
+    for field in bound_fields {
+        let Some((_, column)) = columns.get(field.column_index) else { continue };
+        required_present += fill_field(filler, field, column.cell(row_index))?;
     }
     Some(required_present)
 }
@@ -56,17 +56,17 @@ fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellVal
         CellValue::Json(text) => return filler.read_json(path_id, text),
         CellValue::List(..) if field.whole_kinds.has(Kind::List) => {
             let list = cell_to_value(filler.bump(), cell)?;
-            return Some(filler.put_built(path_id, list));
+            return Some(filler.put_built_value(path_id, list));
         }
         CellValue::Struct(..) | CellValue::Map(..) if field.whole_kinds.has(Kind::Dict) => {
             let dict = cell_to_value(filler.bump(), cell)?;
-            return Some(filler.put_built(path_id, dict));
+            return Some(filler.put_built_value(path_id, dict));
         }
-        CellValue::List(..) => return Some(filler.put_unread(path_id, Kind::List)),
+        CellValue::List(..) => return Some(filler.check_unread_value(path_id, Kind::List)),
         CellValue::Struct(columns, row) if field.is_object => {
-            let required_present = fill_fields(filler, &field.inner_fields, columns, row)?;
+            let required_present = fill_object_fields(filler, &field.inner_fields, columns, row)?;
             filler.end_object(path_id, required_present);
-            return Some(filler.put_unread(path_id, Kind::Dict));
+            return Some(filler.check_unread_value(path_id, Kind::Dict));
         }
         CellValue::Struct(..) | CellValue::Map(..) => return fill_object(filler, field, cell),
         CellValue::Time(time) if !field.is_read_as_text => Value::DateTime(time),
@@ -83,10 +83,10 @@ fn fill_object<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellVa
     let Value::Entries(entries) = value else { return None };
     let (plan, mut required_present) = (filler.plan(), 0);
     for (key, value) in entries {
-        required_present += filler.put_built(plan.child_named(field.path_id, key), *value);
+        required_present += filler.put_built_value(plan.child_named(field.path_id, key), *value);
     }
     filler.end_object(field.path_id, required_present);
-    Some(filler.put_unread(field.path_id, Kind::Dict))
+    Some(filler.check_unread_value(field.path_id, Kind::Dict))
 }
 
 /// Converts a cell to a value, including all elements of a list or dict. `None` if the cell needs a
@@ -162,13 +162,13 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
 /// Returns an error if a cell of a JSON column is not valid JSON.
 pub(crate) fn row_to_json(
     message: &TypedColumn<'_>,
-    row: usize,
+    row_index: usize,
     decimal_paths: &DecimalPaths,
     mask_error: impl Fn(JsonError) -> JsonError,
 ) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
-        match column.cell(row) {
+        match column.cell(row_index) {
             CellValue::Null => {}
             CellValue::Json(text) => {
                 let error = |error: JsonError| {
@@ -190,24 +190,24 @@ pub(crate) fn row_to_json(
 
 /// A batch of rows that were read together, with errors for rows that could not be read.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct BatchWithErrors {
     /// The rows; a row that could not be read is present and null.
     pub batch: RecordBatch,
     /// Indices of the rows that could not be read, in ascending order, each with the row's error.
-    pub broken: Vec<(usize, RowError)>,
+    pub row_errors: Vec<(usize, RowError)>,
 }
 
-impl Part {
+impl BatchWithErrors {
     /// Returns the error of a row that could not be read; `None` for other rows.
     pub(crate) fn error(&self, row: usize) -> Option<RowError> {
-        let index = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-        Some(self.broken[index].1.clone())
+        let index = self.row_errors.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        Some(self.row_errors[index].1.clone())
     }
 }
 
-impl From<RecordBatch> for Part {
-    fn from(batch: RecordBatch) -> Part {
-        Part { batch, broken: Vec::new() }
+impl From<RecordBatch> for BatchWithErrors {
+    fn from(batch: RecordBatch) -> BatchWithErrors {
+        BatchWithErrors { batch, row_errors: Vec::new() }
     }
 }
 

@@ -42,7 +42,7 @@ fn decimal_scale_of(program: &Program, expr: &Expr) -> Option<u32> {
         ExprKind::Op(Op::Mul, left, Some(right)) => {
             decimal_scale_of(program, left)?.checked_add(decimal_scale_of(program, right)?)
         }
-        ExprKind::If { then, other, .. } => {
+        ExprKind::If { then_value: then, else_value: other, .. } => {
             Some(decimal_scale_of(program, then)?.max(decimal_scale_of(program, other)?))
         }
         ExprKind::Let(id) => match program.let_body(*id) {

@@ -89,7 +89,7 @@ fn columns_are_answered_as_json_is() {
         let entry = &generated.entries[seed as usize % generated.entries.len()];
         let matched = seed % 3 == 0;
         let options = Options::default().allow_missing();
-        let options = if matched { options.matched() } else { options };
+        let options = if matched { options.matched_column() } else { options };
         let lines = expected_lines(&rules, entry, &messages, matched);
         for mixed in [MixedTypes::Union, MixedTypes::Json, MixedTypes::AllJson] {
             let found = decide_columns(&rules, entry, &messages, mixed, &options);

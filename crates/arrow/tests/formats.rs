@@ -41,12 +41,12 @@ fn decide_lines(rules: &Rules, messages: &[Json]) -> String {
 
 /// Decides a file and returns the answers as lines.
 fn decide_source(rules: &Rules, source: &mut dyn Source) -> String {
-    let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
+    let options = if source.is_untyped() { Options::default().untyped_cells() } else { Options::default() };
     let mut decider =
         Decider::new(rules, None, source.schema(), &options).unwrap_or_else(|error| panic!("{error}"));
     let (mut lines, mut first) = (Vec::new(), 1);
     while let Some(part) = source.next().expect("the file is whole") {
-        let answers = decider.decide_part(&part, |_| ()).expect("one schema");
+        let answers = decider.decide_batch_with_errors(&part, |_| ()).expect("one schema");
         write_lines(&answers, first, &mut lines).expect("memory");
         first += part.batch.num_rows() as u64;
     }
@@ -151,7 +151,7 @@ fn a_parquet_file_that_is_cut_short_loses_nothing_that_was_whole() {
     let whole = fs::read(&path).expect("there");
     let count = |path: &Path| {
         let mut source = open_source(Format::Parquet, File::open(path).expect("there"))?;
-        let (cut, mut rows) = (source.cut().is_some(), 0);
+        let (cut, mut rows) = (source.truncation_message().is_some(), 0);
         while let Some(part) = source.next()? {
             rows += part.batch.num_rows();
         }

@@ -66,7 +66,7 @@ impl TableCounts {
         self
     }
 
-    pub fn get(&self, table: IndexedTable) -> usize {
+    pub fn count_of(&self, table: IndexedTable) -> usize {
         self.0[table as usize] as usize
     }
 }
@@ -86,7 +86,7 @@ impl LazyValues {
     /// Decodes the part (a value that is decoded on demand) at the byte range `range`. Returns an
     /// error if its bytes are invalid, or if bytes remain after the value.
     pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
-        let mut reader = Reader { texts: None, ..Reader::new(self.bytes(range), self.counts) };
+        let mut reader = Reader { earlier_texts: None, ..Reader::new(self.bytes(range), self.counts) };
         let part = T::read(&mut reader)?;
         reader.expect_end().map(|()| part)
     }
@@ -102,18 +102,18 @@ pub struct Writer {
     /// The id of each text written before, so that a repeated text is written as its id. `None`
     /// while a part (a value that is decoded separately) is written, because a part must be
     /// decodable without earlier texts.
-    texts: Option<HashMap<Arc<str>, u32>>,
+    text_ids: Option<HashMap<Arc<str>, u32>>,
     /// File id and start offset of the last span written. The start of the next span is encoded as
     /// the difference from this offset, and its file id only if the file is another one.
-    last_span: (u32, u32),
+    last_file_and_start: (u32, u32),
     /// The bytes of the parts written so far. A part is a value that is decoded separately and on
     /// demand.
-    parts: Vec<u8>,
+    part_bytes: Vec<u8>,
 }
 
 impl Writer {
     pub fn new() -> Writer {
-        Writer { texts: Some(HashMap::new()), ..Writer::default() }
+        Writer { text_ids: Some(HashMap::new()), ..Writer::default() }
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
@@ -123,20 +123,20 @@ impl Writer {
     /// Returns the parts (values that are decoded on demand) written before this call, and removes
     /// them from the writer. `counts` are the table sizes against which the decoder checks ids.
     pub fn take_parts(&mut self, counts: TableCounts) -> LazyValues {
-        LazyValues { bytes: std::mem::take(&mut self.parts).into(), counts }
+        LazyValues { bytes: std::mem::take(&mut self.part_bytes).into(), counts }
     }
 
     /// Writes a value with `write` as a separate part, which is decoded on demand. The main output
     /// gets only the length of the part. Returns the byte range of the part in the buffer of parts.
     pub fn write_part(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
-        let start = self.parts.len();
-        let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
+        let start = self.part_bytes.len();
+        let mut writer = Writer { bytes: std::mem::take(&mut self.part_bytes), ..Writer::default() };
         write(&mut writer);
-        self.parts = writer.bytes;
-        self.write_number((self.parts.len() - start) as u64);
+        self.part_bytes = writer.bytes;
+        self.write_number((self.part_bytes.len() - start) as u64);
         // If the parts exceed four gigabytes, offsets saturate, and decoding such a part fails.
         let to_offset = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
-        to_offset(start)..to_offset(self.parts.len())
+        to_offset(start)..to_offset(self.part_bytes.len())
     }
 
     pub fn write_byte(&mut self, byte: u8) {
@@ -162,7 +162,7 @@ impl Writer {
 
     /// Writes a text, or the id of an equal text that was written before.
     pub fn write_text(&mut self, text: &str) {
-        if let Some(texts) = &mut self.texts {
+        if let Some(texts) = &mut self.text_ids {
             let next = texts.len() as u32;
             if let Some(id) = texts.get(text) {
                 let id = u64::from(*id) << 1 | 1;
@@ -175,14 +175,14 @@ impl Writer {
     }
 
     pub fn write_span(&mut self, file: u32, start: u32, end: u32) {
-        let (last_file, last_start) = self.last_span;
+        let (last_file, last_start) = self.last_file_and_start;
         let step = zigzag(i64::from(start) - i64::from(last_start));
         self.write_number(step << 1 | u64::from(file != last_file));
         if file != last_file {
             self.write_number(u64::from(file));
         }
         self.write_number(u64::from(end.saturating_sub(start)));
-        self.last_span = (file, start);
+        self.last_file_and_start = (file, start);
     }
 }
 
@@ -201,16 +201,16 @@ pub struct Reader<'b> {
     pub counts: TableCounts,
     /// The texts read before, indexed by id. `None` while a part (a value that is decoded
     /// separately) is read, because a part does not refer to earlier texts.
-    texts: Option<Vec<Arc<str>>>,
+    earlier_texts: Option<Vec<Arc<str>>>,
     /// File id and start offset of the last span read. The start of the next span is encoded as the
     /// difference from this offset, and its file id only if the file is another one.
-    last_span: (u32, u32),
+    last_file_and_start: (u32, u32),
     nesting_depth: u32,
     /// The parts of the encoded value. A part is a value that is decoded separately and on demand.
     pub parts: Arc<LazyValues>,
     /// The byte offset in `parts` at which the next part begins. A part is a value that is decoded
     /// separately.
-    next_part: u32,
+    next_part_offset: u32,
 }
 
 const UNEXPECTED_END: DecodeError = DecodeError("it ends too early");
@@ -220,18 +220,18 @@ impl<'b> Reader<'b> {
         Reader {
             unread_bytes: bytes,
             counts,
-            texts: Some(Vec::new()),
-            last_span: (0, 0),
+            earlier_texts: Some(Vec::new()),
+            last_file_and_start: (0, 0),
             nesting_depth: 0,
             parts: Arc::default(),
-            next_part: 0,
+            next_part_offset: 0,
         }
     }
 
     /// Returns an error if some bytes are not read yet, or if some parts (values that are decoded
     /// on demand) were not requested yet.
     pub fn expect_end(&self) -> Result<(), DecodeError> {
-        let at_end = self.unread_bytes.is_empty() && self.next_part as usize == self.parts.bytes.len();
+        let at_end = self.unread_bytes.is_empty() && self.next_part_offset as usize == self.parts.bytes.len();
         if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
@@ -239,10 +239,10 @@ impl<'b> Reader<'b> {
     /// the part. Returns the buffer of all parts, and the byte range of this part in the buffer.
     /// Returns an error if the buffer is too short.
     pub fn read_part_range(&mut self) -> Result<(Arc<LazyValues>, Range<u32>), DecodeError> {
-        let start = self.next_part;
+        let start = self.next_part_offset;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
-        self.next_part = end.ok_or(UNEXPECTED_END)?;
-        Ok((self.parts.clone(), start..self.next_part))
+        self.next_part_offset = end.ok_or(UNEXPECTED_END)?;
+        Ok((self.parts.clone(), start..self.next_part_offset))
     }
 
     pub fn read_byte(&mut self) -> Result<u8, DecodeError> {
@@ -288,14 +288,14 @@ impl<'b> Reader<'b> {
         if head & 1 != 0 {
             let earlier_text = usize::try_from(head >> 1)
                 .ok()
-                .and_then(|earlier_text| self.texts.as_ref()?.get(earlier_text));
+                .and_then(|earlier_text| self.earlier_texts.as_ref()?.get(earlier_text));
             return earlier_text.cloned().ok_or(DecodeError("a text is referred to that is not there"));
         }
         let length = usize::try_from(head >> 1).map_err(|_| UNEXPECTED_END)?;
         let text =
             std::str::from_utf8(self.read_raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
         let text: Arc<str> = text.into();
-        if let Some(texts) = &mut self.texts {
+        if let Some(texts) = &mut self.earlier_texts {
             texts.push(text.clone());
         }
         Ok(text)
@@ -307,7 +307,7 @@ impl<'b> Reader<'b> {
         let number = self.read_number()?;
         u32::try_from(number)
             .ok()
-            .filter(|number| (*number as usize) < self.counts.get(table))
+            .filter(|number| (*number as usize) < self.counts.count_of(table))
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
@@ -316,10 +316,10 @@ impl<'b> Reader<'b> {
     pub fn read_span(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let outside_file = DecodeError("a place lies outside its file");
         let head = self.read_number()?;
-        let (mut file, last_start) = self.last_span;
+        let (mut file, last_start) = self.last_file_and_start;
         if head & 1 != 0 {
             file = self.read_id(IndexedTable::File)?;
-        } else if file as usize >= self.counts.get(IndexedTable::File) {
+        } else if file as usize >= self.counts.count_of(IndexedTable::File) {
             return Err(outside_file);
         }
         let start = i64::from(last_start)
@@ -327,7 +327,7 @@ impl<'b> Reader<'b> {
             .and_then(|offset| u32::try_from(offset).ok())
             .ok_or(outside_file)?;
         let length = u32::try_from(self.read_number()?).map_err(|_| outside_file)?;
-        self.last_span = (file, start);
+        self.last_file_and_start = (file, start);
         Ok((file, start, start.checked_add(length).ok_or(outside_file)?))
     }
 

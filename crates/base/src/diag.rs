@@ -148,7 +148,7 @@ impl Diagnostic {
     /// user.
     #[must_use]
     #[doc(hidden)]
-    pub fn certain_if(mut self, is_certain: bool) -> Self {
+    pub fn mark_fixes_certain_if(mut self, is_certain: bool) -> Self {
         if is_certain {
             self.fixes.iter_mut().for_each(|fix| fix.applicability = Applicability::MachineApplicable);
         }
@@ -261,7 +261,7 @@ pub fn is_typing_error(name: &str, other: &str) -> bool {
 /// True if exactly one candidate differs from `name` by one typing error: a letter too many, a
 /// letter too few, another letter, or two letters in the wrong order. False for names of at most
 /// two characters.
-pub fn is_single_slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
+pub fn has_one_near_candidate<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> bool {
     let mut close = candidates.into_iter().filter(|candidate| strsim::osa_distance(name, candidate) == 1);
     name.chars().count() > 2 && close.next().is_some() && close.next().is_none()
 }
@@ -273,10 +273,10 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::{is_single_slip, is_typing_error, nearest};
+    use super::{has_one_near_candidate, is_typing_error, nearest};
 
     #[test]
-    fn names_with_typing_errors() {
+    fn typing_errors_are_recognized() {
         for (name, other) in [("teir", "tier"), ("messge", "message"), ("mesage_cuont", "message_count")] {
             assert!(is_typing_error(name, other) && is_typing_error(other, name), "{name} {other}");
         }
@@ -293,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn a_single_slip_has_one_remedy() {
-        assert!(is_single_slip("teir", ["tier", "total"]));
-        assert!(is_single_slip("ruote", ["route", "router"]));
-        assert!(!is_single_slip("tie", ["tier", "ties"]));
-        assert!(!is_single_slip("ab", ["abc"]));
-        assert!(!is_single_slip("tiger", ["total"]));
+    fn a_single_slip_fits_one_candidate() {
+        assert!(has_one_near_candidate("teir", ["tier", "total"]));
+        assert!(has_one_near_candidate("ruote", ["route", "router"]));
+        assert!(!has_one_near_candidate("tie", ["tier", "ties"]));
+        assert!(!has_one_near_candidate("ab", ["abc"]));
+        assert!(!has_one_near_candidate("tiger", ["total"]));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! * A key that occurs twice in one object is rejected. Most readers silently keep one of the two
 //!   values, but not all readers keep the same one.
-//! * More than [`MAX_DEPTH`] nested lists and objects are rejected before they use stack.
-//! * More than [`MAX_OBJECTS`] objects are rejected, because their memory would be out of
+//! * More than [`MAX_NESTING_DEPTH`] nested lists and objects are rejected before they use stack.
+//! * More than [`MAX_MESSAGE_OBJECTS`] objects are rejected, because their memory would be out of
 //!   proportion to the text.
 //! * A number beyond the range of a 64-bit float is rejected. Integers outside -2^63 to 2^64-1
 //!   become floats.
@@ -30,26 +30,27 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Deserializer, Map, Number, Value};
 
-use error::Refusal;
+use error::ParseRefusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
 pub use exact::DecimalPaths;
 
 /// Maximum nesting depth of lists and objects, including the outermost. Deeper nesting could
 /// exhaust the stack of the recursive reader.
-pub const MAX_DEPTH: usize = 128;
+pub const MAX_NESTING_DEPTH: usize = 128;
 
 /// Maximum length of a message in bytes: 16 MiB.
-pub const MAX_BYTES: usize = 16 << 20;
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Maximum number of non-empty objects in a message. Each object takes 0.6 KB, so a message of only
 /// small objects would take a hundred times its own length in memory.
-pub const MAX_OBJECTS: usize = 500_000;
+pub const MAX_MESSAGE_OBJECTS: usize = 500_000;
 
-/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects. If the
+/// True if the text has enough opening braces to contain more than [`MAX_MESSAGE_OBJECTS`] objects. If the
 /// result is false, the text has at most this number of objects, so a reader need not count them.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const MIN_OBJECT_BYTES: usize = "{\"\":1}".len();
-    text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
+    text.len() / MIN_OBJECT_BYTES > MAX_MESSAGE_OBJECTS
+        && memchr::memchr_iter(b'{', text).count() > MAX_MESSAGE_OBJECTS
 }
 
 /// Reads one JSON value of any type. Only white space may surround the value in `text`. The error
@@ -61,7 +62,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
 /// Reads one JSON value as [`parse`] does, but keeps all digits of numbers at the given paths. A
 /// number that a float would round is returned as a string of its digits.
 pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError> {
-    if text.len() > MAX_BYTES {
+    if text.len() > MAX_MESSAGE_BYTES {
         return Err(JsonError::too_long());
     }
     let mut state = ParseState { text, ..ParseState::default() };
@@ -139,7 +140,7 @@ struct ParseState<'t> {
     object_count: usize,
     /// The reason why this reader stopped the parse. `None` if the parse succeeded, or if
     /// `serde_json` stopped it.
-    refusal: Option<Refusal>,
+    refusal: Option<ParseRefusal>,
     /// Path to the faulty value, innermost step first. Steps are added only after an error, while
     /// the recursion unwinds. Without an error, the path is empty.
     path: Vec<PathStep>,
@@ -186,15 +187,19 @@ struct ValueSeed<'s, 't, 'p> {
 }
 
 impl ValueSeed<'_, '_, '_> {
-    fn set_refusal<E: serde::de::Error>(&mut self, refusal: Refusal) -> E {
+    fn set_refusal<E: serde::de::Error>(&mut self, refusal: ParseRefusal) -> E {
         self.state.refusal = Some(refusal);
         E::custom("refused")
     }
 
     /// Returns the nesting depth of the elements of the list or object that is read now. Returns an
-    /// error if this list or object exceeds [`MAX_DEPTH`].
-    fn enter_nesting<E: serde::de::Error>(&mut self) -> Result<usize, E> {
-        if self.depth >= MAX_DEPTH { Err(self.set_refusal(Refusal::Depth)) } else { Ok(self.depth + 1) }
+    /// error if this list or object exceeds [`MAX_NESTING_DEPTH`].
+    fn checked_inner_depth<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+        if self.depth >= MAX_NESTING_DEPTH {
+            Err(self.set_refusal(ParseRefusal::Depth))
+        } else {
+            Ok(self.depth + 1)
+        }
     }
 }
 
@@ -234,7 +239,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         self.state.number_count += 1;
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
-        let keeps_digits = self.decimal_paths.is_some_and(DecimalPaths::has_number);
+        let keeps_digits = self.decimal_paths.is_some_and(DecimalPaths::keeps_digits);
         if is_negative_zero || keeps_digits {
             let number = self.state.take_last_number_text();
             if is_negative_zero && number == "-0" {
@@ -253,7 +258,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
-        let depth = self.enter_nesting()?;
+        let depth = self.checked_inner_depth()?;
         let decimal_paths = self.decimal_paths.and_then(DecimalPaths::elements);
         let mut list = Vec::new();
         loop {
@@ -276,21 +281,21 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
-        let depth = self.enter_nesting()?;
+        let depth = self.checked_inner_depth()?;
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             self.state.key_count += 1;
             if map.is_empty() {
                 self.state.object_count += 1;
-                if self.state.object_count > MAX_OBJECTS {
+                if self.state.object_count > MAX_MESSAGE_OBJECTS {
                     let nth = self.state.key_count;
-                    return Err(self.set_refusal(Refusal::Objects { nth }));
+                    return Err(self.set_refusal(ParseRefusal::Objects { nth }));
                 }
             }
             match map.entry(key) {
                 Entry::Occupied(entry) => {
                     let refusal =
-                        Refusal::DuplicateKey { key: entry.key().clone(), nth: self.state.key_count };
+                        ParseRefusal::DuplicateKey { key: entry.key().clone(), nth: self.state.key_count };
                     return Err(self.set_refusal(refusal));
                 }
                 Entry::Vacant(entry) => {

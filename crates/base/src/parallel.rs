@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 /// How many threads the compilation of rules may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Threads {
+pub enum ThreadLimit {
     /// Use only the calling thread, so that the other cores stay free.
     One,
     /// Use up to one thread per processor core.
@@ -20,12 +20,12 @@ const MIN_STATEMENTS_PER_THREAD: usize = 500;
 /// time.
 const MAX_THREADS: usize = 16;
 
-impl Threads {
+impl ThreadLimit {
     /// Returns the number of threads with which the compilation of `statements` statements is
     /// fastest, at most the number of processor cores. Always 1 for [`Threads::One`].
     pub fn count_for_statements(self, statements: usize) -> usize {
         let thread_count = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
-        if self == Threads::One || thread_count == 1 {
+        if self == ThreadLimit::One || thread_count == 1 {
             return 1;
         }
         // Querying the number of cores may read system files, which takes as long as compiling a
@@ -85,14 +85,14 @@ mod tests {
     #[test]
     fn small_work_and_single_threaded_work_use_one_thread() {
         assert_eq!(
-            (Threads::All.count_for_statements(100), Threads::One.count_for_statements(1_000_000)),
+            (ThreadLimit::All.count_for_statements(100), ThreadLimit::One.count_for_statements(1_000_000)),
             (1, 1)
         );
         let here = std::thread::current().id();
-        let of = |threads: Threads, statements: usize| {
+        let of = |threads: ThreadLimit, statements: usize| {
             threads.run_both(statements, || std::thread::current().id(), || std::thread::current().id())
         };
-        assert_eq!((of(Threads::One, 1_000_000), of(Threads::All, 1)), ((here, here), (here, here)));
-        assert_eq!(of(Threads::All, 1_000_000).1, here);
+        assert_eq!((of(ThreadLimit::One, 1_000_000), of(ThreadLimit::All, 1)), ((here, here), (here, here)));
+        assert_eq!(of(ThreadLimit::All, 1_000_000).1, here);
     }
 }

@@ -20,28 +20,28 @@ pub struct SourceFile {
     /// The whole text of the file, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
-    /// For each block of [`BLOCK_BYTES`] bytes, the number of characters in the text before the
+    /// For each block of [`CHAR_COUNT_BLOCK_BYTES`] bytes, the number of characters in the text before the
     /// block; computed on first use.
-    chars_before_blocks: OnceLock<Vec<usize>>,
-    origin: OnceLock<Origin>,
+    char_counts_before_blocks: OnceLock<Vec<usize>>,
+    origin: OnceLock<SourceOrigin>,
 }
 
 /// The document from which a source file was generated, such as a JSON document that was imported.
 /// Explanations refer to the document, because its author has not seen the generated file.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct SourceOrigin {
     /// The name of the document.
     pub name: String,
     /// The parts of the generated file, such as statements, in order. Each is a pair: the number of
     /// the part's first line in the generated file, and the position in the document from which the
     /// part was generated.
-    pub parts: Vec<(usize, Position)>,
+    pub part_positions: Vec<(usize, Position)>,
 }
 
 /// Length in bytes of the blocks into which a text is divided. The characters before each block are
 /// counted once. A column in a very long line is then found without counting the whole line again.
-const BLOCK_BYTES: usize = 1024;
+const CHAR_COUNT_BLOCK_BYTES: usize = 1024;
 
 /// A position in a source file as line and column, as an editor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +133,13 @@ impl SourceMap {
                 starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
             let line_starts = line_starts.ok_or(DecodeError("the lines of a file are not in order"))?;
             let (chars_before_blocks, origin) = (OnceLock::new(), OnceLock::new());
-            files.push(SourceFile { name, text: String::new(), line_starts, chars_before_blocks, origin });
+            files.push(SourceFile {
+                name,
+                text: String::new(),
+                line_starts,
+                char_counts_before_blocks: chars_before_blocks,
+                origin,
+            });
         }
         Ok(SourceMap { files })
     }
@@ -156,12 +162,12 @@ impl SourceMap {
     /// Returns the name of the file and the position where a span starts. If the file was generated
     /// from a document, returns the name of the document and the position there.
     #[doc(hidden)]
-    pub fn place(&self, span: Span) -> (&str, Position) {
+    pub fn name_and_position(&self, span: Span) -> (&str, Position) {
         let file = self.file(span.file);
         let position = file.position(span.start);
         let Some(origin) = file.origin.get() else { return (&file.name, position) };
-        let next = origin.parts.partition_point(|(line, _)| *line <= position.line);
-        let part = next.checked_sub(1).and_then(|index| origin.parts.get(index));
+        let next = origin.part_positions.partition_point(|(line, _)| *line <= position.line);
+        let part = next.checked_sub(1).and_then(|index| origin.part_positions.get(index));
         (&origin.name, part.map_or(Position { line: 1, column: 1 }, |(_, position)| *position))
     }
 }
@@ -171,12 +177,18 @@ impl SourceFile {
     pub fn new(name: String, text: String) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|offset| offset as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
-        SourceFile { name, text, line_starts, chars_before_blocks: OnceLock::new(), origin: OnceLock::new() }
+        SourceFile {
+            name,
+            text,
+            line_starts,
+            char_counts_before_blocks: OnceLock::new(),
+            origin: OnceLock::new(),
+        }
     }
 
     /// Sets the document from which this file was generated. Only the first call has an effect.
     #[doc(hidden)]
-    pub fn set_origin(&self, origin: Origin) {
+    pub fn set_origin(&self, origin: SourceOrigin) {
         let _ = self.origin.set(origin);
     }
 
@@ -207,19 +219,19 @@ impl SourceFile {
         let line_prefix = &self.text[self.line_starts[line - 1] as usize..offset];
         let line_prefix =
             if line == 1 { line_prefix.strip_prefix('\u{FEFF}').unwrap_or(line_prefix) } else { line_prefix };
-        let column = match line_prefix.len() > BLOCK_BYTES {
-            true => self.chars_before(offset) - self.chars_before(offset - line_prefix.len()),
+        let column = match line_prefix.len() > CHAR_COUNT_BLOCK_BYTES {
+            true => self.char_count_before(offset) - self.char_count_before(offset - line_prefix.len()),
             false => line_prefix.chars().count(),
         };
         Position { line, column: column + 1 }
     }
 
     /// Returns the number of characters of the file before a byte offset.
-    fn chars_before(&self, offset: usize) -> usize {
+    fn char_count_before(&self, offset: usize) -> usize {
         // Each character has one byte that does not continue another character.
         let chars = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
-        let counts = self.chars_before_blocks.get_or_init(|| {
-            let blocks = self.text.as_bytes().chunks(BLOCK_BYTES);
+        let counts = self.char_counts_before_blocks.get_or_init(|| {
+            let blocks = self.text.as_bytes().chunks(CHAR_COUNT_BLOCK_BYTES);
             let sums = blocks.scan(0, |sum, block| {
                 let before = *sum;
                 *sum += chars(block);
@@ -227,9 +239,9 @@ impl SourceFile {
             });
             sums.collect()
         });
-        let block = (offset / BLOCK_BYTES).min(counts.len().saturating_sub(1));
+        let block = (offset / CHAR_COUNT_BLOCK_BYTES).min(counts.len().saturating_sub(1));
         let before = counts.get(block).copied().unwrap_or(0);
-        before + chars(&self.text.as_bytes()[(block * BLOCK_BYTES).min(offset)..offset])
+        before + chars(&self.text.as_bytes()[(block * CHAR_COUNT_BLOCK_BYTES).min(offset)..offset])
     }
 
     /// Returns the text of a line, counted from 1, without its line break and without a byte order
@@ -276,9 +288,9 @@ mod tests {
         check("\u{FEFF}abc", "b", 1, 2);
         check("文件 x", "x", 1, 4);
         check("a\n\nb", "b", 3, 1);
-        let long = "文é".repeat(BLOCK_BYTES);
-        check(&format!("a\n{long}x\ny"), "x", 2, 2 * BLOCK_BYTES + 1);
-        check(&format!("\u{FEFF}{long}x{long}y"), "y", 1, 4 * BLOCK_BYTES + 2);
+        let long = "文é".repeat(CHAR_COUNT_BLOCK_BYTES);
+        check(&format!("a\n{long}x\ny"), "x", 2, 2 * CHAR_COUNT_BLOCK_BYTES + 1);
+        check(&format!("\u{FEFF}{long}x{long}y"), "y", 1, 4 * CHAR_COUNT_BLOCK_BYTES + 2);
     }
 
     #[test]

@@ -42,20 +42,20 @@ pub mod word;
 pub mod zone;
 
 pub use bucket::murmur3_finalize;
-pub use bucket::{Bucket, BucketHash, bucket_of, is_bucket_count};
-pub use fold::{fold, fold_char, fold_into, is_folded};
+pub use bucket::{Bucket, BucketHash, bucket_among, is_bucket_count};
+pub use fold::{fold_char, fold_into, fold_text, is_folded};
 pub use glob::Glob;
 pub use normalize::{NormalizationForm, TextMode};
 pub use parsed::{parse_cached, with_parse_cache};
 pub use pattern::{LazyRegex, compile_regex};
 pub use prepared::PreparedTexts;
 pub use printable::{to_one_line, to_printable, truncate_chars};
-pub use similarity::{Scratch, SimilarityPattern, similarity};
+pub use similarity::{SimilarityPattern, SimilarityScratch, similarity};
 pub use size::{
-    DEFAULT_REGEX_MEMORY, Group, REGEX_SIZE_LIMIT, automaton_states, capture_groups, compiled_size,
-    surely_compiles,
+    DEFAULT_REGEX_MEMORY_BYTES, MAX_REGEX_BYTES, RegexGroup, automaton_state_count, capture_groups,
+    max_compiled_bytes, surely_compiles,
 };
-pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
+pub use word::{WordSearcher, contains_word, ends_with_word, has_word_edges, is_word_char, starts_with_word};
 
 /// Returns the number of terminal columns of a text. Wide East Asian characters and emoji take two.
 pub fn display_width(text: &str) -> usize {

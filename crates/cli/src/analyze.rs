@@ -3,7 +3,7 @@
 use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::why::MessageArgs;
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 
 /// Analyse the text of a message: its intent, entities, keywords and urgency
 #[derive(clap::Args)]
@@ -27,11 +27,12 @@ pub struct Args {
     message: MessageArgs,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = args.rules.load(term)?;
     let message =
         args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
-    let analysis = rules.analyze_message(&message).map_err(|error| CliError::error(error.to_message()))?;
+    let analysis =
+        rules.analyze_message(&message).map_err(|error| CliError::input_error(error.to_message()))?;
     out.write_json(&analysis)?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }

@@ -6,7 +6,7 @@ use super::language::{localized, singular_or_plural};
 use super::run::select_entry;
 use super::stream;
 use super::term::{Format, Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::builder::RangedU64ValueParser;
 use rulec::Session;
 use rulec_base::message;
@@ -53,13 +53,13 @@ pub struct Args {
     format: Format,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let start = Instant::now();
     let rules = args.engine.apply_to(args.rules.load(term)?);
     let loaded = start.elapsed();
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let (mut lines, mut left) = (Vec::new(), 0_usize);
-    let rejected_messages = stream::read_objects(
+    let rejected_messages = stream::read_json_objects(
         &args.input,
         term,
         |error| rules.masked_error(error),
@@ -69,7 +69,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         },
     )?;
     if lines.is_empty() {
-        return Err(CliError::error(message!("`{}` contains no messages", args.input.display())));
+        return Err(CliError::input_error(message!("`{}` contains no messages", args.input.display())));
     }
     if left > 0 {
         term.print_note(&message!(
@@ -85,7 +85,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         measured_times,
     };
     report.print(args, out)?;
-    Ok(if rejected_messages == 0 { Status::Success } else { Status::Errors })
+    Ok(if rejected_messages == 0 { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 /// The times that `rulec bench` measured, in nanoseconds per decision.

@@ -4,7 +4,7 @@ use super::files::{self, RulesArgs};
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::artifact;
 use rulec_base::message;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,9 @@ pub struct Args {
     sign: Option<KeyLocation>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     if args.output.is_none() && args.rules.is_stdin() {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "name the file to write with `-o`: the rules come from standard input"
         )));
     }
@@ -45,7 +45,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
     if is_same_file(&path, &args.rules.path) {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "`{shown}` is the rules file itself; give another file with `-o`"
         )));
     }
@@ -63,7 +63,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(key) => message!("{built}, signed with {}", key.verifying_key().to_string()),
         None => built,
     })?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 fn is_same_file(left: &Path, right: &Path) -> bool {

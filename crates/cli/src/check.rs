@@ -5,11 +5,11 @@ mod cost;
 use super::compiled::Compiled;
 use super::document::DocumentArgs;
 use super::files;
-use super::fix::Fixes;
+use super::fix::AppliedFixes;
 use super::language::{localized, singular_or_plural};
-use super::report::{self, Format, Location, ReportedDiagnostic};
+use super::report::{self, FindingFormat, Location, ReportedDiagnostic};
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
@@ -45,7 +45,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: FindingFormat,
     /// Make the repairs that keep the author's meaning, in the given files and folders, and report
     /// the other findings
     #[arg(long)]
@@ -107,7 +107,7 @@ impl FindingQuota {
         }
     }
 
-    fn admits(&mut self, finding: &ReportedDiagnostic<'_>) -> bool {
+    fn try_consume(&mut self, finding: &ReportedDiagnostic<'_>) -> bool {
         let remaining =
             if finding.diagnostic.is_error() { &mut self.errors_left } else { &mut self.warnings_left };
         let admitted = *remaining > 0;
@@ -128,7 +128,7 @@ impl Args {
                     settings.levels.retain(|_, level| *level != WarningLevel::Warn);
                 }
                 WarningSelector::Code(code) if self.allow.contains(code) => {
-                    return Err(CliError::usage(message!("`{code}` is both denied and allowed")));
+                    return Err(CliError::usage_error(message!("`{code}` is both denied and allowed")));
                 }
                 WarningSelector::Code(code) => drop(settings.levels.insert(*code, WarningLevel::Deny)),
             }
@@ -149,11 +149,11 @@ struct FindingCounts {
     costly_table_count: usize,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let paths = files::paths_or_current_folder(&args.paths);
-    let mut compiled = files::compile_files_as(&paths, args.root.as_deref(), args.document)?;
+    let mut compiled = files::compile_files_or_documents(&paths, args.root.as_deref(), args.document)?;
     if args.fix {
-        let fixes = Fixes::find_and_apply(&mut compiled)?;
+        let fixes = AppliedFixes::find_and_apply(&mut compiled)?;
         let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
         outcome?;
         term.print(&fixes.summary(args.dry_run));
@@ -164,7 +164,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         let settings = args.merge_settings(
             all_settings
                 .for_file(&compiled.target.path)
-                .map_err(|error| CliError::usage(error.to_message()))?,
+                .map_err(|error| CliError::usage_error(error.to_message()))?,
         )?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
@@ -174,10 +174,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     // their counts are printed on standard error.
     match args.format {
         _ if args.dry_run => {}
-        Format::Human | Format::Concise => {
-            let sorted = by_severity(&findings);
+        FindingFormat::Human | FindingFormat::Concise => {
+            let sorted = sort_by_severity(&findings);
             match args.format {
-                Format::Human => print_findings(&sorted, term, out)?,
+                FindingFormat::Human => print_findings(&sorted, term, out)?,
                 format => report::write_findings(format, &[], &sorted, out)?,
             }
         }
@@ -201,15 +201,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         costly_table_count: too_costly,
     };
     print_totals(term, compiled.len(), &tally);
-    let first = by_severity(&findings).into_iter().next();
-    if let (Some(first), Format::Human) = (first, args.format) {
+    let first = sort_by_severity(&findings).into_iter().next();
+    if let (Some(first), FindingFormat::Human) = (first, args.format) {
         term.print(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + too_costly) {
-        (true, _) => Status::Usage,
-        (_, 0) => Status::Success,
-        _ => Status::Errors,
+        (true, _) => ExitStatus::Usage,
+        (_, 0) => ExitStatus::Success,
+        _ => ExitStatus::Errors,
     })
 }
 
@@ -238,7 +238,7 @@ fn reported_findings<'a>(
 /// Returns the findings of each file, the most severe first. Errors come first, then denied
 /// warnings, then warnings about likely mistakes. They are followed by warnings about messages that
 /// the rules may handle unexpectedly, about unused parts of the rules, and about unread fields.
-fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
+fn sort_by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnostic<'a>> {
     let rank = |finding: &ReportedDiagnostic<'_>| match finding.diagnostic.code {
         _ if finding.diagnostic.is_error() => 0,
         _ if finding.is_denied => 1,
@@ -265,7 +265,7 @@ fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Ou
     let color = term.is_stdout_colored();
     for file_findings in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {
         let mut quota = FindingQuota::new(file_findings[0].compiled);
-        for finding in file_findings.iter().filter(|finding| quota.admits(finding)) {
+        for finding in file_findings.iter().filter(|finding| quota.try_consume(finding)) {
             match finding.diagnostic.code {
                 Code::UnreadField if !finding.is_denied => {
                     out.write_line(&report::format_concise(finding))?;

@@ -38,7 +38,7 @@ const LINES_FORMAT: &str = "lines";
 impl ColumnArgs {
     /// True if the input or the output is columnar, or if the output is a file. The module
     /// `batches` then reads the input and writes the output.
-    pub fn are_requested(&self, stream: &StreamArgs) -> bool {
+    pub fn needs_batches(&self, stream: &StreamArgs) -> bool {
         let is_columns = |format: &str| format != LINES_FORMAT;
         is_columns(&self.input_format(stream.input_path()))
             || is_columns(&self.output_format())

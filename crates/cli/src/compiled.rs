@@ -1,6 +1,6 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
-use super::document::{Document, DocumentArgs};
+use super::document::{DocumentArgs, ImportedDocument};
 use super::{CliError, stdio, usage};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
@@ -39,9 +39,9 @@ pub struct Compiled {
     is_artifact: bool,
     /// The JSON document of another system from which the rules were loaded. `None` if they were
     /// loaded from a rules file.
-    document: Option<Document>,
+    document: Option<ImportedDocument>,
     /// The files on disk that the compiler read, or found missing: rule files and word lists.
-    pub files: Vec<PathBuf>,
+    pub requested_files: Vec<PathBuf>,
 }
 
 /// The path argument that means standard input.
@@ -67,7 +67,7 @@ pub fn is_artifact(path: &Path) -> bool {
 /// Loader for rules from standard input. Imported files are loaded from disk.
 struct StdinLoader {
     bytes: Vec<u8>,
-    files: DiskLoader,
+    disk: DiskLoader,
 }
 
 impl Loader for StdinLoader {
@@ -77,7 +77,7 @@ impl Loader for StdinLoader {
                 Err(LoadError::TooLarge(self.bytes.len() as u64))
             }
             STDIN_NAME => Ok(self.bytes.clone()),
-            _ => self.files.load(path),
+            _ => self.disk.load(path),
         }
     }
 }
@@ -85,12 +85,12 @@ impl Loader for StdinLoader {
 /// Loader for files on disk that records the paths of all requested files.
 struct RecordingLoader {
     disk: DiskLoader,
-    files: Mutex<Vec<PathBuf>>,
+    requested_files: Mutex<Vec<PathBuf>>,
 }
 
 impl Loader for RecordingLoader {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(self.disk.root().join(path));
+        self.requested_files.lock().unwrap_or_else(PoisonError::into_inner).push(self.disk.root().join(path));
         self.disk.load(path)
     }
 }
@@ -99,7 +99,7 @@ impl Loader for RecordingLoader {
 /// instead.
 struct EditedFilesLoader<'a> {
     disk: DiskLoader,
-    texts: &'a HashMap<PathBuf, String>,
+    edited_texts: &'a HashMap<PathBuf, String>,
 }
 
 impl Loader for EditedFilesLoader<'_> {
@@ -109,7 +109,7 @@ impl Loader for EditedFilesLoader<'_> {
         let bytes = self.disk.load(path)?;
         let canonical_path = self.disk.root().join(path).canonicalize().ok();
         Ok(canonical_path
-            .and_then(|canonical_path| self.texts.get(&canonical_path))
+            .and_then(|canonical_path| self.edited_texts.get(&canonical_path))
             .map_or(bytes, |text| text.clone().into_bytes()))
     }
 }
@@ -140,10 +140,10 @@ impl CompileTarget {
             compiler = compiler.root(root);
         }
         let wants_signature = key.is_some();
-        if !wants_signature && self.is_document() {
+        if !wants_signature && self.is_json_document() {
             return self.load_document();
         }
-        self.document.check_literal(None).map_err(CliError::usage)?;
+        self.document.check_literal_allowed(None).map_err(CliError::usage_error)?;
         if let Some(key) = key {
             compiler = compiler.trust(key);
         }
@@ -152,7 +152,7 @@ impl CompileTarget {
             && !self.path.exists()
             && let Some(remedy) = usage::rules_come_first_tip(&self.path)
         {
-            return Err(CliError::usage(message!("`{shown}` is not a file of rules; {remedy}")));
+            return Err(CliError::usage_error(message!("`{shown}` is not a file of rules; {remedy}")));
         }
         let mut files = Vec::new();
         let (result, is_artifact) = if self.is_stdin() {
@@ -161,9 +161,9 @@ impl CompileTarget {
             (compiler.load_artifact_path(&self.path), true)
         } else {
             let result = compiler.on_disk(&self.path).and_then(|(disk, name)| {
-                let loader = RecordingLoader { disk, files: Mutex::default() };
+                let loader = RecordingLoader { disk, requested_files: Mutex::default() };
                 let result = compiler.compile_with(&loader, &name);
-                files = loader.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+                files = loader.requested_files.into_inner().unwrap_or_else(PoisonError::into_inner);
                 result
             });
             (result, false)
@@ -173,13 +173,13 @@ impl CompileTarget {
                 "`{shown}` is the text of rules and has no signature; `--verify` works on files that `rulec \
                 build --sign` wrote"
             );
-            return Err(CliError::usage(message));
+            return Err(CliError::usage_error(message));
         }
-        Ok(Compiled { target: self, result, is_artifact, document: None, files })
+        Ok(Compiled { target: self, result, is_artifact, document: None, requested_files: files })
     }
 
     /// True if the file is another system's JSON document instead of rules.
-    fn is_document(&self) -> bool {
+    fn is_json_document(&self) -> bool {
         let is_json = self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         self.document.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
     }
@@ -191,20 +191,26 @@ impl CompileTarget {
             stdio::read_stdin(MAX_ARTIFACT_BYTES)?
         } else {
             let unreadable = |error: LoadError| {
-                CliError::usage(message!("`{name}` cannot be read: {}", error.to_message()))
+                CliError::usage_error(message!("`{name}` cannot be read: {}", error.to_message()))
             };
             read_limited(&self.path).map_err(unreadable)?
         };
-        let (result, document) = Document::load(&bytes, name, self.document);
+        let (result, document) = ImportedDocument::load(&bytes, name, self.document);
         let files = if self.is_stdin() { Vec::new() } else { vec![self.path.clone()] };
-        Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })
+        Ok(Compiled {
+            target: self,
+            result,
+            is_artifact: false,
+            document: Some(document),
+            requested_files: files,
+        })
     }
 
     /// Compiles the rules file again after edits. `texts` maps canonical paths to edited texts,
     /// which replace the texts on disk.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
         // Only rules are edited, never a JSON document, so a document is loaded again unchanged.
-        if self.is_document()
+        if self.is_json_document()
             && let Ok(compiled) = self.clone().load_document()
         {
             return compiled;
@@ -220,13 +226,20 @@ impl CompileTarget {
                 result,
                 is_artifact: true,
                 document: None,
-                files: Vec::new(),
+                requested_files: Vec::new(),
             };
         }
         let loader_and_name = compiler.on_disk(&self.path);
-        let result = loader_and_name
-            .and_then(|(disk, name)| compiler.compile_with(&EditedFilesLoader { disk, texts }, &name));
-        Compiled { target: self.clone(), result, is_artifact: false, document: None, files: Vec::new() }
+        let result = loader_and_name.and_then(|(disk, name)| {
+            compiler.compile_with(&EditedFilesLoader { disk, edited_texts: texts }, &name)
+        });
+        Compiled {
+            target: self.clone(),
+            result,
+            is_artifact: false,
+            document: None,
+            requested_files: Vec::new(),
+        }
     }
 
     /// Compiles the rules from standard input as if they were a file in the root folder. Without a
@@ -239,9 +252,9 @@ impl CompileTarget {
         }
         let root = self.root.as_deref().unwrap_or(Path::new("."));
         let files = DiskLoader::new(root).map_err(|error| {
-            CliError::usage(message!("the root folder `{}` cannot be used: {error}", root.display()))
+            CliError::usage_error(message!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
-        Ok((compiler.compile_with(&StdinLoader { bytes, files }, STDIN_NAME), false))
+        Ok((compiler.compile_with(&StdinLoader { bytes, disk: files }, STDIN_NAME), false))
     }
 }
 
@@ -255,7 +268,7 @@ impl Compiled {
     }
 
     /// Returns the JSON document from which the rules were loaded, if any.
-    pub fn document(&self) -> Option<&Document> {
+    pub fn document(&self) -> Option<&ImportedDocument> {
         self.document.as_ref()
     }
 
@@ -285,7 +298,7 @@ impl Compiled {
     }
 
     pub fn is_unreadable(&self) -> bool {
-        are_unreadable(self.sources(), self.diagnostics())
+        are_rules_unreadable(self.sources(), self.diagnostics())
     }
 
     /// Returns the name of a source file for error messages: its path, as it would be written on
@@ -307,7 +320,7 @@ impl Compiled {
 /// True if no source text could be read at all. Either the file is missing, or it is an artifact
 /// (compiled rules) that cannot be used: damaged, of another version, or not signed by a trusted
 /// key.
-pub fn are_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
+pub fn are_rules_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
     sources.iter().next().is_none()
         && diagnostics.iter().any(|diagnostic| {
             matches!(

@@ -1,12 +1,12 @@
 //! `rulec conformance`: runs test cases with expected results against an engine.
 
 use super::term::Out;
-use super::{CliError, Status, engine, files};
+use super::{CliError, ExitStatus, engine, files};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
 use rulec_base::json;
 use rulec_base::message;
-use rulec_conformance::{CaseKind, KINDS, RunSetting, find_kind};
+use rulec_conformance::{CASE_KINDS, CaseKind, RunSetting, find_case_kind};
 use std::path::PathBuf;
 
 /// Compare the results of the engine with the expected results of cases
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 Prints `N passed, N failed`; the exit status is 1 when a case failed.")]
 pub struct Args {
     /// The kind of the cases
-    #[arg(value_parser = kind_parser())]
+    #[arg(value_parser = case_kind_parser())]
     kind: &'static CaseKind,
     /// The cases, one JSON object per line; `-` reads standard input
     cases: PathBuf,
@@ -35,26 +35,26 @@ pub struct Args {
     engine: Tier,
 }
 
-fn kind_parser() -> impl TypedValueParser<Value = &'static CaseKind> {
-    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name))
-        .try_map(|name| find_kind(&name).ok_or("there is no such kind"))
+fn case_kind_parser() -> impl TypedValueParser<Value = &'static CaseKind> {
+    PossibleValuesParser::new(CASE_KINDS.iter().map(|kind| kind.name))
+        .try_map(|name| find_case_kind(&name).ok_or("there is no such kind"))
 }
 
-pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, out: &mut Out) -> Result<ExitStatus, CliError> {
     let context = match &args.context {
         None => None,
         Some(path) => {
-            let (bytes, name) = files::read_file(path)?;
+            let (bytes, name) = files::read_json_bytes(path)?;
             Some(
                 json::parse_bytes(&bytes)
-                    .map_err(|error| CliError::usage(message!("{name}: {}", error.to_message())))?,
+                    .map_err(|error| CliError::usage_error(message!("{name}: {}", error.to_message())))?,
             )
         }
     };
-    let (bytes, name) = files::read_file(&args.cases)?;
+    let (bytes, name) = files::read_json_bytes(&args.cases)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::usage(message!(
+        CliError::usage_error(message!(
             "`{name}` is not UTF-8: the byte at offset {at} is invalid; save the file as UTF-8"
         ))
     })?;
@@ -68,6 +68,6 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
             })?;
         }
     }
-    out.write_message(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
-    Ok(if report.failures.is_empty() { Status::Success } else { Status::Errors })
+    out.write_message(&message!("{} passed, {} failed", report.passed_count, report.failures.len()))?;
+    Ok(if report.failures.is_empty() { ExitStatus::Success } else { ExitStatus::Errors })
 }

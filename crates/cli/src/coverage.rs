@@ -7,7 +7,7 @@ use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::text::to_one_line;
 use rulec_eval::trace::MASK;
 use rulec_report::coverage::{Coverage, CoveredItem, times_text};
@@ -28,7 +28,7 @@ const COVERED_KINDS: [&str; 8] =
     ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
 
 /// Parses a coverage minimum in percent, such as `90` for all kinds or `route=100` for one kind.
-pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
+pub fn parse_coverage_minimum(text: &str) -> Result<CoverageMinimum, String> {
     let (kind, number) = text.split_once('=').map_or((None, text), |(kind, number)| (Some(kind), number));
     let kind = kind.map(|kind| kind.strip_suffix('s').unwrap_or(kind));
     if let Some(kind) = kind.filter(|kind| !COVERED_KINDS.contains(kind)) {
@@ -64,7 +64,7 @@ pub fn covered_shares<'c, 'r: 'c>(
 
 fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
     let share_of = |kind: &'static str| {
-        let of_kind = || items.iter().filter(move |item| item.what == kind);
+        let of_kind = || items.iter().filter(move |item| item.item_kind == kind);
         let covered = of_kind().filter(|item| item.gap.is_none()).count();
         CoveredShare { kind, covered_count: covered, item_count: of_kind().count() }
     };
@@ -73,7 +73,7 @@ fn count_by_kind(items: &[CoveredItem]) -> Vec<CoveredShare> {
 
 /// Returns a message for each kind whose covered share is below its minimum. A minimum for one kind
 /// takes precedence over a minimum for all kinds.
-pub fn shares_below(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
+pub fn shortfall_messages(shares: &[CoveredShare], minimums: &[CoverageMinimum]) -> Vec<Message> {
     let mut failures = Vec::new();
     for CoveredShare { kind, covered_count: covered, item_count: total } in shares {
         let own = minimums.iter().rfind(|minimum| minimum.kind.as_deref() == Some(*kind));
@@ -98,11 +98,11 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     let counted = count_by_kind(&routes).into_iter().chain(count_by_kind(&conditions));
     let shares = comma_list(counted.map(|share| share_text(&share)));
     let file = compiled.target.display_name();
-    let text = message!("{file}: {shares}, in {}", decision_count_text(coverage.decisions()));
+    let text = message!("{file}: {shares}, in {}", decision_count_text(coverage.decision_count()));
     let mut out = format!("{}\n", to_one_line(&localized(&text)));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
-        let (_, position) = coverage.rules().sources().place(item.span);
+        let (_, position) = coverage.rules().sources().name_and_position(item.span);
         let file = compiled.file_name(item.span.file);
         let text = message!(
             "  {file}:{}:{}  {} `{}`: {gap}",
@@ -131,7 +131,7 @@ fn share_text(CoveredShare { kind, covered_count: covered, item_count: total }: 
 
 /// Returns the name of an item's kind, such as `route` or `condition`, as a localized message.
 pub fn kind_label(item: &CoveredItem) -> Message {
-    match item.what {
+    match item.item_kind {
         "route" => message!("route"),
         "branch" => message!("branch"),
         "case" => message!("case"),
@@ -168,23 +168,25 @@ pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
             let _ = writeln!(out, "FN:{},{}", line(item), to_one_line(&item.name));
         }
         for item in &routes {
-            let _ = writeln!(out, "FNDA:{},{}", item.yes, to_one_line(&item.name));
+            let _ = writeln!(out, "FNDA:{},{}", item.yes_count, to_one_line(&item.name));
         }
-        let hits = routes.iter().filter(|item| item.yes > 0).count();
+        let hits = routes.iter().filter(|item| item.yes_count > 0).count();
         let _ = writeln!(out, "FNF:{}\nFNH:{hits}", routes.len());
         let mut branches_taken = 0;
         for (block, item) in conditions.iter().enumerate() {
-            for (branch, count) in [item.yes, item.no].into_iter().enumerate() {
+            for (branch, count) in [item.yes_count, item.no_count].into_iter().enumerate() {
                 branches_taken += usize::from(count > 0);
                 // In lcov, `-` marks a branch that was never reached.
-                let count = if item.tried == 0 { "-".to_owned() } else { count.to_string() };
+                let count = if item.tried_count == 0 { "-".to_owned() } else { count.to_string() };
                 let _ = writeln!(out, "BRDA:{},{block},{branch},{count}", line(item));
             }
         }
         let _ = writeln!(out, "BRF:{}\nBRH:{branches_taken}", conditions.len() * 2);
         let all_items: Vec<&CoveredItem> = routes.iter().chain(&conditions).copied().collect();
-        let mut lines: Vec<(usize, usize)> =
-            line_counts(coverage, &all_items).into_iter().map(|((_, line), count)| (line, count)).collect();
+        let mut lines: Vec<(usize, usize)> = evaluation_counts_by_line(coverage, &all_items)
+            .into_iter()
+            .map(|((_, line), count)| (line, count))
+            .collect();
         lines.sort_unstable();
         for (line, count) in &lines {
             let _ = writeln!(out, "DA:{line},{count}");
@@ -271,7 +273,7 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
 /// Line numbers and byte offsets do not change.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
-    for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {
+    for statement in rulec_syntax::parse(ThreadLimit::All, FileId(0), text).statements {
         if matches!(statement.kind, StatementKind::Test(_)) {
             let range = statement.span.start as usize..statement.span.end as usize;
             let blank: String =
@@ -300,7 +302,7 @@ fn format_source_html(
     for item in conditions.iter().filter(|item| item.span.file == file) {
         colored_spans.push((item.span.start as usize, item.span.end as usize, item));
     }
-    for item in routes.iter().filter(|item| item.span.file == file && item.what != "default") {
+    for item in routes.iter().filter(|item| item.span.file == file && item.item_kind != "default") {
         let start = item.span.start as usize;
         // Marks the first word of a route.
         let end = text[start..].find(|c: char| c.is_whitespace()).map_or(text.len(), |offset| start + offset);
@@ -326,7 +328,7 @@ fn format_source_html(
             continue;
         }
         push_text(&mut out, &text[written_end..start]);
-        let class = match (&item.gap, item.tried) {
+        let class = match (&item.gap, item.tried_count) {
             (None, _) => "all",
             (Some(_), 0) => "none",
             (Some(_), _) => "part",
@@ -342,17 +344,19 @@ fn format_source_html(
 }
 
 fn item_tooltip(item: &CoveredItem) -> Message {
-    let counts = match item.what {
+    let counts = match item.item_kind {
         "condition" => {
             message!(
                 "true {}, false {}, evaluated {}",
-                times_text(item.yes),
-                times_text(item.no),
-                times_text(item.tried)
+                times_text(item.yes_count),
+                times_text(item.no_count),
+                times_text(item.tried_count)
             )
         }
-        "rule" => message!("violated {}, satisfied {}", times_text(item.yes), times_text(item.no)),
-        _ => message!("chosen {}, tried {}", times_text(item.yes), times_text(item.tried)),
+        "rule" => {
+            message!("violated {}, satisfied {}", times_text(item.yes_count), times_text(item.no_count))
+        }
+        _ => message!("chosen {}, tried {}", times_text(item.yes_count), times_text(item.tried_count)),
     };
     match &item.gap {
         Some(gap) => message!("{counts}; {gap}"),
@@ -362,12 +366,15 @@ fn item_tooltip(item: &CoveredItem) -> Message {
 
 /// Returns how often the items (such as routes) that begin on a line were evaluated, by file id and
 /// line number. If several items begin on a line, their largest count is returned.
-fn line_counts(coverage: &Coverage<'_>, items: &[&CoveredItem]) -> HashMap<(u32, usize), usize> {
+fn evaluation_counts_by_line(
+    coverage: &Coverage<'_>,
+    items: &[&CoveredItem],
+) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {
         let line = coverage.rules().sources().position(item.span).line;
         let count = lines.entry((item.span.file.0, line)).or_insert(0);
-        *count = item.tried.max(*count);
+        *count = item.tried_count.max(*count);
     }
     lines
 }

@@ -6,7 +6,7 @@ use super::lines::LineReader;
 use super::run::select_entry;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, HistoryChange, Verdict, answer};
 use rulec::history::MemoryStore;
 use rulec::{Decision, Entry, Message, Session};
@@ -68,12 +68,12 @@ struct DiffReport<'a> {
     diff: &'a Diff,
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
-    replay: Option<Replay>,
+    replay: Option<ReplaySummary>,
 }
 
 /// The outcome of deciding the same messages with both versions of the rules.
 #[derive(Default, Serialize)]
-struct Replay {
+struct ReplaySummary {
     messages: usize,
     /// Messages that the two versions decide differently, grouped by the route of the old version
     /// and the route of the new version.
@@ -99,7 +99,7 @@ struct ExampleMessage {
     message: Json,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let old = args.old.load(term)?;
     let new = args.old.with_path(&args.new).load(term)?;
     let diff = old.diff(&new);
@@ -133,7 +133,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(if verdict == Verdict::Same && !flipped { Status::Success } else { Status::Errors })
+    Ok(if verdict == Verdict::Same && !flipped { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
@@ -145,7 +145,7 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         out.write_styled(&format!(
             "{}: {}",
             paint(color, "1", &to_one_line(&entry.entry)),
-            change_counts(&changes)
+            change_counts_text(&changes)
         ))?;
         for change in changes {
             write_change(change, color, out)?;
@@ -189,7 +189,7 @@ fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
     })
 }
 
-fn change_counts(changes: &[&Change]) -> String {
+fn change_counts_text(changes: &[&Change]) -> String {
     let kinds =
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
@@ -275,7 +275,7 @@ fn replay_messages(
     path: &Path,
     term: &Term,
     mask_private: impl Fn(Json) -> Json,
-) -> Result<Replay, CliError> {
+) -> Result<ReplaySummary, CliError> {
     let (input, name, _) = open_input(Some(path), term)?;
     let mut lines = LineReader::new(name, input);
     // A line is either a message, or a logged decision that contains the message.
@@ -286,7 +286,7 @@ fn replay_messages(
     }
     // Each version has its own history, with the decisions that this version made.
     let mut sessions = entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
-    let mut replay = Replay::default();
+    let mut replay = ReplaySummary::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
     while let Some(chunk) = lines.next_chunk()? {
         for (line, text) in chunk.lines() {
@@ -304,11 +304,11 @@ fn replay_messages(
             {
                 continue;
             }
-            let Some(message) = parsed.message() else {
+            let Some(message) = parsed.into_message() else {
                 replay.refused += 1;
                 continue;
             };
-            if has_history && let Some(observed) = log::observed_message(&message) {
+            if has_history && let Some(observed) = log::without_observed_mark(&message) {
                 for session in &sessions {
                     // A message without a time or a key cannot be recorded, and is ignored.
                     let _ = session.observe(&observed);
@@ -355,7 +355,7 @@ fn comparable_answer(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }
 
-fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
+fn write_replay(replay: &ReplaySummary, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.write_line("")?;
     out.write_message(&message!(

@@ -7,7 +7,7 @@ use super::files;
 use super::language::singular_or_plural;
 use super::stream;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::flow::FlowMatcher;
 use rulec::{AnalysisOptions, Message, TableKind};
 use rulec_base::message;
@@ -66,50 +66,50 @@ struct LogSummary {
     last_time: Option<String>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "`{path}` is a folder; give the rules file that made the decisions"
         )));
     }
     let compiled = files::compile_files(std::slice::from_ref(&args.rules), args.root.as_deref())?;
     let [(compiled, _)] = compiled.as_slice() else {
-        return Err(CliError::usage(message!("name exactly one rules file")));
+        return Err(CliError::usage_error(message!("name exactly one rules file")));
     };
     let Ok(rules) = &compiled.result else {
         files::show_errors(compiled, term);
-        let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
+        let status = if compiled.is_unreadable() { ExitStatus::Usage } else { ExitStatus::Errors };
         return Err(CliError { status, message: None });
     };
     files::note_missing_functions(rules, term);
     let (mut coverage, mut summary) = (Coverage::new(rules), LogSummary::default());
     let matcher = rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
-    let rejected_lines = stream::read_objects(
+    let rejected_lines = stream::read_json_objects(
         &args.log,
         term,
         |error| Privacy::Private(None).mask_error(error),
-        |number, line| summary.add_line(number, line, matcher.as_ref(), &mut coverage),
+        |number, line| summary.add_log_line(number, line, matcher.as_ref(), &mut coverage),
     )?;
     if summary.decision_count == 0 && summary.unnamed_case_count > 0 {
         let log = args.log.display();
-        return Err(CliError::error(message!(
+        return Err(CliError::input_error(message!(
             "`{log}` does not name the cases of routers; write a log with `rulec run --log`"
         )));
     }
     if summary.decision_count == 0 {
         let log = args.log.display();
-        return Err(CliError::error(message!(
+        return Err(CliError::input_error(message!(
             "`{log}` contains no decision of these rules: a line of a decision log has a `route`, and an \
             `entry` that the rules declare"
         )));
     }
     summary.print_report(compiled, &coverage, out)?;
-    Ok(if rejected_lines == 0 { Status::Success } else { Status::Errors })
+    Ok(if rejected_lines == 0 { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 impl LogSummary {
-    fn add_line(
+    fn add_log_line(
         &mut self,
         number: u64,
         line: Map<String, Json>,
@@ -117,16 +117,17 @@ impl LogSummary {
         coverage: &mut Coverage<'_>,
     ) {
         let rules = coverage.rules();
-        if log::is_observed(&line) || log::is_service_line(&line) {
+        if log::is_observed_line(&line) || log::is_service_line(&line) {
             return;
         }
         let is_router_output = log::is_router_output(&line);
-        let Some(logged) = log::parse_decision(line) else {
+        let Some(logged) = log::parse_decision_line(line) else {
             *if is_router_output { &mut self.unnamed_case_count } else { &mut self.foreign_line_count } += 1;
             return;
         };
         let program = rules.program();
-        let Some(table) = program.table_named(&logged.entry).map(|id| &program.tables[id.index()]) else {
+        let Some(table) = program.table_named(&logged.entry_name).map(|id| &program.tables[id.index()])
+        else {
             self.foreign_line_count += 1;
             return;
         };
@@ -137,10 +138,10 @@ impl LogSummary {
             self.first_time = if is_earliest { Some(time.clone()) } else { self.first_time.take() };
             self.last_time = if is_latest { Some(time) } else { self.last_time.take() };
         }
-        let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
+        let path: Vec<&str> = logged.searched_tables.iter().map(String::as_str).collect();
         let Some(message) = logged.message else {
             self.without_message_count += 1;
-            coverage.add_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref());
+            coverage.add_logged_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref());
             return;
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
@@ -156,10 +157,10 @@ impl LogSummary {
         // The classifier abstained, and a language model chose the flow.
         let is_model_choice = matcher.is_some() && explanation.chosen.is_none() && logged.route.is_some();
         match is_model_choice {
-            true => coverage.add_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref()),
+            true => coverage.add_logged_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref()),
             false => coverage.add_decision(&explanation),
         }
-        entry.count_conditions(&message, coverage.truths_mut());
+        entry.count_conditions(&message, coverage.condition_coverage_mut());
     }
 
     fn print_report(
@@ -197,8 +198,12 @@ impl LogSummary {
             out.write_message(&message!(
                 "the log contains no messages, so the conditions cannot be evaluated"
             ))?;
-            for item in coverage.route_items(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
-                let (_, position) = coverage.rules().sources().place(item.span);
+            for item in coverage
+                .route_items(&[])
+                .iter()
+                .filter(|item| item.yes_count == 0 && item.item_kind != "rule")
+            {
+                let (_, position) = coverage.rules().sources().name_and_position(item.span);
                 let file = compiled.file_name(item.span.file);
                 let (line, column, word) = (position.line, position.column, coverage::kind_label(item));
                 out.write_message(&message!(

@@ -24,18 +24,18 @@ pub struct DocumentArgs {
 impl DocumentArgs {
     /// Returns an error if `--literal` is given, but the rules do not come from a document of
     /// [`System::Flows`]. `system` is `None` if the rules come from no document.
-    pub fn check_literal(self, system: Option<System>) -> Result<(), Message> {
-        check_literal(self.literal, system)
+    pub fn check_literal_allowed(self, system: Option<System>) -> Result<(), Message> {
+        check_literal_allowed(self.literal, system)
     }
 
-    fn options(self) -> Options {
+    fn import_options(self) -> Options {
         if self.literal { Options::default().literal() } else { Options::default() }
     }
 }
 
 /// Returns an error if `literal` is true, but `system` is not [`System::Flows`]: only flows have
 /// patterns that can be compared literally.
-pub fn check_literal(literal: bool, system: Option<System>) -> Result<(), Message> {
+pub fn check_literal_allowed(literal: bool, system: Option<System>) -> Result<(), Message> {
     match literal && system != Some(System::Flows) {
         true => Err(message!("only `flows` have patterns that `--literal` can compare")),
         false => Ok(()),
@@ -43,7 +43,7 @@ pub fn check_literal(literal: bool, system: Option<System>) -> Result<(), Messag
 }
 
 /// A JSON document from which rules were loaded.
-pub struct Document {
+pub struct ImportedDocument {
     sources: SourceMap,
     diagnostics: Vec<Diagnostic>,
     /// The data that the bundled payload rules read as `context`, such as the known workflows.
@@ -58,10 +58,14 @@ fn system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }
 
-impl Document {
+impl ImportedDocument {
     /// Loads the rules from a JSON document of another system. If `args` names no system, the
     /// document is recognized by its shape.
-    pub fn load(bytes: &[u8], name: String, args: DocumentArgs) -> (Result<Rules, CompileError>, Document) {
+    pub fn load(
+        bytes: &[u8],
+        name: String,
+        args: DocumentArgs,
+    ) -> (Result<Rules, CompileError>, ImportedDocument) {
         let mut sources = SourceMap::new();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let file = sources.add(name, String::from_utf8_lossy(bytes));
@@ -73,21 +77,21 @@ impl Document {
         let recognize = || System::recognize_text(&text);
         let system = is_text.and_then(|()| args.system.map_or_else(recognize, |system| Ok(Some(system))));
         let imported = match system {
-            Ok(Some(system)) => match args.check_literal(Some(system)) {
-                Ok(()) => system.import(&text, args.options()),
+            Ok(Some(system)) => match args.check_literal_allowed(Some(system)) {
+                Ok(()) => system.import(&text, args.import_options()),
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of_file(file), message);
                     return load_failure(sources, diagnostic);
                 }
             },
-            Ok(None) => return load_failure(sources, unrecognized_error(file)),
+            Ok(None) => return load_failure(sources, unrecognized_document_error(file)),
             Err(error) => Err(error),
         };
         match imported {
             Ok(imported) => {
                 let imported = imported.named(&sources.file(file).name);
                 let diagnostics = report_diagnostics(&imported.report, file);
-                (Ok(imported.rules), Document { sources, diagnostics, context: imported.context })
+                (Ok(imported.rules), ImportedDocument { sources, diagnostics, context: imported.context })
             }
             Err(error) => {
                 let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
@@ -107,8 +111,11 @@ impl Document {
 
 /// Returns the values that [`Document::load`] returns if a document cannot be loaded: an error
 /// instead of rules, and a document with the diagnostic.
-fn load_failure(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
-    let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
+fn load_failure(
+    sources: SourceMap,
+    diagnostic: Diagnostic,
+) -> (Result<Rules, CompileError>, ImportedDocument) {
+    let document = ImportedDocument { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)
 }
 
@@ -116,7 +123,7 @@ fn start_of_file(file: FileId) -> Span {
     Span { file, start: 0, end: 0 }
 }
 
-fn unrecognized_error(file: FileId) -> Diagnostic {
+fn unrecognized_document_error(file: FileId) -> Diagnostic {
     let kinds = System::ALL.map(System::name).join(", ");
     let message = message!("the JSON has the shape of no known document, or of several");
     Diagnostic::new(Code::DocumentRefused, start_of_file(file), message).help(message!(

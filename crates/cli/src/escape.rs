@@ -22,18 +22,18 @@ pub fn escape_xml(text: &str) -> String {
 
 /// Escapes the control characters in all texts and keys of a JSON value.
 #[cfg(feature = "http")]
-pub fn escape_texts(value: &mut serde_json::Value) {
+pub fn escape_json_texts(value: &mut serde_json::Value) {
     use rulec_base::text::printable::to_printable;
     use serde_json::Value as Json;
 
     match value {
         Json::String(text) => *text = to_printable(text).into_owned(),
-        Json::Array(items) => items.iter_mut().for_each(escape_texts),
+        Json::Array(items) => items.iter_mut().for_each(escape_json_texts),
         Json::Object(fields) => {
             *fields = std::mem::take(fields)
                 .into_iter()
                 .map(|(key, mut value)| {
-                    escape_texts(&mut value);
+                    escape_json_texts(&mut value);
                     (to_printable(&key).into_owned(), value)
                 })
                 .collect();

@@ -2,8 +2,8 @@
 
 use super::language::language;
 use super::term::{Out, Term, paint};
-use super::usage::explained_decision_tip;
-use super::{CliError, Status};
+use super::usage::why_command_tip;
+use super::{CliError, ExitStatus};
 use rulec::{Code, Message};
 use rulec_base::diag::{comma_list, nearest};
 use rulec_base::message;
@@ -23,7 +23,7 @@ pub struct Args {
     code: Option<String>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let color = term.is_stdout_colored();
     match &args.code {
         None => {
@@ -38,11 +38,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(text) => {
             let Some(code) = parse_code(text) else {
                 // A word in another case is searched again in lower case.
-                let Some(lines) = word_lines(text).or_else(|| word_lines(&text.to_lowercase())) else {
-                    return Err(CliError::usage(unknown_code_message(text)));
+                let Some(lines) = describe_word(text).or_else(|| describe_word(&text.to_lowercase())) else {
+                    return Err(CliError::usage_error(unknown_code_message(text)));
                 };
                 lines.iter().try_for_each(|line| out.write_message(line))?;
-                return Ok(Status::Success);
+                return Ok(ExitStatus::Success);
             };
             // HTML comments in a page mark generated tables; they are not printed.
             let page = code.page_in(language());
@@ -51,7 +51,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.write_styled(render_markdown(&page, color).trim_end())?;
         }
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Parses a diagnostic code. Leading zeros and the letter `E` may be missing. `None` if there is no
@@ -69,7 +69,7 @@ fn parse_code(text: &str) -> Option<Code> {
 
 /// Returns a short description of an operator, a function or a keyword of the rule language. The
 /// last line names the page with the details. `None` for other words.
-fn word_lines(text: &str) -> Option<Vec<Message>> {
+fn describe_word(text: &str) -> Option<Vec<Message>> {
     let word = text.trim().trim_matches('`').trim_end_matches("()");
     if let Some(row) = operators::TABLE.iter().find(|row| row.spelling == word) {
         let title = message!("`{word}` is an operator: {}", row.doc.clone());
@@ -102,7 +102,7 @@ fn nearest_word(text: &str) -> Option<&'static str> {
 }
 
 fn unknown_code_message(text: &str) -> Message {
-    if let Some(remedy) = explained_decision_tip(&["explain"], &["explain", text]) {
+    if let Some(remedy) = why_command_tip(&["explain"], &["explain", text]) {
         return remedy;
     }
     let is_code = text.chars().skip(1).any(|c| c.is_ascii_digit());

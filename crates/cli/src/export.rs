@@ -2,7 +2,7 @@
 
 use super::files::{self, RulesArgs};
 use super::term::{Out, Term};
-use super::{CliError, Status, import};
+use super::{CliError, ExitStatus, import};
 use rulec::Message;
 use rulec_import::System;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = args.rules.load(term)?;
     let exported = args.kind.export(&rules);
     // Serializing JSON values and texts cannot fail.
@@ -47,5 +47,5 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         exported.report.messages().for_each(|note| term.print_note(&note));
     }
     let is_complete = exported.report.skipped().next().is_none();
-    Ok(if is_complete { Status::Success } else { Status::Errors })
+    Ok(if is_complete { ExitStatus::Success } else { ExitStatus::Errors })
 }

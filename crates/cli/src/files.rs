@@ -7,7 +7,7 @@ use super::keys::KeyLocation;
 use super::language::singular_or_plural;
 use super::report::{compile_diagnostics, format_human};
 use super::term::{Out, Term};
-use super::{CliError, Status, stdio};
+use super::{CliError, ExitStatus, stdio};
 use rulec::artifact;
 use rulec::files::{open_regular, read_limited};
 use rulec::{LoadError, Rules};
@@ -31,12 +31,12 @@ use std::path::{Path, PathBuf};
 /// The bool of a result is true if another file below the same folder in `paths` imports the
 /// compiled file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    compile_files_as(paths, root, DocumentArgs::default())
+    compile_files_or_documents(paths, root, DocumentArgs::default())
 }
 
 /// Compiles files like [`compile_files`]. `document` says how to load the files in `paths` that are
 /// another system's JSON documents. Files that are found in folders are always loaded as rules.
-pub fn compile_files_as(
+pub fn compile_files_or_documents(
     paths: &[PathBuf],
     root: Option<&Path>,
     document: DocumentArgs,
@@ -52,7 +52,7 @@ pub fn compile_files_as(
         |part: &[CompileTarget]| part.iter().cloned().map(CompileTarget::compile).collect::<Vec<_>>();
     let compiled = parallel::map_in_parallel(parts, compile).into_iter().flatten();
     let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
-    let imported = mark_imported(&compiled);
+    let imported = are_imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
 }
 
@@ -71,7 +71,10 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
         let mut rules_files = Vec::new();
         collect_rules_files(path, &mut rules_files)?;
         if rules_files.is_empty() {
-            return Err(CliError::usage(message!("there is no `.rules` file below `{}`", path.display())));
+            return Err(CliError::usage_error(message!(
+                "there is no `.rules` file below `{}`",
+                path.display()
+            )));
         }
         rules_files.sort();
         let root = root.unwrap_or(path).to_path_buf();
@@ -89,7 +92,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
 /// folders are not followed, because links may form a cycle.
 fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let read_error =
-        |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
+        |error: io::Error| CliError::usage_error(message!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(read_error)? {
         let entry = entry.map_err(read_error)?;
         let name = entry.file_name();
@@ -107,7 +110,7 @@ fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<
 
 /// For each file, returns whether another file found below the same folder argument imports it. An
 /// imported file is checked together with its importers, because they may declare its `input`.
-fn mark_imported(results: &[Compiled]) -> Vec<bool> {
+fn are_imported(results: &[Compiled]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
         if let (Some(folder), Some((_, main))) =
@@ -140,18 +143,18 @@ fn mark_imported(results: &[Compiled]) -> Vec<bool> {
 
 /// Returns the error for the file `name`, which cannot be read.
 pub fn unreadable_error(name: &str, error: &impl Argument) -> CliError {
-    CliError::usage(message!("`{name}` cannot be read: {error}"))
+    CliError::usage_error(message!("`{name}` cannot be read: {error}"))
 }
 
 /// Returns the error for a file that contains compiled rules although JSON is expected.
 pub fn unexpected_artifact_error(name: &str) -> CliError {
-    CliError::usage(message!("`{name}` contains compiled rules, but JSON is expected"))
+    CliError::usage_error(message!("`{name}` contains compiled rules, but JSON is expected"))
 }
 
 /// Returns the error for a file that cannot be written.
 pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
-    CliError::usage(match error.kind() {
+    CliError::usage_error(match error.kind() {
         _ if path.is_dir() => message!("`{shown}` is a folder; give a file"),
         io::ErrorKind::NotFound => message!("`{shown}` cannot be written: its folder does not exist"),
         io::ErrorKind::NotADirectory => {
@@ -221,7 +224,7 @@ pub fn list_rules_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// Reads the text of a rules file or of standard input.
-pub fn read_text(path: &Path) -> Result<String, CliError> {
+pub fn read_rules_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
         (stdio::read_stdin(MAX_FILE_BYTES)?, STDIN_NAME.to_owned())
     } else {
@@ -232,21 +235,21 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
         return Err(unreadable_error(&name, &LoadError::TooLarge(bytes.len() as u64).to_message()));
     }
     if artifact::is_artifact(&bytes) {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "`{name}` contains compiled rules, but the text of the rules is expected"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        CliError::usage(message!(
+        CliError::usage_error(message!(
             "`{name}` is not UTF-8: the byte at offset {at} (line {line}) is invalid; save the file as UTF-8"
         ))
     })
 }
 
 fn load_error(name: &str, error: &LoadError) -> CliError {
-    CliError::usage(match error {
+    CliError::usage_error(match error {
         LoadError::Folder => message!("`{name}` is a folder; give a file"),
         LoadError::NotRegular => {
             message!("`{name}` cannot be read: {}; `-` reads standard input", error.to_message())
@@ -262,9 +265,9 @@ fn open_file(path: &Path) -> Result<(File, u64), CliError> {
 
 /// Reads a whole file of JSON, or all of standard input for `-`. Returns the bytes, and the name of
 /// the file for error messages. A file with compiled rules is an error.
-pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
+pub fn read_json_bytes(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
-    let limit = json::MAX_BYTES as u64;
+    let limit = json::MAX_MESSAGE_BYTES as u64;
     if path == Path::new("-") {
         return Ok((stdio::read_stdin(limit)?, stdio::stdin_name()));
     }
@@ -286,7 +289,7 @@ pub fn read_json_object(
     decimal_paths: &DecimalPaths,
     to_error: impl FnOnce(&str, &JsonError) -> CliError,
 ) -> Result<Map<String, Json>, CliError> {
-    let (bytes, name) = read_file(path)?;
+    let (bytes, name) = read_json_bytes(path)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     json::parse_object_bytes_exact(bytes, decimal_paths).map_err(|error| to_error(&name, &error))
 }
@@ -357,9 +360,9 @@ impl RulesArgs {
 
     /// Compiles a second rules file, such as an older version. If the file has errors, the program
     /// ends with the exit status for wrong usage.
-    pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
+    pub fn load_second_file(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other_args = RulesArgs::new(path.to_path_buf(), None);
-        other_args.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
+        other_args.load(term).map_err(|error| CliError { status: ExitStatus::Usage, ..error })
     }
 
     /// Returns the arguments for another version of the rules file, at `path`, with the same
@@ -385,13 +388,13 @@ impl RulesArgs {
         let target = self.to_target();
         let path = target.display_name();
         if self.path.is_dir() {
-            return Err(CliError::usage(message!("`{path}` is a folder; give one rules file")));
+            return Err(CliError::usage_error(message!("`{path}` is a folder; give one rules file")));
         }
         let key = self.verify.as_ref().map(KeyLocation::read_verifying_key).transpose()?;
         let compiled = target.compile_verified(key)?;
         let Ok(rules) = &compiled.result else {
             show_errors(&compiled, term);
-            let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };
+            let status = if compiled.is_unreadable() { ExitStatus::Usage } else { ExitStatus::Errors };
             return Err(CliError { status, message: None });
         };
         let warnings = compiled.diagnostics().len();

@@ -25,27 +25,28 @@ type FileEdits = BTreeMap<PathBuf, Vec<Edit>>;
 
 /// The fixes of `check --fix` that were applied in memory: new texts of files, which are not yet on
 /// disk.
-pub struct Fixes {
+pub struct AppliedFixes {
     /// The new texts of files, by the canonical path of the file.
-    texts: HashMap<PathBuf, String>,
+    fixed_texts: HashMap<PathBuf, String>,
     /// The path and the old text of each changed file, by the file name that error messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
     /// Number of fixes that were applied.
     applied_count: usize,
 }
 
-impl Fixes {
+impl AppliedFixes {
     /// Finds fixes for the files in `compiled`, and applies the fixes in memory. Afterwards
     /// `compiled` holds the results of compiling the fixed texts.
-    pub fn find_and_apply(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
+    pub fn find_and_apply(compiled: &mut [(Compiled, bool)]) -> Result<AppliedFixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_stdin()) {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "`--fix` rewrites files, and standard input is not a file; give a file"
             )));
         }
         let named_paths: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
-        let mut fixes = Fixes { texts: HashMap::new(), original_files: BTreeMap::new(), applied_count: 0 };
+        let mut fixes =
+            AppliedFixes { fixed_texts: HashMap::new(), original_files: BTreeMap::new(), applied_count: 0 };
         let originals = original_texts(compiled);
         for _ in 0..MAX_FIX_ROUNDS {
             let repairs = collect_fixes(compiled, &named_paths);
@@ -54,7 +55,7 @@ impl Fixes {
             }
         }
         for (path, (name, text)) in originals {
-            if fixes.texts.get(&path).is_some_and(|new| *new != text) {
+            if fixes.fixed_texts.get(&path).is_some_and(|new| *new != text) {
                 fixes.original_files.insert(name, (path, text));
             }
         }
@@ -71,7 +72,7 @@ impl Fixes {
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
         let mut combined = FileEdits::new();
-        let combined_count = repairs.iter().filter(|repair| add_edits(&mut combined, repair)).count();
+        let combined_count = repairs.iter().filter(|repair| try_add_edits(&mut combined, repair)).count();
         if self.try_edits(&combined, compiled, originals) {
             self.applied_count += combined_count;
             return true;
@@ -96,7 +97,7 @@ impl Fixes {
         compiled: &mut [(Compiled, bool)],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
-        let mut texts = self.texts.clone();
+        let mut texts = self.fixed_texts.clone();
         for (path, edits) in edits {
             let Some((_, original)) = originals.get(path) else { return false };
             let text = texts.entry(path.clone()).or_insert_with(|| original.clone());
@@ -112,7 +113,7 @@ impl Fixes {
         for (entry, new) in compiled.iter_mut().zip(recompiled) {
             entry.0 = new;
         }
-        self.texts = texts;
+        self.fixed_texts = texts;
         true
     }
 
@@ -120,14 +121,14 @@ impl Fixes {
     pub fn print_patch(&self, out: &mut Out) -> Result<(), CliError> {
         self.original_files
             .iter()
-            .try_for_each(|(name, (path, old))| patch::write_patch(name, old, &self.texts[path], out))
+            .try_for_each(|(name, (path, old))| patch::write_patch(name, old, &self.fixed_texts[path], out))
     }
 
     /// Writes the fixed texts to the changed files.
     pub fn write_files(&self) -> Result<(), CliError> {
         self.original_files
             .values()
-            .try_for_each(|(path, _)| files::replace_file(path, self.texts[path].as_bytes()))
+            .try_for_each(|(path, _)| files::replace_file(path, self.fixed_texts[path].as_bytes()))
     }
 
     pub fn summary(&self, is_dry: bool) -> Message {
@@ -207,7 +208,7 @@ fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String
 
 /// Adds the edits of the fix `repair` to `combined`, unless one of them overlaps or touches an edit
 /// in `combined`. Returns true if the edits were added.
-fn add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
+fn try_add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
     let touches = |a: &Range<usize>, b: &Range<usize>| a.start <= b.end && b.start <= a.end;
     let is_separate = repair.iter().all(|(path, edits)| {
         let existing_edits = combined.get(path).map_or(&[][..], Vec::as_slice);

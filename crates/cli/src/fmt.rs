@@ -3,9 +3,9 @@
 use super::compiled::STDIN_NAME;
 use super::language::singular_or_plural;
 use super::term::{Out, Term};
-use super::{CliError, Status, files, panic, patch};
+use super::{CliError, ExitStatus, files, panic, patch};
 use rulec_base::message;
-use rulec_syntax::format::{Formatted, format};
+use rulec_syntax::format::{FormattedFile, format};
 use std::path::{Path, PathBuf};
 
 /// Format rule files in the standard style
@@ -32,7 +32,7 @@ pub struct Args {
     diff: bool,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let (mut same, mut changed, mut worst_status) = (0, 0, None);
     let paths = files::paths_or_current_folder(&args.paths);
     for path in files::list_rules_files(&paths)? {
@@ -60,8 +60,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     Ok(match worst_status {
         Some(status) => status,
-        None if args.check && changed > 0 => Status::Errors,
-        None => Status::Success,
+        None if args.check && changed > 0 => ExitStatus::Errors,
+        None => ExitStatus::Success,
     })
 }
 
@@ -69,18 +69,18 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// `--check` or `--diff`, only prints what would change. Returns true if the formatted text differs
 /// from the original.
 fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
-    let text = files::read_text(path)?;
+    let text = files::read_rules_text(path)?;
     let is_piped = path == Path::new("-");
     let name = if is_piped { STDIN_NAME.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
-        status: Status::InternalError,
+        status: ExitStatus::InternalError,
         message: Some(message!(
             "`{name}` is left unchanged: {}; {}",
             changed.to_message(),
             panic::BUG_REPORT_HINT
         )),
     })?;
-    note_unformatted(&name, &formatted, term);
+    note_unformatted_statements(&name, &formatted, term);
     let changed = formatted.text != text;
     if args.check && changed {
         out.write_line(&name)?;
@@ -90,7 +90,7 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
     }
     match args.check || args.diff {
         true => {}
-        false if is_piped => out.write_source(&formatted.text)?,
+        false if is_piped => out.write_machine_text(&formatted.text)?,
         false if changed => files::replace_file(path, formatted.text.as_bytes())?,
         false => {}
     }
@@ -99,12 +99,13 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
 
 /// Prints a note with the line numbers of the statements that the formatter left unchanged, because
 /// they contain syntax errors.
-fn note_unformatted(name: &str, formatted: &Formatted, term: &Term) {
+fn note_unformatted_statements(name: &str, formatted: &FormattedFile, term: &Term) {
     const MAX_SHOWN_LINES: usize = 10;
-    let lines: Vec<String> = formatted.left.iter().take(MAX_SHOWN_LINES).map(usize::to_string).collect();
-    let more = if formatted.left.len() > MAX_SHOWN_LINES { " …" } else { "" };
+    let lines: Vec<String> =
+        formatted.unformatted_lines.iter().take(MAX_SHOWN_LINES).map(usize::to_string).collect();
+    let more = if formatted.unformatted_lines.len() > MAX_SHOWN_LINES { " …" } else { "" };
     if !lines.is_empty() {
-        let (count, lines) = (formatted.left.len(), lines.join(", "));
+        let (count, lines) = (formatted.unformatted_lines.len(), lines.join(", "));
         let count = singular_or_plural(count, message!("1 statement"), message!("{count} statements"));
         let typed = if name == STDIN_NAME { "-" } else { name };
         term.print_note(&message!(

@@ -12,7 +12,7 @@ mod text;
 
 use super::files::{self, RulesArgs};
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::ValueEnum;
 use rulec::Rules;
 use rulec_base::diag::Message;
@@ -59,15 +59,15 @@ enum DrawingFormat {
     Svg,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = args.rules.load(term)?;
     let text = draw_as(&rules, args.name.as_deref(), args.format)?;
     match (&args.output, args.format) {
         (Some(path), _) => files::replace_file(path, text.as_bytes())?,
-        (None, DrawingFormat::Svg) => out.write_source(&text)?,
+        (None, DrawingFormat::Svg) => out.write_machine_text(&text)?,
         (None, _) => out.write_text(text.trim_end_matches('\n'))?,
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Draws rules as `rulec graph` does. `name` selects a workflow, table, choice or router; `None`
@@ -87,7 +87,7 @@ fn draw_as(rules: &Rules, name: Option<&str>, format: DrawingFormat) -> Result<S
     if format == DrawingFormat::Svg && drawings.len() > 1 {
         let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
         let names = names.join(", ");
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "an SVG picture can show only one drawing; choose it with `--name`: {names}"
         )));
     }
@@ -110,7 +110,8 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
     let workflows = || program.workflows.iter();
     let tables = || {
         let drawable = program.tables.iter().filter(|table| {
-            table.kind != TableKind::Requirements && (!table.order.is_empty() || table.default.is_some())
+            table.kind != TableKind::Requirements
+                && (!table.evaluation_order.is_empty() || table.default.is_some())
         });
         drawable.map(|table| &*table.name)
     };
@@ -123,7 +124,7 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
         }
         let names = workflows().map(|workflow| &*workflow.name).chain(tables());
         let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "there is nothing named `{name}` to draw; the names are {known}",
             known = names
         )));
@@ -133,7 +134,7 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
     if drawings.is_empty() {
         // A table that a `goto` enters is drawn inside the drawing of the table with the `goto`, so
         // it gets no drawing of its own.
-        let entered_tables = drawing::entered_tables(program);
+        let entered_tables = drawing::goto_target_tables(program);
         drawings.extend(
             tables()
                 .filter(|table| !entered_tables.contains(table))
@@ -141,7 +142,7 @@ fn select_drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, Cl
         );
     }
     match drawings.is_empty() {
-        true => Err(CliError::usage(message!(
+        true => Err(CliError::usage_error(message!(
             "the rules contain no workflow, route, choice, router or flow to draw"
         ))),
         false => Ok(drawings),

@@ -27,7 +27,7 @@ fn to_chinese(mut command: Command) -> Command {
     // `build` adds clap's own arguments and commands, such as `--help`, so that they are translated
     // too.
     command.build();
-    chinese_page(command)
+    to_chinese_page(command)
 }
 
 fn chinese_text(text: &str) -> Option<&'static str> {
@@ -35,7 +35,7 @@ fn chinese_text(text: &str) -> Option<&'static str> {
 }
 
 /// Returns a command with its help page, and the help pages of its subcommands, in Chinese.
-fn chinese_page(command: Command) -> Command {
+fn to_chinese_page(command: Command) -> Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let after_help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let has =
@@ -55,15 +55,15 @@ fn chinese_page(command: Command) -> Command {
     command
         .about(about.clone())
         .long_about(about)
-        .after_help(chinese_examples(&after_help))
+        .after_help(to_chinese_examples(&after_help))
         .help_template(template)
-        .mut_args(chinese_argument)
-        .mut_subcommands(chinese_page)
+        .mut_args(to_chinese_argument)
+        .mut_subcommands(to_chinese_page)
 }
 
 /// Translates the help text of an argument. Appends the argument's default and possible values to
 /// the text.
-fn chinese_argument(arg: Arg) -> Arg {
+fn to_chinese_argument(arg: Arg) -> Arg {
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let mut short = chinese_text(&text).map_or(text, str::to_owned);
     let defaults: Vec<String> =
@@ -98,7 +98,7 @@ fn paragraph_key(paragraph: &str) -> String {
 /// Converts the text after the options of a help page to Chinese. The result has the example
 /// commands without their English descriptions, and the translations of the other paragraphs. A
 /// paragraph without a translation is left out, but a test ensures that each has one.
-fn chinese_examples(after_help: &str) -> String {
+fn to_chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {
         if let Some(translation) = chinese_text(&paragraph_key(paragraph)) {

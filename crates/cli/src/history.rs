@@ -6,12 +6,12 @@
 mod store;
 
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use store::{PersistentStore, is_address, open, open_existing};
+pub use store::{PersistentStore, is_server_address, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
 #[cfg(not(feature = "history"))]
@@ -77,7 +77,7 @@ struct CompactArgs {
 
 #[cfg(not(feature = "history"))]
 mod without {
-    use super::{Args, CliError, HistoryCommand, Out, Status, Term};
+    use super::{Args, CliError, ExitStatus, HistoryCommand, Out, Term};
     use rulec_base::message;
 
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
@@ -87,7 +87,7 @@ mod without {
         ))
     }
 
-    pub fn run(args: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
+    pub fn run(args: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
         // Reads all options, so that the compiler does not report unused fields.
         let _ = match &args.command {
             HistoryCommand::Show(args) => (&args.folder.folder, args.key.as_ref()),
@@ -101,39 +101,39 @@ mod without {
 #[cfg(feature = "history")]
 mod with {
     use super::store::{open_existing, store_error};
-    use super::{Args, CliError, HistoryCommand, Out, ShowArgs, Status, Term};
+    use super::{Args, CliError, ExitStatus, HistoryCommand, Out, ShowArgs, Term};
     use rulec::history::StoreError;
     use rulec_base::message;
-    use rulec_history_store::Kept;
+    use rulec_history_store::StoredMessage;
     use serde_json::{Value as Json, json};
     use std::sync::mpsc::sync_channel;
 
     /// Maximum number of messages that are read from the history and not yet printed.
     const MAX_WAITING_MESSAGES: usize = 1_000;
 
-    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
         match &args.command {
-            HistoryCommand::Show(args) => show(args, out),
+            HistoryCommand::Show(args) => show_messages(args, out),
             HistoryCommand::Check(args) => {
                 let report =
                     open_existing(&args.folder, None)?.check().map_err(|error| store_error(&error))?;
                 for problem in &report.problems {
                     out.write_line(problem)?;
                 }
-                let (keys, messages, wrong) = (report.keys, report.messages, report.problems.len());
+                let (keys, messages, wrong) = (report.key_count, report.message_count, report.problems.len());
                 term.print(&message!("keys: {keys}; messages: {messages}; wrong: {wrong}"));
-                Ok(if wrong == 0 { Status::Success } else { Status::Errors })
+                Ok(if wrong == 0 { ExitStatus::Success } else { ExitStatus::Errors })
             }
             HistoryCommand::Compact(args) => {
                 let store = open_existing(&args.folder.folder, None)?;
                 let removed = store.compact(args.before.as_deref()).map_err(|error| store_error(&error))?;
                 term.print(&message!("removed messages: {removed}"));
-                Ok(Status::Success)
+                Ok(ExitStatus::Success)
             }
         }
     }
 
-    fn show(args: &ShowArgs, out: &mut Out) -> Result<Status, CliError> {
+    fn show_messages(args: &ShowArgs, out: &mut Out) -> Result<ExitStatus, CliError> {
         let store = open_existing(&args.folder.folder, None)?;
         // A stored key is a quotation mark followed by a text, a number, or a bool.
         let keys: Vec<Option<String>> = match &args.key {
@@ -144,13 +144,13 @@ mod with {
             Some(key) => vec![Some(format!("\"{key}"))],
         };
         for key in keys {
-            let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING_MESSAGES);
+            let (sender, receiver) = sync_channel::<StoredMessage>(MAX_WAITING_MESSAGES);
             let result = std::thread::scope(|scope| {
-                let reader =
-                    scope.spawn(|| store.for_each(key.as_deref(), move |kept| sender.send(kept).is_ok()));
+                let reader = scope
+                    .spawn(|| store.for_each_message(key.as_deref(), move |kept| sender.send(kept).is_ok()));
                 let mut printed = Ok(());
                 for kept in receiver {
-                    printed = out.write_line(&output_json(kept).to_string());
+                    printed = out.write_line(&recorded_message_json(kept).to_string());
                     if printed.is_err() || out.is_closed() {
                         break;
                     }
@@ -160,16 +160,16 @@ mod with {
             })?;
             result.map_err(|error| store_error(&error))?;
         }
-        Ok(Status::Success)
+        Ok(ExitStatus::Success)
     }
 
     /// Converts a recorded message to the JSON object that `rulec history show` prints, with the
     /// key first.
-    fn output_json(kept: Kept) -> Json {
-        let key = match kept.key.strip_prefix('"') {
+    fn recorded_message_json(kept: StoredMessage) -> Json {
+        let key = match kept.history_key.strip_prefix('"') {
             Some(text) => json!(text),
-            None => serde_json::from_str(&kept.key).unwrap_or(Json::Null),
+            None => serde_json::from_str(&kept.history_key).unwrap_or(Json::Null),
         };
-        json!({ "key": key, "message": kept.element })
+        json!({ "key": key, "message": kept.message })
     }
 }

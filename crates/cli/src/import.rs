@@ -3,7 +3,7 @@
 use super::document;
 use super::files;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Message;
 use rulec_base::json;
@@ -64,9 +64,9 @@ pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<System>())
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (bytes, name) = files::read_file(&args.file)?;
-    document::check_literal(args.literal, Some(args.system)).map_err(CliError::usage)?;
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
+    let (bytes, name) = files::read_json_bytes(&args.file)?;
+    document::check_literal_allowed(args.literal, Some(args.system)).map_err(CliError::usage_error)?;
     let options = if args.strict { Options::default().strict() } else { Options::default() };
     let options = if args.literal { options.literal() } else { options };
     let imported = match std::str::from_utf8(&bytes) {
@@ -77,18 +77,21 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             ImportError::Internal(message!("the JSON parser accepted a text that is not UTF-8"))
         })),
     };
-    let imported = imported.map_err(|error| CliError::error(describe_error(args, &bytes, &name, &error)))?;
+    let imported =
+        imported.map_err(|error| CliError::input_error(describe_error(args, &bytes, &name, &error)))?;
     let items = imported.report.items();
     let is_nothing_left = !items.is_empty() && imported.report.skipped().count() == items.len();
     if is_nothing_left {
         print_report(&imported.report, args.json, term);
-        return Err(CliError::error(message!("{name}: every item was skipped, so no rules were written")));
+        return Err(CliError::input_error(message!(
+            "{name}: every item was skipped, so no rules were written"
+        )));
     }
     // Formats the text, so that a later `rulec fmt` leaves it unchanged.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
     print_report(&imported.report, args.json, term);
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Describes the error of an import. If the document has another format than JSON, names the
@@ -96,7 +99,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) -> Message {
     let message = error.to_message();
     match error {
-        ImportError::Json(_) => match other_format(&args.file, bytes) {
+        ImportError::Json(_) => match non_json_format(&args.file, bytes) {
             Some(format) => {
                 message!("{name} contains {format}, but `rulec import` reads JSON: convert it to JSON first")
             }
@@ -117,7 +120,7 @@ fn describe_error(args: &Args, bytes: &[u8], name: &str, error: &ImportError) ->
 
 /// Returns the name of the format of a document that is not JSON, by the end of the file name or by
 /// the first line. `None` for JSON and for an unknown format.
-fn other_format(file: &Path, bytes: &[u8]) -> Option<&'static str> {
+fn non_json_format(file: &Path, bytes: &[u8]) -> Option<&'static str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;

@@ -23,13 +23,13 @@ const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects for which a key can count as rare (see [`MAX_RECORD_KEYS`]). A
 /// JSON Schema is one sample object, so its keys are never rare: a schema lists field names, not
 /// data.
-const MIN_SAMPLES_FOR_RARE: usize = 3;
+const MIN_SAMPLES_FOR_RARE_KEYS: usize = 3;
 /// An enumeration is inferred for a text field with at most this number of distinct values in all
 /// samples.
 const MAX_ENUMERATION_VALUES: usize = 6;
 /// Maximum number of values that a JSON Schema may list for an enumeration. The compiler accepts no
 /// more.
-const MAX_LISTED_VALUES: usize = 1000;
+const MAX_SCHEMA_ENUM_VALUES: usize = 1000;
 /// Minimum number of samples for each value of an enumeration, on average.
 const MIN_SAMPLES_PER_VALUE: usize = 4;
 /// Minimum number of sample texts from which an enumeration is inferred.
@@ -86,7 +86,7 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
     let (bytes, name) = if path == Path::new("-") {
         (None, stdio::stdin_name())
     } else {
-        (Some(files::read_file(path)), path.display().to_string())
+        (Some(files::read_json_bytes(path)), path.display().to_string())
     };
     // If the lines are no messages, the file may be a single JSON value: an object over several
     // lines, or a JSON Schema.
@@ -96,10 +96,10 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
         _ => None,
     };
     let (ty, rejected_lines) = match single_value {
-        Some(schema) if is_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
+        Some(schema) if is_json_schema(&schema) => (type_of_schema(&schema, &schema, 0), 0),
         _ => {
             let mut joined = InferredType::Unknown;
-            let rejected_lines = stream::read_objects(
+            let rejected_lines = stream::read_json_objects(
                 path,
                 term,
                 |error| error,
@@ -112,7 +112,7 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
         }
     };
     let InferredType::Record(record) = ty else {
-        return Err(CliError::error(message!(
+        return Err(CliError::input_error(message!(
             "`{name}` contains neither messages (JSON objects) nor a JSON Schema of a message"
         )));
     };
@@ -123,7 +123,7 @@ pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), Cl
 
 /// True if a JSON value looks like a JSON Schema and not like a message. It has the key `$schema`,
 /// the type `object` with `properties`, or a reference to its own definitions.
-fn is_schema(json: &Json) -> bool {
+fn is_json_schema(json: &Json) -> bool {
     let has_object = |key: &str| json.get(key).is_some_and(Json::is_object);
     json.get("$schema").is_some_and(Json::is_string)
         || json.get("type").and_then(Json::as_str) == Some("object") && has_object("properties")
@@ -341,8 +341,8 @@ impl InferredTexts {
             // An enumeration value that is the name of a type, such as `"string"`, is rejected by
             // the compiler.
             true => {
-                count <= MAX_LISTED_VALUES
-                    && !self.distinct_texts.iter().any(|value| Ty::builtin(value).is_some())
+                count <= MAX_SCHEMA_ENUM_VALUES
+                    && !self.distinct_texts.iter().any(|value| Ty::from_builtin_name(value).is_some())
             }
             false => {
                 count > 1 && self.sample_count >= MIN_ENUMERATION_SAMPLES.max(MIN_SAMPLES_PER_VALUE * count)
@@ -365,7 +365,7 @@ impl InferredType {
             InferredType::Plain(name) => (*name).to_owned(),
             InferredType::List(element) => format!("list<{}>", element.to_source()),
             InferredType::Dict(value) => format!("dict<{}>", value.to_source()),
-            InferredType::Record(record) => record.as_dict().unwrap_or_else(|| record.to_source()),
+            InferredType::Record(record) => record.to_dict_source().unwrap_or_else(|| record.to_source()),
         }
     }
 }
@@ -383,10 +383,10 @@ impl InferredRecord {
     /// Returns the source text of a dict type if the keys are data instead of field names,
     /// otherwise `None`. The keys are data if there are none, or if one is not a valid name. They
     /// are also data if there are more than [`MAX_RECORD_KEYS`], and each occurs in less than half
-    /// of the samples. This needs at least [`MIN_SAMPLES_FOR_RARE`] samples.
-    fn as_dict(&self) -> Option<String> {
+    /// of the samples. This needs at least [`MIN_SAMPLES_FOR_RARE_KEYS`] samples.
+    fn to_dict_source(&self) -> Option<String> {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
-            && self.sample_count >= MIN_SAMPLES_FOR_RARE
+            && self.sample_count >= MIN_SAMPLES_FOR_RARE_KEYS
             && self.fields.values().all(|field| field.present_count * 2 < self.sample_count);
         let is_data =
             self.fields.is_empty() || self.fields.keys().any(|key| !write::is_name(key)) || all_rare;

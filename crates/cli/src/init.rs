@@ -3,7 +3,7 @@
 
 use super::language::language;
 use super::term::{Out, Term};
-use super::{CliError, Status, files};
+use super::{CliError, ExitStatus, files};
 use rulec::Language;
 use rulec_base::diag::comma_list;
 use rulec_base::message;
@@ -48,14 +48,14 @@ const CHINESE_EXAMPLE_FILES: ExampleFiles = [
 
 type ExampleFiles = [(&'static str, &'static str); 6];
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let example_files = match language() {
         Language::English => EXAMPLE_FILES,
         Language::Chinese => CHINESE_EXAMPLE_FILES,
     };
     if args.folder.is_file() {
         let shown = args.folder.display();
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "`{shown}` is a file, and `rulec init` creates a folder: write `rulec init desk`"
         )));
     }
@@ -68,7 +68,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     // If any file exists, nothing is written.
     if !existing.is_empty() && !args.force {
         let files = comma_list(&existing);
-        return Err(CliError::usage(match existing.len() {
+        return Err(CliError::usage_error(match existing.len() {
             1 => message!("{files} already exists; `--force` overwrites it"),
             _ => message!("{files} already exist; `--force` overwrites them"),
         }));
@@ -84,5 +84,5 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     out.flush()?;
     let rules = args.folder.join("rules");
     term.print_note(&message!("next, run `rulec test {}`", rules.display()));
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }

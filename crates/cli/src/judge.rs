@@ -7,9 +7,9 @@ use super::columns::ColumnArgs;
 use super::files;
 use super::language::{language, singular_or_plural};
 use super::run_history::RunHistory;
-use super::stream::{ChunkEnd, LineFailure, LineOutcome, StreamArgs, Worker, write_json};
+use super::stream::{ChunkEnd, LineFailure, LineOutcome, LineWorker, StreamArgs, write_json};
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::history::HistoryGap;
 use rulec::payload::{Judge, JudgeByField, JudgeError, Judgement, Outcome, kinds};
 use rulec::{Code, Rules};
@@ -41,12 +41,12 @@ impl JudgeArgs {
     /// and options from files. `loaded` is the context that was loaded with the rules, used if no
     /// context file is given.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
-        let judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
+        let judge = Judge::new(rules, kind).map_err(|error| CliError::usage_error(error.to_message()))?;
         self.configure(judge, loaded)
     }
 
     fn configure(&self, mut judge: Judge, loaded: Option<&Json>) -> Result<Judge, CliError> {
-        let usage = |error: JudgeError| CliError::usage(error.to_message());
+        let usage = |error: JudgeError| CliError::usage_error(error.to_message());
         if let Some(path) = &self.context {
             judge = judge.context(read_object_file(path)?).map_err(usage)?;
         } else if let Some(context) = loaded {
@@ -72,14 +72,14 @@ impl StreamJudges {
     /// Creates a validator for each `payload` statement of the rules. `field` is the field in which
     /// a payload names the statement that applies to it. `loaded` is the context that was loaded
     /// with the rules, used if no context file is given.
-    pub fn by_field(
+    pub fn new_by_field(
         field: &str,
         rules: &Rules,
         args: &JudgeArgs,
         loaded: Option<&Json>,
     ) -> Result<StreamJudges, CliError> {
         if kinds(rules).next().is_none() {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
             )));
         }
@@ -114,12 +114,12 @@ pub fn run(
     columns: &ColumnArgs,
     term: &Term,
     out: &mut Out,
-) -> Result<Status, CliError> {
-    let worker = || JudgingWorker { judges, history, outcome_counts: [0; 3], exceeded_count: 0 };
-    let (workers, unreadable) = if columns.are_requested(stream) {
+) -> Result<ExitStatus, CliError> {
+    let worker = || JudgingWorker { judges, history, outcome_counts: [0; 3], limit_exceeded_count: 0 };
+    let (workers, unreadable) = if columns.needs_batches(stream) {
         if history.is_some() {
             let option = "--history";
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "`{option}` needs messages and answers as JSON lines, and answers on standard output"
             )));
         }
@@ -130,7 +130,7 @@ pub fn run(
     let (mut counts, mut exceeded) = ([0; 3], 0);
     for worker in workers {
         counts.iter_mut().zip(worker.outcome_counts).for_each(|(sum, count)| *sum += count);
-        exceeded += worker.exceeded_count;
+        exceeded += worker.limit_exceeded_count;
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
@@ -144,15 +144,15 @@ pub fn run(
             text = message!("{text} · {exceeded} over a limit");
         }
         term.print(&text);
-        history.iter().for_each(|(_, history)| history.report(term));
+        history.iter().for_each(|(_, history)| history.report_unrecorded(term));
     }
-    Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
+    Ok(if unreadable > 0 { ExitStatus::Errors } else { ExitStatus::Success })
 }
 
 /// Validates payloads if the input or the output is columnar (a Parquet, Arrow or CSV file).
 /// Returns the workers, which have counted their results, and the number of rejected messages.
 #[cfg(feature = "columns")]
-fn judge_columns<W: Worker>(
+fn judge_columns<W: LineWorker>(
     worker: impl Fn() -> W,
     columns: &ColumnArgs,
     stream: &StreamArgs,
@@ -166,7 +166,7 @@ fn judge_columns<W: Worker>(
 }
 
 #[cfg(not(feature = "columns"))]
-fn judge_columns<W: Worker>(
+fn judge_columns<W: LineWorker>(
     _: impl Fn() -> W,
     _: &ColumnArgs,
     _: &StreamArgs,
@@ -184,7 +184,7 @@ struct JudgingWorker<'j> {
     /// order.
     outcome_counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
-    exceeded_count: usize,
+    limit_exceeded_count: usize,
 }
 
 impl JudgingWorker<'_> {
@@ -199,7 +199,7 @@ impl JudgingWorker<'_> {
         message: &Json,
         out: &mut Vec<u8>,
     ) -> Result<Option<(Judgement, Option<HistoryGap>)>, LineFailure> {
-        if history.observe(rules, line, message, out) {
+        if history.observe_if_marked(rules, line, message, out) {
             return Ok(None);
         }
         let Some((payload, message)) = log::split_payload(message) else {
@@ -214,7 +214,7 @@ impl JudgingWorker<'_> {
             Ok(judge) => Ok(judge.clone().message(&message).map_err(invalid_input_failure)?),
             Err(rejection) => Err(rejection),
         };
-        let past = history.observe_and_keep(rules, &Json::Object(message));
+        let past = history.observe_and_return_past(rules, &Json::Object(message));
         let gap = past.gap();
         let judgement = match judge {
             Ok(judge) => judge.with_history(past).judge(&payload),
@@ -229,7 +229,7 @@ fn invalid_input_failure(error: JudgeError) -> LineFailure {
     LineFailure::NoAnswer { code: Code::DecisionFailed, message: error.to_message(), help }
 }
 
-impl Worker for JudgingWorker<'_> {
+impl LineWorker for JudgingWorker<'_> {
     fn keeps_order(&self) -> bool {
         self.history.is_some()
     }
@@ -262,7 +262,7 @@ impl Worker for JudgingWorker<'_> {
             Outcome::Reject => 2,
         };
         self.outcome_counts[count] += 1;
-        self.exceeded_count += usize::from(!judgement.exceeded().is_empty());
+        self.limit_exceeded_count += usize::from(!judgement.exceeded().is_empty());
         let answer = JudgementAnswer::new(judgement, gap);
         write_json(out, &AnswerLine { line, answer: &answer });
         Ok(LineOutcome::Answered)
@@ -271,7 +271,7 @@ impl Worker for JudgingWorker<'_> {
 
 /// Returns the payload kind that the options select: the value of `--decision`, or of `--entry` if
 /// it names a payload kind. `None` if they select none.
-pub fn selected_kind<'n>(
+pub fn selected_payload_kind<'n>(
     rules: &Rules,
     decision: Option<&'n str>,
     entry: Option<&'n str>,
@@ -281,7 +281,7 @@ pub fn selected_kind<'n>(
 
 fn read_object_file(path: &Path) -> Result<Json, CliError> {
     let object = files::read_json_object(path, DecimalPaths::none(), |name, error| {
-        CliError::usage(message!(
+        CliError::usage_error(message!(
             "`{name}` is not a JSON object: {} ({})",
             error.to_message(),
             error.kind().code()

@@ -35,21 +35,21 @@ impl KeyLocation {
     fn read_key<K>(&self, parse: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
         let KeyLocation(place) = self;
         if place.contains("-----BEGIN") {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "do not write a key on the command line, where other users can see it: give its file, or \
                 `env:NAME`"
             )));
         }
         let text = match place.strip_prefix("env:") {
             Some(name) => std::env::var(name).map_err(|_| {
-                CliError::usage(message!(
+                CliError::usage_error(message!(
                     "the environment variable `{name}`, which should contain the key, is not set"
                 ))
             })?,
             None => read_key_file(place)?,
         };
         parse(&text).map_err(|error| {
-            CliError::usage(message!("the key `{place}` cannot be used: {}", error.to_message()))
+            CliError::usage_error(message!("the key `{place}` cannot be used: {}", error.to_message()))
         })
     }
 }
@@ -60,9 +60,9 @@ fn read_key_file(place: &str) -> Result<String, CliError> {
     let mut text = String::new();
     File::open(place)
         .and_then(|file| file.take(MAX_KEY_BYTES + 1).read_to_string(&mut text))
-        .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?;
+        .map_err(|error| CliError::usage_error(message!("the key `{place}` cannot be read: {error}")))?;
     if text.len() as u64 > MAX_KEY_BYTES {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "the key `{place}` is longer than {MAX_KEY_BYTES} bytes; name a file that contains only a key"
         )));
     }

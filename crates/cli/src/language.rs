@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 static SELECTED_LANGUAGE: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Lang {
+pub enum LanguageArg {
     /// English
     En,
     /// 中文
@@ -31,10 +31,11 @@ pub fn select_language(args: &[OsString]) {
             None => {}
         }
     }
-    let selected = lang_name.and_then(|name| Lang::from_str(&name, false).ok()).map(|lang| match lang {
-        Lang::En => Language::English,
-        Lang::Zh => Language::Chinese,
-    });
+    let selected =
+        lang_name.and_then(|name| LanguageArg::from_str(&name, false).ok()).map(|lang| match lang {
+            LanguageArg::En => Language::English,
+            LanguageArg::Zh => Language::Chinese,
+        });
     let environment_language = || {
         let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
         Some(Language::of_locale(&value).unwrap_or_default())

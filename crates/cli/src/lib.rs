@@ -96,12 +96,12 @@ mod workflow;
 pub use graph::draw;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use language::Lang;
+use language::LanguageArg;
 use rulec::{Language, Message};
 use rulec_base::message;
 use rulec_base::text;
 use std::ffi::OsString;
-use term::{Color, Out, Term};
+use term::{ColorMode, Out, Term};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -135,11 +135,11 @@ messages that it has read, and exits with 130, 143 or 129. After a second signal
 struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    color: Color,
+    color: ColorMode,
     // `language::select_language` reads this option before the arguments are parsed.
     /// The language of findings, errors and help pages [default: the value of RULEC_LANG, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
-    lang: Option<Lang>,
+    lang: Option<LanguageArg>,
     #[command(subcommand)]
     command: CliCommand,
 }
@@ -182,7 +182,7 @@ enum CliCommand {
 
 /// Exit status of the program, with the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Status {
+enum ExitStatus {
     /// Exit status 0: success.
     Success = 0,
     /// Exit status 1: errors were found in rules or messages, or a test failed.
@@ -195,32 +195,32 @@ enum Status {
 
 #[derive(Debug)]
 struct CliError {
-    status: Status,
+    status: ExitStatus,
     /// The error message to show; `None` if the message was already shown.
     message: Option<Message>,
 }
 
 impl CliError {
     /// Creates an error for wrong usage, or for a file that cannot be read or written.
-    fn usage(message: Message) -> Self {
-        CliError { status: Status::Usage, message: Some(message) }
+    fn usage_error(message: Message) -> Self {
+        CliError { status: ExitStatus::Usage, message: Some(message) }
     }
 
     /// Creates an error about the content of the input.
-    fn error(message: Message) -> Self {
-        CliError { status: Status::Errors, message: Some(message) }
+    fn input_error(message: Message) -> Self {
+        CliError { status: ExitStatus::Errors, message: Some(message) }
     }
 
     /// Creates a usage error from an error of the operating system, whose text is not translated.
-    fn system(error: std::io::Error) -> Self {
-        CliError::usage(Message::verbatim(error.to_string()))
+    fn from_io_error(error: std::io::Error) -> Self {
+        CliError::usage_error(Message::verbatim(error.to_string()))
     }
 }
 
 /// Runs the program with these arguments and returns its exit status. The first argument is the
 /// name of the program.
 pub fn main(args: Vec<OsString>) -> u8 {
-    panic::install_hook();
+    panic::install_panic_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
     let args = language::move_lang_before_help(args);
@@ -246,20 +246,20 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
     });
     let status = outcome.unwrap_or_else(|panic_text| {
-        Term::new(Color::Auto).print_error(&message!(
+        Term::new(ColorMode::Auto).print_error(&message!(
             "{what}; {}",
             panic::BUG_REPORT_HINT,
             what = panic_text
         ));
-        Status::InternalError
+        ExitStatus::InternalError
     });
     match signals::caught_signal() {
-        Some(signal) if status < Status::Usage => 128 + signal,
+        Some(signal) if status < ExitStatus::Usage => 128 + signal,
         _ => status as u8,
     }
 }
 
-fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     match command {
         CliCommand::Build(args) => build::run(&args, term, out),
         CliCommand::Check(args) => check::run(&args, term, out),
@@ -297,7 +297,7 @@ fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status
 
 /// Flushes the output, and prints the error that ended the subcommand, if any. Returns the exit
 /// status.
-fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
+fn finish_run(result: Result<ExitStatus, CliError>, term: &Term, out: &mut Out) -> ExitStatus {
     result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|error| {
         let _ = out.flush();
         if let Some(message) = &error.message {
@@ -310,8 +310,8 @@ fn finish_run(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> S
 /// Prints the output of clap: the requested help, or an error in the arguments. If one of `args`
 /// contains control characters, they are escaped, because the error may quote the argument. Returns
 /// the exit status.
-fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
-    let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
+fn print_clap_error(error: &clap::Error, args: &[OsString]) -> ExitStatus {
+    let (term, mut out, text) = (Term::new(ColorMode::Auto), Out::new(), error.render());
     // If an argument contains control characters, the text is printed escaped and without colour,
     // because it may quote the argument.
     let may_quote_controls =
@@ -325,13 +325,13 @@ fn print_clap_error(error: &clap::Error, args: &[OsString]) -> Status {
             (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
         if let Some(translated_text) = translated {
             term.print_styled(&text::to_printable(&translated_text));
-            return Status::Usage;
+            return ExitStatus::Usage;
         }
         term.print_styled(rendered(term.is_stderr_colored()).trim_end_matches('\n'));
-        return Status::Usage;
+        return ExitStatus::Usage;
     }
     let result = out.write_styled(rendered(term.is_stdout_colored()).trim_end_matches('\n'));
-    finish_run(result.map(|()| Status::Success), &term, &mut out)
+    finish_run(result.map(|()| ExitStatus::Success), &term, &mut out)
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
 /// Maximum size of a line in bytes: 16 MiB, the limit for a JSON message.
-const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
+const MAX_LINE_BYTES: usize = rulec_base::json::MAX_MESSAGE_BYTES;
 
 /// A reader of lines that counts lines and bytes, and limits the length of a line.
 pub struct LineReader<R> {
     reader: BufReader<R>,
-    name: String,
+    input_name: String,
     lines_read: u64,
     bytes_read: u64,
     max_line_bytes: usize,
@@ -60,7 +60,7 @@ impl LineChunk {
     /// Returns a description of the input's format if it is not JSON lines, such as "a gzip
     /// archive". The first bytes or the file name `name` show the format. `None` for later batches,
     /// and for all other inputs.
-    pub fn other_format(&self, name: &str) -> Option<Message> {
+    pub fn non_json_lines_format(&self, name: &str) -> Option<Message> {
         const FORMAT_MAGIC_BYTES: &[(&[u8], Message)] = &[
             (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
             (b"\xd0\xcf\x11\xe0", message!("an old Excel or Word file")),
@@ -81,13 +81,13 @@ impl LineChunk {
         }
         let first = self.lines().find_map(|(_, line)| line)?.trim_ascii();
         let lower = name.to_lowercase();
-        let is_table = lower.ends_with(".csv") || lower.ends_with(".tsv") || self.has_header();
+        let is_table = lower.ends_with(".csv") || lower.ends_with(".tsv") || self.has_csv_header();
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
     /// True if this batch begins like a CSV table. The first line then consists of column names
     /// with separators (`,`, `;` or tabs), and the second line has at least as many separators.
-    fn has_header(&self) -> bool {
+    fn has_csv_header(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
         let (Some(header), Some(second)) = (lines.next(), lines.next()) else { return false };
@@ -129,7 +129,7 @@ impl<R: Read> LineReader<R> {
     pub fn new(name: impl Into<String>, reader: R) -> Self {
         LineReader {
             reader: BufReader::with_capacity(64 << 10, reader),
-            name: name.into(),
+            input_name: name.into(),
             lines_read: 0,
             bytes_read: 0,
             max_line_bytes: MAX_LINE_BYTES,
@@ -138,13 +138,13 @@ impl<R: Read> LineReader<R> {
     }
 
     /// Sets the maximum number of lines in a [`LineChunk`].
-    pub fn with_chunks_of(self, lines: usize) -> Self {
+    pub fn with_max_chunk_lines(self, lines: usize) -> Self {
         LineReader { max_chunk_lines: lines, ..self }
     }
 
     /// Returns the name of the input for error messages.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn input_name(&self) -> &str {
+        &self.input_name
     }
 
     pub fn bytes_read(&self) -> u64 {
@@ -157,9 +157,9 @@ impl<R: Read> LineReader<R> {
     pub fn check_not_truncated(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes_read < size && caught_signal().is_none() => {
-                Err(CliError::usage(message!(
+                Err(CliError::usage_error(message!(
                     "`{}` was truncated while it was read: {} of {size} bytes were read",
-                    self.name,
+                    self.input_name,
                     self.bytes_read
                 )))
             }
@@ -188,7 +188,10 @@ impl<R: Read> LineReader<R> {
                     return Ok(None);
                 }
                 Err(error) => {
-                    return Err(CliError::usage(message!("`{}` cannot be read: {error}", self.name)));
+                    return Err(CliError::usage_error(message!(
+                        "`{}` cannot be read: {error}",
+                        self.input_name
+                    )));
                 }
             };
             let end = memchr::memchr(b'\n', buffer);
@@ -287,7 +290,7 @@ mod tests {
     #[test]
     fn a_chunk_has_at_most_the_given_number_of_lines() {
         let reader = LineReader::new("test", "a\nb\n\nc\nd".as_bytes());
-        let (mut lines, mut chunks) = (reader.with_chunks_of(2), Vec::new());
+        let (mut lines, mut chunks) = (reader.with_max_chunk_lines(2), Vec::new());
         while let Some(chunk) = lines.next_chunk().expect("text can be read") {
             let texts = chunk.lines().map(|(number, line)| (number, line.expect("short").to_vec()));
             chunks.push(texts.collect::<Vec<_>>());

@@ -5,11 +5,11 @@ use super::files;
 use super::keys::KeyLocation;
 use super::language::localized;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::Subcommand;
 use rulec_base::message;
 use rulec_report::chain::{ChainFault, ChainVerifier};
-use rulec_report::log_files::logs_in;
+use rulec_report::log_files::find_logs;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -61,22 +61,22 @@ struct VerifyArgs {
 /// Maximum number of wrong lines that are printed for a log.
 const MAX_SHOWN_FAULTS: usize = 20;
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let LogCommand::Verify(args) = &args.command;
     let key = args.verify.as_ref().map(KeyLocation::read_verifying_key).transpose()?;
-    let logs = find_logs(&args.files)?;
+    let logs = select_logs(&args.files)?;
     let mut is_good = true;
     let mut has_wanted_line = args.expect_end.is_none();
     for log in &logs {
         let mut verifier = ChainVerifier::new(key);
         if let Some(hash) = &args.expect_end {
-            verifier = verifier.want(hash).ok_or_else(|| {
-                CliError::usage(message!("`{hash}` is not a hash; a hash has 64 hexadecimal digits"))
+            verifier = verifier.require_hash(hash).ok_or_else(|| {
+                CliError::usage_error(message!("`{hash}` is not a hash; a hash has 64 hexadecimal digits"))
             })?;
         }
         let faults = print_faults(log, &mut verifier, out)?;
         is_good &= faults == 0;
-        has_wanted_line |= !verifier.lacks_wanted_line();
+        has_wanted_line |= !verifier.lacks_required_hash();
         is_good &= print_summary(&verifier, faults, key.is_some(), term, out)?;
     }
     if !has_wanted_line {
@@ -85,19 +85,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             "no line has the hash that --expect-end gives: the end of the log is missing"
         ))?;
     }
-    Ok(if is_good { Status::Success } else { Status::Errors })
+    Ok(if is_good { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 /// Returns the decision logs that the arguments select, each as the list of its files. A folder can
 /// hold several logs. All files among the arguments together form one log.
-fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
+fn select_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
     let (folders, files): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.is_dir());
     let mut logs = Vec::new();
     for folder in &folders {
         let name = folder.display().to_string();
-        let found = logs_in(folder).map_err(|error| files::unreadable_error(&name, &error))?;
+        let found = find_logs(folder).map_err(|error| files::unreadable_error(&name, &error))?;
         if found.is_empty() {
-            return Err(CliError::usage(message!("the folder `{name}` has no log with a hash chain")));
+            return Err(CliError::usage_error(message!("the folder `{name}` has no log with a hash chain")));
         }
         logs.extend(found);
     }
@@ -121,11 +121,11 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
             if reader.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
                 break;
             }
-            if let Err(fault) = verifier.check(&line) {
+            if let Err(fault) = verifier.check_line(&line) {
                 faults += 1;
                 // Without a hash in the first line, the file is no log of decisions.
                 if number == 1 && fault == ChainFault::NoChain && !may_be_damaged_log_line(&line) {
-                    return Err(CliError::usage(message!(
+                    return Err(CliError::usage_error(message!(
                         "`{name}` is no log of decisions with a hash chain; `rulec serve --log` writes one"
                     )));
                 }
@@ -161,7 +161,7 @@ fn print_summary(
     out: &mut Out,
 ) -> Result<bool, CliError> {
     let (lines, checkpoints, unsigned) =
-        (verifier.lines(), verifier.checkpoints(), verifier.unsigned_lines());
+        (verifier.line_count(), verifier.checkpoint_count(), verifier.unsigned_line_count());
     let summary = match has_key {
         true => message!(
             "lines: {lines}; wrong: {faults}; signed checkpoints: {checkpoints}; lines after the last one: {unsigned}"
@@ -170,7 +170,7 @@ fn print_summary(
     };
     if !out.is_closed() {
         term.print(&summary);
-        if let Some(head) = verifier.head() {
+        if let Some(head) = verifier.last_hash_hex() {
             term.print(&message!("head: {head}"));
         }
     }

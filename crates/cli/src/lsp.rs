@@ -1,7 +1,7 @@
 //! `rulec lsp`: the language server, which editors start.
 
 use super::term::Term;
-use super::{CliError, Status, language};
+use super::{CliError, ExitStatus, language};
 use rulec_base::message;
 use std::io::{IsTerminal, stdin};
 
@@ -18,15 +18,17 @@ pub struct Args {
     stdio: bool,
 }
 
-pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
+pub fn run(_: &Args, term: &Term) -> Result<ExitStatus, CliError> {
     if stdin().is_terminal() {
         term.print_note(&message!(
             "this is a language server, which waits for an editor; press Ctrl-C to end it"
         ));
     }
-    rulec_lsp::stdio(language::selected_language()).map(|()| Status::Success).map_err(|error| match error {
-        // The LSP protocol requires the exit status 1 if the client did not send `shutdown`.
-        rulec_lsp::ServeError::NotShutDown => CliError::error(error.to_message()),
-        _ => CliError::usage(error.to_message()),
+    rulec_lsp::serve_stdio(language::selected_language()).map(|()| ExitStatus::Success).map_err(|error| {
+        match error {
+            // The LSP protocol requires the exit status 1 if the client did not send `shutdown`.
+            rulec_lsp::ServeError::NotShutDown => CliError::input_error(error.to_message()),
+            _ => CliError::usage_error(error.to_message()),
+        }
     })
 }

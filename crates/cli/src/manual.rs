@@ -2,7 +2,7 @@
 //! generated from the definition of the command line, so they always agree with the command line.
 
 use super::term::{Out, Term};
-use super::{Cli, CliError, Status, files, help, language};
+use super::{Cli, CliError, ExitStatus, files, help, language};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -37,60 +37,63 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-pub fn write_completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
+pub fn write_completions(args: &CompletionsArgs, out: &mut Out) -> Result<ExitStatus, CliError> {
     // The script is first generated in memory, because the generator panics on write errors.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
     out.write(&script)?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let program = help::localized_command(Cli::command());
     let is_own = |verb: &&Command| !verb.is_hide_set() && verb.get_name() != "help";
     let verbs: Vec<&Command> = program.get_subcommands().filter(is_own).collect();
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).map_err(|error| files::unwritable_error(folder, &error))?;
-        files::replace_file(&folder.join("rulec.1"), &render_page(program.clone())?)?;
+        files::replace_file(&folder.join("rulec.1"), &render_manual_page(program.clone())?)?;
         for verb in &verbs {
             let name = format!("rulec-{}", verb.get_name());
-            files::replace_file(&folder.join(format!("{name}.1")), &render_page(as_program(verb, &name))?)?;
+            files::replace_file(
+                &folder.join(format!("{name}.1")),
+                &render_manual_page(to_standalone_command(verb, &name))?,
+            )?;
         }
         term.print(&message!("{} pages written to {}", verbs.len() + 1, folder.display()));
-        return Ok(Status::Success);
+        return Ok(ExitStatus::Success);
     }
     let page = match &args.verb {
-        None => render_page(program.clone())?,
+        None => render_manual_page(program.clone())?,
         Some(wanted) => {
             let command_names = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
-                CliError::usage(message!(
+                CliError::usage_error(message!(
                     "there is no command `{wanted}`; the commands are {}",
                     command_names()
                 ))
             })?;
-            render_page(as_program(verb, &format!("rulec-{wanted}")))?
+            render_manual_page(to_standalone_command(verb, &format!("rulec-{wanted}")))?
         }
     };
     out.write(&page)?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Returns a subcommand as if it were a program of its own, such as `rulec-check`, because manual
 /// pages are named in this way.
-fn as_program(verb: &Command, name: &str) -> Command {
+fn to_standalone_command(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))
 }
 
-fn render_page(command: Command) -> Result<Vec<u8>, CliError> {
+fn render_manual_page(command: Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)
-        .map_err(|error| CliError::error(message!("the manual page cannot be generated: {error}")))?;
+        .map_err(|error| CliError::input_error(message!("the manual page cannot be generated: {error}")))?;
     Ok(match language::language() {
         Language::English => page,
-        Language::Chinese => chinese_headings(&String::from_utf8_lossy(&page)).into_bytes(),
+        Language::Chinese => with_chinese_headings(&String::from_utf8_lossy(&page)).into_bytes(),
     })
 }
 
@@ -107,7 +110,7 @@ const ENGLISH_AND_CHINESE_HEADINGS: [(&str, &str); 8] = [
 ];
 
 /// Returns a manual page with its headings in Chinese.
-fn chinese_headings(page: &str) -> String {
+fn with_chinese_headings(page: &str) -> String {
     let chinese = |heading: &str| {
         ENGLISH_AND_CHINESE_HEADINGS.iter().find(|(name, _)| *name == heading).map(|(_, text)| *text)
     };

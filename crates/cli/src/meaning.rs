@@ -3,7 +3,7 @@
 //! statement; the model's answer is then added to the message as a field.
 
 use super::language::localized;
-use super::model::{Model, ModelAnswer, NoAnswer};
+use super::model::{ModelAnswer, ModelAnswerSource, NoAnswer};
 use super::stream::LineFailure;
 use super::term::Term;
 use rulec::choice::Question;
@@ -24,13 +24,13 @@ use std::path::Path;
 pub fn ask_model(
     answer: &mut IntentAnswer<'_>,
     matcher: &FlowMatcher,
-    model: &Model,
+    model: &ModelAnswerSource,
     message: &Json,
 ) -> Result<(), LineFailure> {
     let failure = match model.answer(&matcher.request(message_text(message))) {
         // The model decided that no flow fits the message.
-        Ok(ModelAnswer { id: None, .. }) => return Ok(()),
-        Ok(ModelAnswer { id: Some(id), .. }) => match matcher.intent(&id) {
+        Ok(ModelAnswer { selected_id: None, .. }) => return Ok(()),
+        Ok(ModelAnswer { selected_id: Some(id), .. }) => match matcher.intent(&id) {
             Some(flow) => {
                 (answer.flow, answer.name) = (Some(id), Some(flow.name.clone()));
                 (answer.found_by, answer.nearest) = (Some("model"), Vec::new());
@@ -77,7 +77,7 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, asks_model: bool, term: &
 
 /// Returns the failure message for a language model that answered with `text` instead of choosing a
 /// branch.
-pub fn no_call_message(text: Option<&str>) -> Message {
+pub fn no_tool_call_message(text: Option<&str>) -> Message {
     let quoted = text.map(|text| Message::verbatim(format!(": `{text}`"))).unwrap_or_default();
     message!("the model called no tool{}", quoted)
 }

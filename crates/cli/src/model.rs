@@ -47,12 +47,12 @@ pub struct ModelArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelAnswer {
     /// The id that the model selected, which may be unknown. `None` if the model called no tool.
-    pub id: Option<String>,
+    pub selected_id: Option<String>,
     /// The reason why the model selected the id, which the model wrote for the user. `None` if it
     /// wrote none.
     pub reason: Option<String>,
     /// The text that the model replied instead of calling the tool. `None` if it replied no text.
-    pub text: Option<String>,
+    pub reply_text: Option<String>,
 }
 
 /// The reason why a request has no answer.
@@ -67,9 +67,9 @@ pub enum NoAnswer {
 
 /// The source of a language model's answers: an endpoint, a file of recorded answers, or both. All
 /// worker threads share it.
-pub struct Model {
+pub struct ModelAnswerSource {
     #[cfg(feature = "http")]
-    endpoint: Option<endpoint::Endpoint>,
+    endpoint: Option<endpoint::ModelEndpoint>,
     /// The file to which answers are recorded (`--record`), or from which recorded answers are read
     /// (`--replay-answers`).
     file: Option<AnswerFile>,
@@ -87,10 +87,10 @@ impl ModelArgs {
     }
 
     /// Opens the source of answers that the options select. `None` if they select none.
-    pub fn open(&self) -> Result<Option<Model>, CliError> {
+    pub fn open(&self) -> Result<Option<ModelAnswerSource>, CliError> {
         if let Some(path) = &self.replay_answers {
             let file = Some(AnswerFile::read(path)?);
-            return Ok(Some(Model {
+            return Ok(Some(ModelAnswerSource {
                 #[cfg(feature = "http")]
                 endpoint: None,
                 file,
@@ -103,19 +103,19 @@ impl ModelArgs {
     }
 
     #[cfg(feature = "http")]
-    fn connect(&self, address: &str, name: &str) -> Result<Model, CliError> {
-        let endpoint = endpoint::Endpoint::new(self, address, name)?;
-        let file = self.record.as_deref().map(AnswerFile::append).transpose()?;
-        Ok(Model { endpoint: Some(endpoint), file })
+    fn connect(&self, address: &str, name: &str) -> Result<ModelAnswerSource, CliError> {
+        let endpoint = endpoint::ModelEndpoint::new(self, address, name)?;
+        let file = self.record.as_deref().map(AnswerFile::open_for_append).transpose()?;
+        Ok(ModelAnswerSource { endpoint: Some(endpoint), file })
     }
 
     #[cfg(not(feature = "http"))]
-    fn connect(&self, _: &str, _: &str) -> Result<Model, CliError> {
+    fn connect(&self, _: &str, _: &str) -> Result<ModelAnswerSource, CliError> {
         Err(CliError::usage(message!("`--model` has no effect: {}", no_http_message())))
     }
 }
 
-impl Model {
+impl ModelAnswerSource {
     /// Returns the answer to a request: the recorded answer if there is one, otherwise the answer
     /// of the endpoint.
     pub fn answer(&self, request: &ModelRequest) -> Result<ModelAnswer, NoAnswer> {

@@ -1,7 +1,7 @@
 //! Runs jobs on several threads and returns the results in the order of the jobs.
 //!
 //! One thread reads jobs, workers run them, and the caller's thread takes the results in order. The
-//! number of jobs in progress is limited ([`QUEUED_JOBS_PER_WORKER`]). Memory is therefore bounded
+//! number of jobs in progress is limited ([`MAX_ACTIVE_JOBS_PER_WORKER`]). Memory is therefore bounded
 //! by the number of workers, and a slow consumer also slows down the reader.
 
 use super::CliError;
@@ -13,7 +13,7 @@ use std::thread;
 
 /// Maximum number of jobs in progress per worker. A job is in progress from the time when it is
 /// read until the consumer asks for its result.
-const QUEUED_JOBS_PER_WORKER: usize = 2;
+const MAX_ACTIVE_JOBS_PER_WORKER: usize = 2;
 
 /// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
@@ -53,11 +53,12 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
     work: impl Fn(&mut W, J) -> A + Sync,
     consume: impl FnOnce(OrderedResults<A>) -> Result<R, CliError>,
 ) -> Result<R, CliError> {
-    let (pending_sender, results) = mpsc::sync_channel(QUEUED_JOBS_PER_WORKER * workers.len());
+    let (pending_sender, results) = mpsc::sync_channel(MAX_ACTIVE_JOBS_PER_WORKER * workers.len());
     let (jobs, queue) = mpsc::channel();
     let (queue, work) = (Mutex::new(queue), &work);
     thread::scope(|scope| {
-        let start_error = |error: io::Error| CliError::usage(message!("a thread cannot be started: {error}"));
+        let start_error =
+            |error: io::Error| CliError::usage_error(message!("a thread cannot be started: {error}"));
         let queue = &queue;
         for (number, worker) in workers.iter_mut().enumerate() {
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));

@@ -18,7 +18,7 @@ thread_local! {
 
 /// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set to another value than
 /// `0`. The hook keeps a description of the panic for [`catch_panic`].
-pub fn install_hook() {
+pub fn install_panic_hook() {
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -8,5 +8,5 @@ use similar::TextDiff;
 /// three lines of context.
 pub fn write_patch(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
     let diff = TextDiff::from_lines(old, new);
-    out.write_source(&diff.unified_diff().context_radius(3).header(name, name).to_string())
+    out.write_machine_text(&diff.unified_diff().context_radius(3).header(name, name).to_string())
 }

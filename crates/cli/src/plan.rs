@@ -4,7 +4,7 @@
 use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::term::{Format, Out, Term, paint};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::Message;
 use rulec_base::diag::comma_list;
 use rulec_base::message;
@@ -75,7 +75,7 @@ struct RouteReport<'a> {
     access_path: &'a AccessPath,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = &args.rules.load(term)?;
     let program = rules.program();
     let owners: HashMap<TableId, &Payload> = program
@@ -85,7 +85,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     let selected_entry = match args.entry.as_deref() {
         Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
-            Some(rules.entry(name).map_err(|error| CliError::usage(error.to_message()))?.name())
+            Some(rules.entry(name).map_err(|error| CliError::usage_error(error.to_message()))?.name())
         }
         name => name,
     };
@@ -111,7 +111,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 fn report_table<'a>(

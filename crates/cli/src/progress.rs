@@ -13,7 +13,7 @@ pub struct InputProgress {
     /// Whether a bar may be shown: standard error is a terminal, standard output is not, and the
     /// input is not known to be short.
     is_enabled: bool,
-    size: Option<u64>,
+    input_bytes: Option<u64>,
     bar: Option<ProgressBar>,
 }
 
@@ -25,17 +25,17 @@ impl InputProgress {
         let is_visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
         InputProgress {
             is_enabled: is_visible && size.is_none_or(|size| size >= MIN_BYTES_FOR_PROGRESS),
-            size,
+            input_bytes: size,
             bar: None,
         }
     }
 
     /// Moves the progress bar to `bytes`, the number of bytes of the input that were read so far.
     pub fn set_position(&mut self, bytes: u64) {
-        if !self.is_enabled || (self.size.is_none() && bytes < MIN_BYTES_FOR_PROGRESS) {
+        if !self.is_enabled || (self.input_bytes.is_none() && bytes < MIN_BYTES_FOR_PROGRESS) {
             return;
         }
-        let size = self.size;
+        let size = self.input_bytes;
         let bar = self.bar.get_or_insert_with(|| match size {
             Some(size) => {
                 let template = "{bar:30} {percent:>3}% of {total_bytes}, {bytes_per_sec}, {eta} left";

@@ -4,7 +4,7 @@
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::ValueEnum;
 use rulec::Rules;
 use rulec::choice::{Question, tool};
@@ -59,12 +59,13 @@ struct ModelPrompt {
     tool: Json,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = &args.rules.load(term)?;
     let (flows, mut choices) = match args.entry.as_deref() {
-        Some("flows") => {
-            (Some(flow_prompt(rules).map_err(|error| CliError::usage(error.to_message()))??), Vec::new())
-        }
+        Some("flows") => (
+            Some(flow_prompt(rules).map_err(|error| CliError::usage_error(error.to_message()))??),
+            Vec::new(),
+        ),
         Some(name) => (None, vec![choice_prompt(rules, name)?]),
         None => {
             let choices: Vec<ModelPrompt> =
@@ -98,7 +99,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out.write_json(&output)?;
         }
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Combines the texts about the intent flows and about the choices into one JSON object. `flows` is
@@ -120,7 +121,7 @@ fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json 
 fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
-        true => Err(CliError::usage(message!(
+        true => Err(CliError::usage_error(message!(
             "the rules contain no intent flow, only keyword flows, which need no language model"
         ))),
         false => Ok(ModelPrompt { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
@@ -132,7 +133,7 @@ fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherEr
 /// Otherwise the error is `no_flows`, the reason why there is no prompt for flows.
 fn no_prompt_error(rules: &Rules, no_flows: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
-    CliError::usage(match choices.as_slice() {
+    CliError::usage_error(match choices.as_slice() {
         [] => no_flows.to_message(),
         names => message!(
             "the rules contain no flow and no choice that asks a model; `--entry` prints a choice as a \
@@ -146,7 +147,7 @@ fn choice_prompt(rules: &Rules, name: &str) -> Result<ModelPrompt, CliError> {
     match Question::new(rules, name) {
         Ok(question) => Ok(question_prompt(&question)),
         Err(_) => {
-            let tool = tool(rules, name).map_err(|error| CliError::usage(error.to_message()))?;
+            let tool = tool(rules, name).map_err(|error| CliError::usage_error(error.to_message()))?;
             Ok(ModelPrompt { name: Some(name.to_owned()), prompt: String::new(), tool })
         }
     }

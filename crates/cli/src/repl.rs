@@ -6,7 +6,7 @@ use super::files;
 use super::language::{language, localized};
 use super::term::{Out, Term};
 use super::why::render_options;
-use super::{CliError, Status, stdio};
+use super::{CliError, ExitStatus, stdio};
 use rulec::condition::Condition;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
 use rulec_base::json::{self, DecimalPaths};
@@ -52,9 +52,9 @@ const HELP_TEXT: Message = message!(
 /// message that the user types. Imports of the rules are read from disk.
 struct ReplSession {
     rules_text: String,
-    files: DiskLoader,
+    disk: DiskLoader,
     rules: Option<Rules>,
-    entry: Option<String>,
+    entry_name: Option<String>,
     show_private: bool,
     last_message: Json,
     /// The lines of a statement or message that is not complete yet.
@@ -69,26 +69,26 @@ impl Loader for SessionLoader<'_> {
     }
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let text = match &args.rules {
         Some(path) if path == Path::new("-") => {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "standard input provides the lines of the session; name a rules file instead of `-`"
             )));
         }
-        Some(path) => files::read_text(path)?,
+        Some(path) => files::read_rules_text(path)?,
         None => String::new(),
     };
     let folder = args.rules.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
-        .map_err(|error| CliError::usage(error.to_message()))?;
+        .map_err(|error| CliError::usage_error(error.to_message()))?;
     let message = Json::Object(Map::new());
     let show_private = args.show_private;
     let mut session = ReplSession {
         rules_text: text,
-        files,
+        disk: files,
         rules: None,
-        entry: None,
+        entry_name: None,
         show_private,
         last_message: message,
         pending_lines: String::new(),
@@ -97,7 +97,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         match session.compile_text(&session.rules_text) {
             Ok(rules) => session.rules = Some(rules),
             Err(error) => {
-                return Err(CliError::error(Message::verbatim(render_errors(&error, term).trim_end())));
+                return Err(CliError::input_error(Message::verbatim(render_errors(&error, term).trim_end())));
             }
         }
     }
@@ -114,19 +114,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         out.flush()?;
         let Some(line) = lines.next() else { break };
         let line =
-            line.map_err(|error| CliError::usage(message!("standard input cannot be read: {error}")))?;
+            line.map_err(|error| CliError::usage_error(message!("standard input cannot be read: {error}")))?;
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
         session.read_line(&line, term, out)?;
     }
     session.finish_input(term, out)?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 impl ReplSession {
     fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
-        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.files), STDIN_NAME)
+        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.disk), STDIN_NAME)
     }
 
     /// Reads an input line. A statement or message that is incomplete continues on the next line;
@@ -185,13 +185,13 @@ impl ReplSession {
             (":help", _) => out.write_message(&HELP_TEXT),
             (":show", _) => out.write_text(self.rules_text.trim_end()),
             (":entry", "") => {
-                self.entry = None;
+                self.entry_name = None;
                 Ok(())
             }
             (":entry", name) => match &self.rules {
                 Some(rules) => match rules.entry(name) {
                     Ok(_) => {
-                        self.entry = Some(name.to_owned());
+                        self.entry_name = Some(name.to_owned());
                         Ok(())
                     }
                     Err(error) => out.write_message(&error.to_message()),
@@ -240,7 +240,7 @@ impl ReplSession {
                 "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
             ));
         };
-        let entry = match &self.entry {
+        let entry = match &self.entry_name {
             None => Ok(rules.entry("routes").ok()),
             Some(name) => rules.entry(name).map(Some),
         };
@@ -313,13 +313,13 @@ fn is_unfinished(text: &str) -> bool {
 /// if there is no such statement, or if `statement` is an `import`, `input` or `settings`
 /// statement, which replaces no other.
 fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
-    use rulec_base::parallel::Threads;
+    use rulec_base::parallel::ThreadLimit;
     use rulec_syntax::parse::parse;
-    let statements_of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
+    let statements_of = |text: &str| parse(ThreadLimit::One, rulec::FileId(0), text).statements;
     let new = statements_of(statement);
     let [new] = new.as_slice() else { return None };
-    let (kind, name) = new.kind.head();
-    let old = statements_of(text).into_iter().find(|old| old.kind.head() == (kind, name))?;
+    let (kind, name) = new.kind.keyword_and_name();
+    let old = statements_of(text).into_iter().find(|old| old.kind.keyword_and_name() == (kind, name))?;
     // `import`, `input` and `settings` statements are always added. A second `default` replaces the
     // first, although it has no name.
     if matches!(kind, "import" | "input" | "settings") {

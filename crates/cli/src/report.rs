@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum FindingFormat {
     /// With the source text, underlined
     #[default]
     Human,
@@ -81,7 +81,7 @@ fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnos
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
     let is_main = diagnostic.span().is_some_and(|span| span.file == file);
-    let help = usage::messages_for_rules_tip(&compiled.target.path).filter(|_| is_main)?;
+    let help = usage::messages_as_rules_tip(&compiled.target.path).filter(|_| is_main)?;
     Some(Diagnostic { help: Some(help), ..diagnostic.clone() })
 }
 
@@ -202,21 +202,26 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
 /// because the caller prints it with [`format_human`]. `files` are the names of all checked files:
 /// the JUnit format also lists files without findings.
 pub fn write_findings(
-    format: Format,
+    format: FindingFormat,
     files: &[String],
     findings: &[ReportedDiagnostic<'_>],
     out: &mut Out,
 ) -> Result<(), CliError> {
     match format {
-        Format::Human | Format::Concise => {
+        FindingFormat::Human | FindingFormat::Concise => {
             findings.iter().try_for_each(|reported| out.write_line(&format_concise(reported)))
         }
-        Format::Json => findings.iter().try_for_each(|reported| out.write_json_line(&format_json(reported))),
-        Format::Github => findings.iter().try_for_each(|reported| out.write_line(&format_github(reported))),
-        Format::Sarif => out.write_json(&sarif::build_document(findings)),
-        Format::Junit => {
-            out.write_source(&junit::render_document("rulec check", &junit::build_suites(files, findings)))
+        FindingFormat::Json => {
+            findings.iter().try_for_each(|reported| out.write_json_line(&format_json(reported)))
         }
+        FindingFormat::Github => {
+            findings.iter().try_for_each(|reported| out.write_line(&format_github(reported)))
+        }
+        FindingFormat::Sarif => out.write_json(&sarif::build_document(findings)),
+        FindingFormat::Junit => out.write_machine_text(&junit::render_document(
+            "rulec check",
+            &junit::build_suites(files, findings),
+        )),
     }
 }
 

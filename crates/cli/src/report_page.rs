@@ -2,7 +2,7 @@
 //! needs no server.
 
 use super::term::Term;
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use std::path::PathBuf;
 
 /// Write a report on rules and their decisions as a single HTML file
@@ -38,27 +38,27 @@ pub struct Args {
 }
 
 #[cfg(not(feature = "studio"))]
-pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
+pub fn run(_: &Args, _: &Term) -> Result<ExitStatus, CliError> {
     Err(super::studio::unsupported_error())
 }
 
 #[cfg(feature = "studio")]
-pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term) -> Result<ExitStatus, CliError> {
     use super::{files, studio};
     use rulec_base::message;
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(message!("`{path}` is a folder; give one rules file")));
+        return Err(CliError::usage_error(message!("`{path}` is a folder; give one rules file")));
     }
     let options = Options {
         log: args.log.clone(),
-        input: args.input.clone(),
+        message_file: args.input.clone(),
         show_private: args.show_private,
         ..studio::studio_options(std::slice::from_ref(&args.rules), args.root.as_deref())?
     };
-    let page = report(&options).map_err(|error| CliError::error(error.to_message()))?;
+    let page = report(&options).map_err(|error| CliError::input_error(error.to_message()))?;
     files::replace_file(&args.output, page.as_bytes())?;
     term.print(&message!("wrote {}", args.output.display()));
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }

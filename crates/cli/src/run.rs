@@ -10,13 +10,13 @@ use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
-use super::model::{Model, ModelAnswer, ModelArgs, NoAnswer};
+use super::model::{ModelAnswer, ModelAnswerSource, ModelArgs, NoAnswer};
 use super::run_history::RunHistory;
 use super::server::ServerArgs;
-use super::stream::{ChunkEnd, LineFailure, LineOutcome, LogFile, StreamArgs, Worker, write_json};
-use super::summary::Summary;
+use super::stream::{ChunkEnd, LineFailure, LineOutcome, LineWorker, LogFile, StreamArgs, write_json};
+use super::summary::DecisionSummary;
 use super::term::{Out, Term};
-use super::{CliError, Status, meaning};
+use super::{CliError, ExitStatus, meaning};
 use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
 use rulec::history::Past;
@@ -28,7 +28,7 @@ use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer};
-use rulec_report::log::observed_message;
+use rulec_report::log::without_observed_mark;
 use rulec_runtime::route::{DecidedMessage, observed_log_line};
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
@@ -124,25 +124,30 @@ pub struct Args {
 impl Args {
     fn answer_options(&self) -> AnswerOptions {
         let Args { all: matched, explain: explanation, analysis, .. } = *self;
-        AnswerOptions { matched, explanation, analysis, language: language() }
+        AnswerOptions {
+            includes_matched: matched,
+            includes_explanation: explanation,
+            includes_analysis: analysis,
+            language: language(),
+        }
     }
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     #[cfg(feature = "http")]
-    if let Some(server) = super::server::Server::open(&args.server)? {
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
         return server::run(&server, args, term, out);
     }
     #[cfg(not(feature = "http"))]
     args.server.reject()?;
     let (rules, context) = args.rules.load_with_context(term)?;
     let rules = args.engine.apply_to(rules);
-    let selected_kind = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref());
+    let selected_kind = judge::selected_payload_kind(&rules, args.decision.as_deref(), args.entry.as_deref());
     if args.model.are_given() && (selected_kind.is_some() || args.decision_by.is_some()) {
         return Err(no_question_error(args));
     }
     let judges = match (&args.decision_by, selected_kind) {
-        (Some(field), _) => Some(StreamJudges::by_field(field, &rules, &args.judge, context.as_ref())?),
+        (Some(field), _) => Some(StreamJudges::new_by_field(field, &rules, &args.judge, context.as_ref())?),
         (None, Some(kind)) => {
             Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?))
         }
@@ -163,7 +168,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let matcher = meaning::intent_matcher(&rules, entry, model.is_some(), term);
     if args.analysis {
         // If the classifier of intents cannot be trained, reports this before any message is read.
-        rules.analyze_text("", &Json::Null).map_err(|error| CliError::error(error.to_message()))?;
+        rules.analyze_text("", &Json::Null).map_err(|error| CliError::input_error(error.to_message()))?;
     }
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
@@ -178,14 +183,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         question: question.as_ref(),
         model: model.as_ref(),
         args,
-        summary: Summary::default(),
+        summary: DecisionSummary::default(),
         log_lines: Vec::new(),
     };
-    let outcome = if args.columns.are_requested(&args.stream) {
+    let outcome = if args.columns.needs_batches(&args.stream) {
         let lines_only =
             args.log.is_some().then_some("--log").or(args.history.is_some().then_some("--history"));
         if let Some(option) = lines_only.or(model.is_some().then(|| args.model.option_name())) {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "`{option}` needs messages and answers as JSON lines, and answers on standard output"
             )));
         }
@@ -193,22 +198,22 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     } else {
         let log = args.log.as_deref().map(LogFile::open).transpose()?;
         let (deciders, errors) = args.stream.answer_stream(term, (&mut *out, log), worker)?;
-        Ok((deciders, Summary::default(), errors))
+        Ok((deciders, DecisionSummary::default(), errors))
     };
     let (deciders, mut summary, errors) = outcome?;
     deciders.into_iter().for_each(|decider| summary.merge(decider.summary));
     if !out.is_closed() {
         term.print(&summary.render(&rules, errors));
-        history.iter().for_each(|history| history.report(term));
+        history.iter().for_each(|history| history.report_unrecorded(term));
     }
-    Ok(if errors > 0 { Status::Errors } else { Status::Success })
+    Ok(if errors > 0 { ExitStatus::Errors } else { ExitStatus::Success })
 }
 
 /// Returns the usage error for options that name a language model, although no decision asks a
 /// model.
 fn no_question_error(args: &Args) -> CliError {
     let option = args.model.option_name();
-    CliError::usage(message!(
+    CliError::usage_error(message!(
         "`{option}` has no effect: a model answers only a choice that asks (`choice NAME ask …`) and flows with an \
         `intent`; `--entry` selects one"
     ))
@@ -218,13 +223,13 @@ fn no_question_error(args: &Args) -> CliError {
 /// Plain decisions (without explanation or intent flow) are made directly on the columns, without
 /// conversion to JSON. Returns the workers, the summary, and the number of rejected messages.
 #[cfg(feature = "columns")]
-fn decide_columns<W: Worker>(
+fn decide_columns<W: LineWorker>(
     args: &Args,
     (rules, entry): (&Rules, Entry<'_>),
     worker: impl Fn() -> W,
     term: &Term,
     out: &mut Out,
-) -> Result<(Vec<W>, Summary, usize), CliError> {
+) -> Result<(Vec<W>, DecisionSummary, usize), CliError> {
     let columns = || AnswerColumns::for_entry(rules, entry, args.all, args.explain);
     let is_plain =
         !args.explain && !args.analysis && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
@@ -236,13 +241,13 @@ fn decide_columns<W: Worker>(
 }
 
 #[cfg(not(feature = "columns"))]
-fn decide_columns<W: Worker>(
+fn decide_columns<W: LineWorker>(
     _: &Args,
     _: (&Rules, Entry<'_>),
     _: impl Fn() -> W,
     _: &Term,
     _: &mut Out,
-) -> Result<(Vec<W>, Summary, usize), CliError> {
+) -> Result<(Vec<W>, DecisionSummary, usize), CliError> {
     Err(super::columns::unsupported_error())
 }
 
@@ -258,16 +263,16 @@ struct DecidingWorker<'a> {
     /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a Question>,
     /// The source of the model's answers; `None` if each message already contains its answers.
-    model: Option<&'a Model>,
+    model: Option<&'a ModelAnswerSource>,
     args: &'a Args,
-    summary: Summary,
+    summary: DecisionSummary,
     /// Lines for the decision log that the worker has added since the last call of
     /// `take_log_lines`.
     log_lines: Vec<u8>,
 }
 
 impl DecidingWorker<'_> {
-    fn parse(&self, text: &[u8]) -> Result<Json, JsonError> {
+    fn parse_message(&self, text: &[u8]) -> Result<Json, JsonError> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
@@ -275,7 +280,7 @@ impl DecidingWorker<'_> {
     /// output or the log needs more than the decision, messages are recorded, or a choice or a
     /// classifier decides. If false, the message is decided directly from its text, which is
     /// faster.
-    fn needs_message(&self) -> bool {
+    fn needs_parsed_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain
             || *analysis
@@ -298,8 +303,8 @@ impl DecidingWorker<'_> {
 
     /// If the user asked for a log, adds an observed message (one that is recorded but not decided)
     /// to the lines for the decision log. A replay of the log then has the same earlier messages.
-    fn log_observed(&mut self, message: &Json) {
-        if let (Some(_), Some(message)) = (&self.args.log, observed_message(message)) {
+    fn log_observed_message(&mut self, message: &Json) {
+        if let (Some(_), Some(message)) = (&self.args.log, without_observed_mark(message)) {
             self.log_lines.extend(observed_log_line(self.rules, &message).unwrap_or_default());
         }
     }
@@ -326,13 +331,14 @@ impl DecidingWorker<'_> {
             return Ok(ModelContribution::default());
         }
         Ok(match model.answer(&question.request(message)) {
-            Ok(ModelAnswer { id: Some(id), reason, .. }) => {
+            Ok(ModelAnswer { selected_id: Some(id), reason, .. }) => {
                 question.add_answer(message, &id);
                 ModelContribution { reason, failure: None }
             }
-            Ok(ModelAnswer { text, .. }) => {
-                ModelContribution { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
-            }
+            Ok(ModelAnswer { reply_text: text, .. }) => ModelContribution {
+                reason: None,
+                failure: Some(meaning::no_tool_call_message(text.as_deref())),
+            },
             Err(NoAnswer::Failed(failure)) => ModelContribution { reason: None, failure: Some(failure) },
             Err(NoAnswer::Unavailable { message, help }) => {
                 return Err(LineFailure::NoAnswer { code: Code::NoModelAnswer, message, help });
@@ -351,7 +357,7 @@ impl DecidingWorker<'_> {
         start: Instant,
         out: &mut Vec<u8>,
     ) -> Result<LineOutcome, LineFailure> {
-        let mut answer = IntentAnswer::find(matcher, message, decision);
+        let mut answer = IntentAnswer::from_classifier(matcher, message, decision);
         if let (Some(model), None) = (self.model, &answer.name) {
             meaning::ask_model(&mut answer, matcher, model, message)?;
         }
@@ -366,7 +372,7 @@ impl DecidingWorker<'_> {
     }
 }
 
-impl Worker for DecidingWorker<'_> {
+impl LineWorker for DecidingWorker<'_> {
     fn waits_for_program(&self) -> bool {
         self.model.is_some()
     }
@@ -385,16 +391,16 @@ impl Worker for DecidingWorker<'_> {
 
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
-        if !self.needs_message() {
+        if !self.needs_parsed_message() {
             let decision = self.session.decide_line(message)?;
             self.summary.count_decision(&decision);
             write_decision(out, line, &decision);
             return Ok(LineOutcome::Answered);
         }
-        let mut message = self.parse(message)?;
+        let mut message = self.parse_message(message)?;
         let rules = self.rules;
-        if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
-            self.log_observed(&message);
+        if self.history.is_some_and(|history| history.observe_if_marked(rules, line, &message, out)) {
+            self.log_observed_message(&message);
             return Ok(LineOutcome::Answered);
         }
         let ModelContribution { reason: model_reason, failure: model_failure } =
@@ -449,7 +455,7 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
     match name {
         Some(name) => rules.entry(name).map_err(|error| {
             let kinds: Vec<&str> = payload::kinds(rules).collect();
-            CliError::usage(match kinds.is_empty() {
+            CliError::usage_error(match kinds.is_empty() {
                 true => error.to_message(),
                 false => message!(
                     "{}; a payload kind is chosen with `--decision`: {}",
@@ -467,7 +473,7 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
 
 fn no_entries_error(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
-    CliError::usage(match kinds.is_empty() {
+    CliError::usage_error(match kinds.is_empty() {
         true => message!("the rules contain no route, choice, router or flow to decide with"),
         false => {
             message!(
@@ -484,5 +490,5 @@ fn ambiguous_entry_error(rules: &Rules, entries: &[&str]) -> CliError {
         true => message!("every route is in a table"),
         false => message!("the rules contain several entries"),
     };
-    CliError::usage(message!("{why}; choose one with `--entry`: {}", comma_list(entries), why = reason))
+    CliError::usage_error(message!("{why}; choose one with `--entry`: {}", comma_list(entries), why = reason))
 }

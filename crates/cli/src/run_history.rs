@@ -11,7 +11,7 @@ use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
 use rulec::{Decision, Entry, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_report::log::observed_message;
+use rulec_report::log::without_observed_mark;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ impl RunStore {
     /// the rules file `rules`.
     #[cfg(feature = "history")]
     fn open(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.deferred()))
+        Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.with_deferred_writes()))
     }
 
     /// Opens the existing history in the folder `place` or at the server `place`. At a server, the
@@ -69,7 +69,7 @@ impl Default for RunStore {
 }
 
 fn store_error(error: &StoreError) -> CliError {
-    CliError::error(Message::verbatim(error.to_string()))
+    CliError::input_error(Message::verbatim(error.to_string()))
 }
 
 /// Checks that the rules declare a history, because `--history` has no effect without a declared
@@ -81,7 +81,7 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
     if rules.has_history() {
         return Ok(());
     }
-    Err(CliError::usage(message!(
+    Err(CliError::usage_error(message!(
         "`--history` has no effect: the rules keep no history; declare one, as in `history by ctx.session keep 24h`"
     )))
 }
@@ -157,8 +157,8 @@ impl RunHistory {
 
     /// If the message is marked with `observe` (record only, do not decide), records it, writes its
     /// answer line to `out`, and returns true. Otherwise returns false.
-    pub fn observe(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
-        let Some(observed) = observed_message(message) else { return false };
+    pub fn observe_if_marked(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
+        let Some(observed) = without_observed_mark(message) else { return false };
         let recorded = self.note_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));
         true
@@ -167,7 +167,7 @@ impl RunHistory {
     /// Records a message whose payload will be validated, and returns the earlier messages with the
     /// same history key. No other message with this key is recorded in between. So two programs
     /// that share a history never validate two payloads against the same earlier messages.
-    pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
+    pub fn observe_and_return_past(&self, rules: &Rules, message: &Json) -> Past {
         let recorded = rules.observe_and_keep(self.store(), message);
         recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))
     }
@@ -234,7 +234,7 @@ impl RunHistory {
 
     /// Prints how many messages could not be recorded because they lack the time or the key. Prints
     /// nothing if all were recorded.
-    pub fn report(&self, term: &Term) {
+    pub fn report_unrecorded(&self, term: &Term) {
         let unrecorded = self.unrecorded_count.load(Ordering::Relaxed);
         if unrecorded > 0 {
             term.print_note(&message!(

@@ -6,7 +6,7 @@ mod pydantic;
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
-use super::{CliError, Status, infer};
+use super::{CliError, ExitStatus, infer};
 use rulec::{Rules, payload};
 use rulec_base::message;
 use serde_json::{Map, Value as Json};
@@ -64,17 +64,17 @@ pub struct Args {
     against: Option<PathBuf>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     if let Some(samples_path) = &args.from {
         let (input, rejected_lines) = infer::infer_input_block(samples_path, term)?;
         out.write_text(input.trim_end_matches('\n'))?;
-        return Ok(if rejected_lines == 0 { Status::Success } else { Status::Errors });
+        return Ok(if rejected_lines == 0 { ExitStatus::Success } else { ExitStatus::Errors });
     }
     let rules_args = RulesArgs::new(args.rules.clone().unwrap_or_default(), args.root.clone());
     let rules = &rules_args.load(term)?;
     if let Some(old) = &args.against {
         return print_breaking_changes(
-            &rules_args.load_other(old, term)?,
+            &rules_args.load_second_file(old, term)?,
             rules,
             args.decision.as_deref(),
             out,
@@ -83,20 +83,20 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if args.pydantic {
         let path = args.rules.as_deref().unwrap_or_else(|| Path::new("-"));
         let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        out.write_source(&pydantic::write_models(rules, &file))?;
-        return Ok(Status::Success);
+        out.write_machine_text(&pydantic::write_models(rules, &file))?;
+        return Ok(ExitStatus::Success);
     }
     if args.input {
         out.write_json(&rules.input_schema())?;
-        return Ok(Status::Success);
+        return Ok(ExitStatus::Success);
     }
     if let Some(handler) = &args.handler {
-        let schema = rules.args_schema(handler).ok_or_else(|| unknown_handler(rules, handler))?;
+        let schema = rules.args_schema(handler).ok_or_else(|| unknown_handler_error(rules, handler))?;
         out.write_json(&schema)?;
-        return Ok(Status::Success);
+        return Ok(ExitStatus::Success);
     }
     let schema =
-        |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_message()));
+        |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage_error(error.to_message()));
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {
@@ -105,7 +105,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 schemas.insert(kind.to_owned(), schema(kind)?);
             }
             if schemas.is_empty() {
-                return Err(CliError::usage(message!(
+                return Err(CliError::usage_error(message!(
                     "the rules declare no payload kind; add one: `payload KIND {{ … }}`; a schema describes \
                     payloads, so for an `input` block from messages run `rulec schema --from FILE`"
                 )));
@@ -114,16 +114,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     };
     out.write_json(&json)?;
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
-fn unknown_handler(rules: &Rules, handler: &str) -> CliError {
+fn unknown_handler_error(rules: &Rules, handler: &str) -> CliError {
     let handlers: Vec<&str> = rules.targets().into_iter().collect();
     match handlers.join("`, `") {
-        known if known.is_empty() => CliError::usage(message!("the rules have no handler")),
-        known => {
-            CliError::usage(message!("the rules have no handler `{handler}`; their handlers: `{known}`"))
-        }
+        known if known.is_empty() => CliError::usage_error(message!("the rules have no handler")),
+        known => CliError::usage_error(message!(
+            "the rules have no handler `{handler}`; their handlers: `{known}`"
+        )),
     }
 }
 
@@ -135,9 +135,9 @@ fn print_breaking_changes(
     new: &Rules,
     kind: Option<&str>,
     out: &mut Out,
-) -> Result<Status, CliError> {
+) -> Result<ExitStatus, CliError> {
     if let Some(kind) = kind {
-        payload::schema(old, kind).map_err(|error| CliError::usage(error.to_message()))?;
+        payload::schema(old, kind).map_err(|error| CliError::usage_error(error.to_message()))?;
     }
     let changes = payload::changes(old, new);
     let shown_changes: Vec<_> =
@@ -145,5 +145,5 @@ fn print_breaking_changes(
     for change in &shown_changes {
         out.write_message(&change.to_message())?;
     }
-    Ok(if shown_changes.is_empty() { Status::Success } else { Status::Errors })
+    Ok(if shown_changes.is_empty() { ExitStatus::Success } else { ExitStatus::Errors })
 }

@@ -3,7 +3,7 @@
 
 use super::keys::KeyLocation;
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use std::path::PathBuf;
 
 /// Serve decisions over HTTP to programs in any language
@@ -169,7 +169,7 @@ fn parse_positive(text: &str) -> Result<usize, String> {
 }
 
 #[cfg(not(feature = "serve"))]
-pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
+pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
     Err(CliError::usage(rulec_base::message!(
         "this program was built without the service; the Python package never has it: `cargo build -p rulec-cli --features serve` builds a program that has it"
     )))
@@ -180,15 +180,15 @@ pub use with::run;
 
 #[cfg(feature = "serve")]
 mod with {
-    use super::super::compiled::are_unreadable;
+    use super::super::compiled::are_rules_unreadable;
     #[cfg(feature = "http")]
     use super::super::variables::read_secret;
     use super::super::{files, stdio};
-    use super::{Args, CliError, KeyLocation, LogModeArg, Out, Status, Term};
+    use super::{Args, CliError, ExitStatus, KeyLocation, LogModeArg, Out, Term};
     use rulec_base::message;
     use rulec_serve::{
-        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleFolders, RuleListing,
-        RuleSource, Server, StartError, Stop,
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleFolders, RuleListing, RuleSource,
+        RulesLocation, Server, ServerSignal, StartError,
     };
     use serde_json::Value as Json;
     use std::io::IsTerminal as _;
@@ -200,25 +200,25 @@ mod with {
     use tokio::sync::mpsc;
 
     /// Maximum number of lines of the decision log that wait in memory.
-    const LOG_QUEUE_LINES: usize = 10_000;
+    const MAX_LOG_QUEUE_LINES: usize = 10_000;
     /// Maximum number of bytes of the messages in the lines of the decision log that wait in
     /// memory.
-    const LOG_QUEUE_BYTES: usize = 64 << 20;
+    const MAX_LOG_QUEUE_BYTES: usize = 64 << 20;
 
-    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
         let options = service_options(args)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| CliError::usage(message!("the service cannot be started: {error}")))?;
+        let runtime = runtime
+            .map_err(|error| CliError::usage_error(message!("the service cannot be started: {error}")))?;
         if args.mcp {
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
             let served = runtime.block_on(Server::serve_mcp(options, BufReader::new(input), output));
             runtime.shutdown_background();
-            return served.map(|()| Status::Success).map_err(|error| start_error(&error));
+            return served.map(|()| ExitStatus::Success).map_err(|error| start_error(&error));
         }
         let is_drained = runtime.block_on(async {
             let server = Server::bind(options).await.map_err(|error| start_error(&error))?;
-            let signals = listen_for_signals().map_err(CliError::system)?;
+            let signals = listen_for_signals().map_err(CliError::from_io_error)?;
             out.write_line(&server.address())?;
             out.flush()?;
             // Programs that read the events read the event `listening` instead.
@@ -229,16 +229,16 @@ mod with {
         })?;
         // Ends without waiting for work of requests whose clients have disconnected.
         runtime.shutdown_background();
-        Ok(if is_drained { Status::Success } else { Status::Errors })
+        Ok(if is_drained { ExitStatus::Success } else { ExitStatus::Errors })
     }
 
     fn start_error(error: &StartError) -> CliError {
         let status = match error {
-            StartError::Compile(_, error) if are_unreadable(error.sources(), error.diagnostics()) => {
-                Status::Usage
+            StartError::Compile(_, error) if are_rules_unreadable(error.sources(), error.diagnostics()) => {
+                ExitStatus::Usage
             }
-            StartError::Rules(..) | StartError::Compile(..) => Status::Errors,
-            _ => Status::Usage,
+            StartError::Rules(..) | StartError::Compile(..) => ExitStatus::Errors,
+            _ => ExitStatus::Usage,
         };
         CliError { status, message: Some(error.to_message()) }
     }
@@ -258,35 +258,35 @@ mod with {
         let millis = Duration::from_millis;
         let (rules, folders) = rule_sources(args)?;
         let folders = rule_folders(folders, args)?;
-        let in_folders = folders.as_ref().map_or(0, |folders| folders.first.sources.len());
+        let in_folders = folders.as_ref().map_or(0, |folders| folders.initial_listing.sources.len());
         let sets = rules.len() + in_folders;
-        let events = |event: &Json| stdio::write_event(&event.to_string());
+        let events = |event: &Json| stdio::write_stderr_line(&event.to_string());
         Ok(Options {
             rules,
             folders,
-            trusted: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
+            trusted_keys: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
             address: parse_address(&args.listen)?,
             limits: Limits {
-                body: args.max_body,
-                connections: args.max_connections,
-                concurrency: args.max_requests,
-                deadline: millis(args.deadline),
+                max_body_bytes: args.max_body,
+                max_connections: args.max_connections,
+                max_open_requests: args.max_requests,
+                request_time_limit: millis(args.deadline),
                 head_time: millis(args.head_time),
                 idle_time: millis(args.idle_time),
                 write_time: millis(args.write_time),
-                drain: millis(args.drain),
+                drain_time: millis(args.drain),
             },
-            tokens: args.tokens.clone(),
-            tls: args.tls_cert.clone().zip(args.tls_key.clone()),
-            origins: args.cors_origin.clone(),
-            hosts: args.host.clone(),
-            open: args.no_auth,
+            token_file: args.tokens.clone(),
+            certificate_and_key_files: args.tls_cert.clone().zip(args.tls_key.clone()),
+            allowed_origins: args.cors_origin.clone(),
+            further_allowed_hosts: args.host.clone(),
+            allows_open_access: args.no_auth,
             #[cfg(feature = "studio")]
-            studio: args.studio,
+            serves_studio: args.studio,
             #[cfg(feature = "http")]
             otlp: otlp_options(args)?,
             log: log_options(args)?,
-            history: open_history(args, sets)?,
+            open_history: open_history(args, sets)?,
             events: Arc::new(events),
         })
     }
@@ -308,20 +308,20 @@ mod with {
     /// each has a history of its own. `None` without `--history`.
     #[cfg(feature = "history")]
     fn open_history(args: &Args, sets: usize) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
-        use crate::history::{is_address, open};
+        use crate::history::{is_server_address, open};
         use rulec::history::Store;
         use rulec_base::diag::Message;
         use std::path::Component;
 
         let Some(place) = args.history.clone() else { return Ok(None) };
-        let has_name = is_address(&place) && place.to_string_lossy().contains('#');
+        let has_name = is_server_address(&place) && place.to_string_lossy().contains('#');
         if has_name && sets > 1 {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "several rule sets cannot share one history; leave out `#NAME`, and each gets a history of its own name"
             )));
         }
         let open = move |name: &str| -> Result<Arc<dyn Store>, Message> {
-            let own = match is_address(&place) {
+            let own = match is_server_address(&place) {
                 true => place.clone(),
                 false if Path::new(name).components().ne([Component::Normal(name.as_ref())]) => {
                     return Err(message!(
@@ -353,8 +353,8 @@ mod with {
                 LogModeArg::Spill => LogMode::Spill,
                 LogModeArg::Sync => LogMode::Sync,
             },
-            capacity: LOG_QUEUE_LINES,
-            capacity_bytes: LOG_QUEUE_BYTES,
+            max_waiting_lines: MAX_LOG_QUEUE_LINES,
+            max_waiting_bytes: MAX_LOG_QUEUE_BYTES,
             rotate_bytes: args.log_rotate,
             key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
         }))
@@ -365,7 +365,7 @@ mod with {
             return Ok(Address::Unix(PathBuf::from(path)));
         }
         text.parse().map(Address::Tcp).map_err(|_| {
-            CliError::usage(message!(
+            CliError::usage_error(message!(
                 "`{text}` is no address to listen on; give one such as `127.0.0.1:8181` or `unix:/run/rulec/socket`"
             ))
         })
@@ -376,7 +376,7 @@ mod with {
     fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError> {
         let (mut sources, mut folders) = (Vec::new(), Vec::new());
         for argument in &args.rules {
-            if let Some((name, url)) = split_address(argument) {
+            if let Some((name, url)) = split_name_and_url(argument) {
                 sources.push(address_source(name, url, args)?);
                 continue;
             }
@@ -395,19 +395,19 @@ mod with {
     }
 
     fn file_source(name: String, path: PathBuf, root: Option<PathBuf>) -> RuleSource {
-        RuleSource { name, place: Place::File { path, root } }
+        RuleSource { rule_set_name: name, location: RulesLocation::File { path, import_root: root } }
     }
 
     /// Lists the rule files in folders as sources of rule sets. A file that another file of the
     /// same folder imports is not a source, because it belongs to the rules of that file.
-    fn list_folders(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
+    fn list_rule_files(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
         let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
         for path in paths {
             for (compiled, is_imported) in files::compile_files(std::slice::from_ref(path), root)? {
                 listing.is_complete &= compiled.result.is_ok();
                 let (path, root) = (compiled.target.path, compiled.target.root);
                 match is_imported {
-                    true => listing.imported.push(path),
+                    true => listing.imported_paths.push(path),
                     false => listing.sources.push(file_source(file_stem(&path), path, root)),
                 }
             }
@@ -419,16 +419,17 @@ mod with {
         if paths.is_empty() {
             return Ok(None);
         }
-        let first = list_folders(&paths, args.root.as_deref())?;
+        let first = list_rule_files(&paths, args.root.as_deref())?;
         let (listed, root) = (paths.clone(), args.root.clone());
-        let list =
-            move || list_folders(&listed, root.as_deref()).map_err(|error| error.message.unwrap_or_default());
-        Ok(Some(RuleFolders { paths, first, list: Arc::new(list) }))
+        let list = move || {
+            list_rule_files(&listed, root.as_deref()).map_err(|error| error.message.unwrap_or_default())
+        };
+        Ok(Some(RuleFolders { paths, initial_listing: first, list_rules: Arc::new(list) }))
     }
 
     /// Splits an argument `NAME=URL` or `URL` into the name and the HTTP address of rules. `None`
     /// if the argument names a file.
-    fn split_address(argument: &str) -> Option<(Option<&str>, &str)> {
+    fn split_name_and_url(argument: &str) -> Option<(Option<&str>, &str)> {
         let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
         match argument.split_once('=') {
             _ if is_address(argument) => Some((None, argument)),
@@ -448,12 +449,18 @@ mod with {
         let path = path.map(|(_, path)| path.split_once('/').unwrap_or_default().1).unwrap_or_default();
         let name = name.map_or_else(|| file_stem(Path::new(path)), str::to_owned);
         if name.is_empty() {
-            return Err(CliError::usage(message!("the rules at `{url}` have no name: write `NAME={url}`")));
+            return Err(CliError::usage_error(message!(
+                "the rules at `{url}` have no name: write `NAME={url}`"
+            )));
         }
         let token = read_secret("--fetch-token", args.fetch_token.as_deref(), None)?;
         let interval = Duration::from_millis(args.fetch_interval);
-        let remote = rulec_serve::RemoteSource { token, interval, ..rulec_serve::RemoteSource::new(url) };
-        Ok(RuleSource { name, place: Place::Address(remote) })
+        let remote = rulec_serve::RemoteSource {
+            token,
+            request_interval: interval,
+            ..rulec_serve::RemoteSource::new(url)
+        };
+        Ok(RuleSource { rule_set_name: name, location: RulesLocation::Address(remote) })
     }
 
     fn file_stem(path: &Path) -> String {
@@ -462,12 +469,12 @@ mod with {
 
     /// Converts signals of the operating system to requests to the service: SIGHUP to
     /// [`Stop::Reload`], SIGTERM and SIGINT to [`Stop::Drain`].
-    fn listen_for_signals() -> std::io::Result<mpsc::Receiver<Stop>> {
+    fn listen_for_signals() -> std::io::Result<mpsc::Receiver<ServerSignal>> {
         let (sender, receiver) = mpsc::channel(1);
         for (kind, stop) in [
-            (SignalKind::hangup(), Stop::Reload),
-            (SignalKind::terminate(), Stop::Drain),
-            (SignalKind::interrupt(), Stop::Drain),
+            (SignalKind::hangup(), ServerSignal::Reload),
+            (SignalKind::terminate(), ServerSignal::Drain),
+            (SignalKind::interrupt(), ServerSignal::Drain),
         ] {
             let (mut signals, sender) = (signal(kind)?, sender.clone());
             tokio::spawn(async move {
@@ -483,7 +490,7 @@ mod with {
 
     #[cfg(test)]
     mod tests {
-        use super::split_address;
+        use super::split_name_and_url;
 
         #[test]
         fn an_address_may_have_a_name() {
@@ -493,7 +500,7 @@ mod with {
                 ("shop=a.rules", None),
                 ("a.rules", None),
             ] {
-                assert_eq!(split_address(argument), expected);
+                assert_eq!(split_name_and_url(argument), expected);
             }
         }
     }

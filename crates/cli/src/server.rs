@@ -53,7 +53,7 @@ impl ServerArgs {
 }
 
 #[cfg(feature = "http")]
-pub use with::{Server, language_name};
+pub use with::{ServiceClient, language_name};
 
 #[cfg(feature = "http")]
 mod with {
@@ -78,7 +78,7 @@ mod with {
     const MAX_ANSWER_DEPTH: usize = 640;
 
     /// The client of a running service, and the tokio runtime that runs the calls to it.
-    pub struct Server {
+    pub struct ServiceClient {
         client: HttpClient,
         url: String,
         token: Option<Secret>,
@@ -91,17 +91,17 @@ mod with {
         pub message: Message,
         /// The text and the diagnostic code of the error, if the service refused the message in the
         /// request. `None` for other failures.
-        pub refused_message: Option<(String, String)>,
+        pub message_error: Option<(String, String)>,
     }
 
     impl RequestFailure {
         fn new(message: Message) -> RequestFailure {
-            RequestFailure { message, refused_message: None }
+            RequestFailure { message, message_error: None }
         }
 
         /// Converts this failure to an error of the program, which names the option `--server`.
         pub fn into_error(self) -> CliError {
-            CliError::usage(message!("`--server`: {error}", error = self.message))
+            CliError::usage_error(message!("`--server`: {error}", error = self.message))
         }
     }
 
@@ -115,14 +115,14 @@ mod with {
         code: Option<String>,
     }
 
-    impl Server {
+    impl ServiceClient {
         /// Creates the client of the service that `--server` names. `None` without the option.
         ///
         /// # Errors
         /// If the address is no URL, or `--server-token` names no variable.
-        pub fn open(args: &ServerArgs) -> Result<Option<Server>, CliError> {
+        pub fn open(args: &ServerArgs) -> Result<Option<ServiceClient>, CliError> {
             let Some(address) = args.server.as_deref() else { return Ok(None) };
-            let to_error = |error: Message| CliError::usage(message!("`--server`: {error}"));
+            let to_error = |error: Message| CliError::usage_error(message!("`--server`: {error}"));
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
@@ -131,9 +131,9 @@ mod with {
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-            let runtime = runtime.map_err(CliError::system)?;
+            let runtime = runtime.map_err(CliError::from_io_error)?;
             let url = address.trim_end_matches('/').to_owned();
-            Ok(Some(Server { client, url, token, runtime }))
+            Ok(Some(ServiceClient { client, url, token, runtime }))
         }
 
         /// Sends messages, one per line, to the path `path` of the service. Returns the answers as
@@ -149,13 +149,13 @@ mod with {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/json", body.into_bytes());
             let answer = self.send(request)?;
-            self.read_json(&answer)
+            self.parse_answer(&answer)
         }
 
         /// Sends a `GET` request to the path `path` of the service. Returns the JSON answer.
         pub fn get(&self, path: &str) -> Result<Json, RequestFailure> {
             let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
-            self.read_json(&answer)
+            self.parse_answer(&answer)
         }
 
         /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a
@@ -170,7 +170,7 @@ mod with {
             })
         }
 
-        fn read_json(&self, answer: &str) -> Result<Json, RequestFailure> {
+        fn parse_answer(&self, answer: &str) -> Result<Json, RequestFailure> {
             parse_deep(answer, MAX_ANSWER_DEPTH).map_err(|_| {
                 RequestFailure::new(message!(
                     "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
@@ -236,7 +236,7 @@ mod with {
                 _ => message!("the service at `{url}` answered {status}: {detail}"),
             };
             let refused_message = code.filter(|_| status == 400).map(|code| (detail, code));
-            RequestFailure { message, refused_message }
+            RequestFailure { message, message_error: refused_message }
         }
     }
 

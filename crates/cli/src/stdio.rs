@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn take_stdin() -> Result<io::Stdin, CliError> {
     static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed_at_start(0) {
-        return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
+        return Err(CliError::usage_error(message!("standard input cannot be read: it is closed")));
     }
     match STDIN_TAKEN.swap(true, Ordering::Relaxed) {
-        true => {
-            Err(CliError::usage(message!("standard input is used twice; name a file for one of the two")))
-        }
+        true => Err(CliError::usage_error(message!(
+            "standard input is used twice; name a file for one of the two"
+        ))),
         false => Ok(io::stdin()),
     }
 }
@@ -34,7 +34,7 @@ pub fn read_stdin(limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     match take_stdin()?.lock().take(limit + 1).read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
-        Err(error) => Err(CliError::usage(message!("standard input cannot be read: {error}"))),
+        Err(error) => Err(CliError::usage_error(message!("standard input cannot be read: {error}"))),
     }
 }
 
@@ -54,13 +54,13 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
 /// Writes a line to standard error. An error of writing is ignored, because it could be reported
 /// nowhere else.
 #[cfg(feature = "serve")]
-pub fn write_event(line: &str) {
+pub fn write_stderr_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Returns the metadata of the files to which standard output and standard error are redirected. A
 /// caller that watches files uses the metadata to ignore the files that this program writes itself.
-pub fn output_files() -> Vec<Metadata> {
+pub fn output_file_metadata() -> Vec<Metadata> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;

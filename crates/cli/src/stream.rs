@@ -51,21 +51,21 @@ pub struct StreamArgs {
 /// Maximum number of lines in a chunk (the batch of lines that a worker takes at once) if the
 /// workers wait for another program. At least 2, because [`refuse_multiline_json`] compares the
 /// first two lines of the input.
-const LINES_PER_WAITING_CHUNK: usize = 2;
+const MAX_WAITING_CHUNK_LINES: usize = 2;
 
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
-const MAX_JOBS: usize = 1024;
+const MAX_WORKER_THREADS: usize = 1024;
 
 fn parse_jobs(text: &str) -> Result<usize, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let localized_error = |message: &Message| localized(message).into_owned();
     match text.parse() {
-        Ok(jobs) if jobs <= MAX_JOBS && is_number => Ok(jobs),
+        Ok(jobs) if jobs <= MAX_WORKER_THREADS && is_number => Ok(jobs),
         _ if is_number => Err(localized_error(&message!(
-            "at most {MAX_JOBS} threads are allowed; 0 means one for each processor"
+            "at most {MAX_WORKER_THREADS} threads are allowed; 0 means one for each processor"
         ))),
         _ => Err(localized_error(&message!(
-            "expected a whole number from 0 to {MAX_JOBS}; 0 means one thread for each processor"
+            "expected a whole number from 0 to {MAX_WORKER_THREADS}; 0 means one thread for each processor"
         ))),
     }
 }
@@ -100,7 +100,7 @@ impl From<JsonError> for LineFailure {
 }
 
 /// A worker that processes lines, such as by deciding or validating messages.
-pub trait Worker: Send {
+pub trait LineWorker: Send {
     /// Writes the result for a message, including the line break. `number` is the line number of
     /// the message.
     ///
@@ -170,7 +170,7 @@ impl LogFile {
 }
 
 fn log_error(name: &str, error: &io::Error) -> CliError {
-    CliError::usage(message!("`{name}` cannot be written: {error}"))
+    CliError::usage_error(message!("`{name}` cannot be written: {error}"))
 }
 
 /// Opens a file as a stream of lines, or standard input if `path` is `None` or `-`.
@@ -194,7 +194,7 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
         return Err(files::unexpected_artifact_error(&name));
     }
     if metadata.is_dir() {
-        return Err(CliError::usage(message!("`{name}` is a folder; give a file of messages")));
+        return Err(CliError::usage_error(message!("`{name}` is a folder; give a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
@@ -203,7 +203,7 @@ pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn 
 /// number to `on_object`. Lines that are not objects are reported and skipped. Returns the number
 /// of skipped lines. Blank lines are ignored. `mask_error` masks the names of private fields that
 /// an error message quotes.
-pub fn read_objects(
+pub fn read_json_objects(
     input: &Path,
     term: &Term,
     mask_error: impl Fn(JsonError) -> JsonError,
@@ -235,13 +235,13 @@ pub fn read_objects(
 /// with a JSON value over several lines. One error is clearer than an error for each line. `chunk`
 /// is a batch of lines; `None` at the end of the input. Only the first batch is checked.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
-    if let Some(format) = chunk.and_then(|chunk| chunk.other_format(name)) {
-        return Err(CliError::error(message!(
+    if let Some(format) = chunk.and_then(|chunk| chunk.non_json_lines_format(name)) {
+        return Err(CliError::input_error(message!(
             "`{name}` is {format}; messages are JSON objects, one on each line: save the data as JSON lines"
         )));
     }
     match chunk {
-        Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
+        Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::input_error(message!(
             "`{name}` contains JSON over several lines; write one message a line, for example with \
             `jq -c` (`jq -c '.[]'` for a list)"
         ))),
@@ -265,14 +265,14 @@ impl StreamArgs {
     /// Opens the input stream. A signal ends the stream.
     pub fn open_input(&self, term: &Term) -> Result<OpenInput<signals::InterruptibleInput>, CliError> {
         let (input, name, size) = open_input(self.input_path(), term)?;
-        Ok((signals::InterruptibleInput::new(input).map_err(CliError::system)?, name, size))
+        Ok((signals::InterruptibleInput::new(input).map_err(CliError::from_io_error)?, name, size))
     }
 
     /// Writes one result line for every message of the stream. `worker` creates the worker of each
     /// thread. Stops at the end of the stream, when the output closes, or at a signal. If there is
     /// a log, the workers' log lines are written to it. Returns the workers, for example to add up
     /// what they counted, and the number of lines that are not messages.
-    pub fn answer_stream<W: Worker>(
+    pub fn answer_stream<W: LineWorker>(
         &self,
         term: &Term,
         (out, mut log): (&mut Out, Option<LogFile>),
@@ -282,7 +282,7 @@ impl StreamArgs {
         let mut workers = vec![worker()];
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
         let size_in_memory = if workers[0].waits_for_program() {
-            lines = lines.with_chunks_of(LINES_PER_WAITING_CHUNK);
+            lines = lines.with_max_chunk_lines(MAX_WAITING_CHUNK_LINES);
             None
         } else {
             size
@@ -291,7 +291,7 @@ impl StreamArgs {
         workers.extend((1..count).map(|_| worker()));
         let next_job = || {
             let chunk = lines.next_chunk()?;
-            refuse_multiline_json(chunk.as_ref(), lines.name())?;
+            refuse_multiline_json(chunk.as_ref(), lines.input_name())?;
             progress.set_position(lines.bytes_read());
             Ok(chunk)
         };
@@ -333,7 +333,7 @@ pub type AnsweredChunk = (Vec<u8>, usize);
 
 /// Processes the lines of a chunk with `worker`. Returns the output, and the number of lines that
 /// are not messages.
-pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
+pub fn answer_chunk(worker: &mut impl LineWorker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
         if worker.has_failed() {
@@ -358,7 +358,7 @@ fn is_blank(line: &[u8]) -> bool {
 /// `message` is `None` if the line is too long. Writes an error line if the message is invalid or
 /// too long.
 pub fn answer_message(
-    worker: &mut impl Worker,
+    worker: &mut impl LineWorker,
     number: u64,
     message: Option<&[u8]>,
     answers: &mut Vec<u8>,

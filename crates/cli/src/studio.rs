@@ -2,7 +2,7 @@
 //! The studio is an optional feature, because its page is built with Node.
 
 use super::term::{Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use std::path::PathBuf;
 
 /// Show rules and decisions in a browser: decide, replay, map, edit
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 #[cfg(not(feature = "studio"))]
-pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
+pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
     Err(unsupported_error())
 }
 
@@ -60,7 +60,7 @@ pub use with::{run, studio_options};
 #[cfg(feature = "studio")]
 mod with {
     use super::super::{files, language};
-    use super::{Args, CliError, Out, Status, Term};
+    use super::{Args, CliError, ExitStatus, Out, Term};
     use rulec::Message;
     use rulec_base::message;
     use rulec_studio::{Options, RulesFile, Server};
@@ -80,47 +80,50 @@ mod with {
                 let first_message =
                     compiled.diagnostics().first().map(|diagnostic| diagnostic.message.clone());
                 let file_message = || Message::verbatim(compiled.target.display_name());
-                return Err(CliError::usage(first_message.unwrap_or_else(file_message)));
+                return Err(CliError::usage_error(first_message.unwrap_or_else(file_message)));
             }
             if compiled.is_artifact() {
                 let name = compiled.target.display_name();
-                return Err(CliError::usage(message!(
+                return Err(CliError::usage_error(message!(
                     "`{name}` contains compiled rules, but the studio shows the text of the rules: give the \
                     rules file"
                 )));
             }
             if !imported {
-                options.rules.push(RulesFile { path: compiled.target.path, root: compiled.target.root });
+                options
+                    .rules
+                    .push(RulesFile { path: compiled.target.path, import_root: compiled.target.root });
             }
         }
         Ok(options)
     }
 
-    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
         let options = Options {
             log: args.log.clone(),
-            input: args.input.clone(),
+            message_file: args.input.clone(),
             port: args.port,
             show_private: args.show_private,
             ..studio_options(&args.paths, args.root.as_deref())?
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| CliError::usage(message!("the studio cannot be started: {error}")))?;
+        let runtime = runtime
+            .map_err(|error| CliError::usage_error(message!("the studio cannot be started: {error}")))?;
         runtime.block_on(async {
-            let server = Server::bind(&options).await.map_err(|error| CliError::usage(error.to_message()))?;
-            let address = server.address();
+            let server =
+                Server::bind(&options).await.map_err(|error| CliError::usage_error(error.to_message()))?;
+            let address = server.url();
             out.write_line(&address)?;
             out.flush()?;
             if !args.no_open {
                 open_browser(&address);
             }
             term.print_note(&message!("the studio runs at this address; press ctrl-c to stop it"));
-            server.run(wait_for_end()).await.map_err(CliError::system)
+            server.run(wait_for_end()).await.map_err(CliError::from_io_error)
         })?;
         // The program ends without waiting for a running replay.
         runtime.shutdown_background();
-        Ok(Status::Success)
+        Ok(ExitStatus::Success)
     }
 
     /// Waits until the user ends the studio by Ctrl-C, SIGTERM or SIGHUP.

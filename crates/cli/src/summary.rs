@@ -19,12 +19,12 @@ use std::collections::HashMap;
 const MAX_SHOWN_COUNTS: usize = 12;
 
 #[derive(Clone, Default)]
-pub struct Summary {
+pub struct DecisionSummary {
     /// Number of decisions per chosen rule or default.
-    chosen: HashMap<Chosen, usize>,
+    decision_counts: HashMap<Chosen, usize>,
     /// Number of messages for which the classifier found an intent flow (a flow chosen by meaning),
     /// by flow name.
-    intents: HashMap<String, usize>,
+    intent_counts: HashMap<String, usize>,
     /// Number of messages for which no rule, no default and no flow was chosen.
     unmatched_count: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
@@ -35,10 +35,10 @@ pub struct Summary {
     failure_count: usize,
 }
 
-impl Summary {
+impl DecisionSummary {
     pub fn count_decision(&mut self, decision: &Decision) {
         match decision.statement() {
-            Some(chosen) => *self.chosen.entry(chosen).or_default() += 1,
+            Some(chosen) => *self.decision_counts.entry(chosen).or_default() += 1,
             None => self.unmatched_count += 1,
         }
         self.breach_count += usize::from(!decision.breaches().is_empty());
@@ -50,17 +50,17 @@ impl Summary {
     /// found by meaning, if any.
     pub fn count_intent(&mut self, name: Option<&str>) {
         match name {
-            Some(name) => *self.intents.entry(name.to_owned()).or_default() += 1,
+            Some(name) => *self.intent_counts.entry(name.to_owned()).or_default() += 1,
             None => self.unmatched_count += 1,
         }
     }
 
-    pub fn merge(&mut self, other: Summary) {
-        for (name, count) in other.intents {
-            *self.intents.entry(name).or_default() += count;
+    pub fn merge(&mut self, other: DecisionSummary) {
+        for (name, count) in other.intent_counts {
+            *self.intent_counts.entry(name).or_default() += count;
         }
-        for (chosen, count) in other.chosen {
-            *self.chosen.entry(chosen).or_default() += count;
+        for (chosen, count) in other.decision_counts {
+            *self.decision_counts.entry(chosen).or_default() += count;
         }
         self.unmatched_count += other.unmatched_count;
         self.breach_count += other.breach_count;
@@ -74,12 +74,12 @@ impl Summary {
         let program = rules.program();
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
-            let rules = table.order.iter().map(|id| Chosen::Rule(*id));
+            let rules = table.evaluation_order.iter().map(|id| Chosen::Rule(*id));
             // A flow has a rule for each of its keyword patterns, all with the flow's name. Their
             // counts are added up.
             let mut count_indexes: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
-                let Some(&count) = self.chosen.get(&chosen) else { continue };
+                let Some(&count) = self.decision_counts.get(&chosen) else { continue };
                 let name = chosen.name(program);
                 let index = *count_indexes.entry(name).or_insert(counts.len());
                 match counts.get_mut(index) {
@@ -93,7 +93,7 @@ impl Summary {
             }
         }
         for flow in &program.flows {
-            if let Some(count) = self.intents.get(&*flow.name) {
+            if let Some(count) = self.intent_counts.get(&*flow.name) {
                 counts.push((Message::verbatim(format!("{FLOWS_TABLE}.{}", flow.name)), *count));
             }
         }
@@ -159,7 +159,7 @@ fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
 pub struct AnswerSummary {
     /// The number of decisions for each chosen statement, by its name. The empty name counts the
     /// decisions that chose nothing.
-    chosen: BTreeMap<String, usize>,
+    decision_counts: BTreeMap<String, usize>,
     fault_counts: [usize; 3],
 }
 
@@ -193,15 +193,15 @@ impl AnswerSummary {
             None if next.is_some() => entry,
             None => String::new(),
         };
-        *self.chosen.entry(name).or_default() += 1;
+        *self.decision_counts.entry(name).or_default() += 1;
         for (count, fault) in self.fault_counts.iter_mut().zip([breaches, exceeded, failures]) {
             *count += usize::from(fault.is_some());
         }
     }
 
     pub fn merge(&mut self, other: AnswerSummary) {
-        for (name, count) in other.chosen {
-            *self.chosen.entry(name).or_default() += count;
+        for (name, count) in other.decision_counts {
+            *self.decision_counts.entry(name).or_default() += count;
         }
         for (sum, count) in self.fault_counts.iter_mut().zip(other.fault_counts) {
             *sum += count;
@@ -211,8 +211,8 @@ impl AnswerSummary {
     /// Formats the summary as [`Summary::render`] does, with the routes in the order of their
     /// names. `errors` is the number of lines that were not messages.
     pub fn render(mut self, errors: usize) -> Message {
-        let none = self.chosen.remove("").map(|count| (message!("none"), count));
-        let counts = self.chosen.into_iter().map(|(name, count)| (Message::verbatim(name), count));
+        let none = self.decision_counts.remove("").map(|count| (message!("none"), count));
+        let counts = self.decision_counts.into_iter().map(|(name, count)| (Message::verbatim(name), count));
         render_counts(counts.chain(none).collect(), self.fault_counts, errors)
     }
 }

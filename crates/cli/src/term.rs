@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub enum ColorMode {
     /// Only for a terminal, and not if `NO_COLOR` is set.
     #[default]
     Auto,
@@ -37,11 +37,11 @@ const DEFAULT_WIDTH: usize = 100;
 /// The colour setting of this run, and functions that print on standard error.
 #[derive(Clone)]
 pub struct Term {
-    color: Color,
+    color: ColorMode,
 }
 
 impl Term {
-    pub fn new(color: Color) -> Self {
+    pub fn new(color: ColorMode) -> Self {
         Term { color }
     }
 
@@ -55,9 +55,9 @@ impl Term {
 
     fn is_colored(&self, is_terminal: bool) -> bool {
         match self.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => {
+            ColorMode::Always => true,
+            ColorMode::Never => false,
+            ColorMode::Auto => {
                 let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
                 let is_dumb_terminal = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
                 is_terminal && !no_color && !is_dumb_terminal
@@ -151,7 +151,7 @@ impl Out {
 
     /// Writes a text that other programs read. Control characters are escaped only if the output is
     /// a terminal.
-    pub fn write_source(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn write_machine_text(&mut self, text: &str) -> Result<(), CliError> {
         match self.is_terminal {
             true => self.write(to_printable(text).as_bytes()),
             false => self.write(text.as_bytes()),
@@ -168,7 +168,7 @@ impl Out {
     pub fn write_json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
         let text =
-            text.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
+            text.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
         self.write_json_line(&text)
     }
 
@@ -203,7 +203,7 @@ impl Out {
         self.is_closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(CliError::usage(message!("standard output cannot be written: {error}"))),
+            _ => Err(CliError::usage_error(message!("standard output cannot be written: {error}"))),
         }
     }
 }
@@ -244,7 +244,7 @@ mod tests {
     /// Regression test: a printed answer could reverse the text direction of the terminal, because
     /// JSON encoding escapes only the first 32 control characters.
     #[test]
-    fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
+    fn control_characters_are_escaped_only_for_a_terminal() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out");
         let line = "{\"chosen\":\"a\u{202e}b\u{9b}2J\u{7f}文件\"}\n";

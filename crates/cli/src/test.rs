@@ -13,11 +13,11 @@ use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Out, Term, paint};
 use super::watch::FileWatch;
 use super::why::render_options;
-use super::{CliError, Status, report};
+use super::{CliError, ExitStatus, report};
 use clap::ValueEnum;
 use rulec::{AnalysisOptions, Explanation, Message, RenderOptions, TestOutcome, run_tests_with};
 use rulec_base::message;
-use rulec_base::parallel::{self, Threads};
+use rulec_base::parallel::{self, ThreadLimit};
 use rulec_base::text::{display_width, to_one_line};
 use rulec_report::coverage::Coverage;
 use rulec_syntax::ast::StatementKind;
@@ -77,7 +77,7 @@ pub struct Args {
     /// Exit with status 1 if the tests reach less than this percentage: `90` of every kind, or
     /// `route=100,condition=80` of these. Kinds: route, branch, case, pattern, flow, default, rule,
     /// condition
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = coverage::parse_minimum)]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = coverage::parse_coverage_minimum)]
     fail_under: Vec<CoverageMinimum>,
     /// Exit with status 1 if there is no test
     #[arg(long)]
@@ -153,15 +153,15 @@ struct TestTally {
     not_compiling_count: usize,
     /// Whether at least one rules file cannot be read.
     has_unreadable_file: bool,
-    suites: Vec<(String, Vec<JunitCase>)>,
+    junit_suites: Vec<(String, Vec<JunitCase>)>,
     /// The names of all tests, if `--filter` is set. The error for a filter that selects no test
     /// lists them.
-    names: Vec<String>,
+    test_names: Vec<String>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     #[cfg(feature = "http")]
-    if let Some(server) = super::server::Server::open(&args.server)? {
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
         return server::run(&server, args, term, out);
     }
     #[cfg(not(feature = "http"))]
@@ -173,7 +173,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return run_once(args, &compiled, term, out);
     }
     if paths.iter().any(|path| path == Path::new("-")) {
-        return Err(CliError::usage(message!("standard input cannot be watched; name files or folders")));
+        return Err(CliError::usage_error(message!(
+            "standard input cannot be watched; name files or folders"
+        )));
     }
     let output_paths = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
     let mut watch = FileWatch::new(paths, output_paths.collect());
@@ -191,7 +193,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.print_note(&message!("waiting for a file to change; ctrl-c ends it"));
         watch.wait_for_change();
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Runs the tests of all files once, and reports the results. The bool that comes with a file is
@@ -202,13 +204,13 @@ fn run_once(
     compiled: &[(Compiled, bool)],
     term: &Term,
     out: &mut Out,
-) -> Result<Status, CliError> {
+) -> Result<ExitStatus, CliError> {
     let mut tally = TestTally::default();
     for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled, args.show_private)) {
         match &compiled.result {
             Ok(rules) => {
-                tally.note_names(args, outcomes.iter().map(|outcome| outcome.name.as_str()));
-                let selected = outcomes.into_iter().filter(|outcome| args.selects(&outcome.name));
+                tally.record_test_names(args, outcomes.iter().map(|outcome| outcome.name.as_str()));
+                let selected = outcomes.into_iter().filter(|outcome| args.selects_test(&outcome.name));
                 let outcomes: Vec<_> = selected.map(|outcome| ReportedTest::new(compiled, outcome)).collect();
                 if outcomes.is_empty() {
                     continue;
@@ -224,7 +226,7 @@ fn run_once(
             Err(_) => {
                 tally.has_unreadable_file |= compiled.is_unreadable();
                 tally.not_compiling_count += 1;
-                tally.suites.push((compiled.target.display_name(), vec![compile_error_case(compiled)]));
+                tally.junit_suites.push((compiled.target.display_name(), vec![compile_error_case(compiled)]));
                 out.flush()?;
                 files::show_errors(compiled, term);
             }
@@ -235,9 +237,9 @@ fn run_once(
     let is_without_tests = args.fail_without_tests && tally.passed_count + tally.failed_count == 0;
     let problems = usize::from(too_little) + usize::from(is_without_tests);
     Ok(match (tally.has_unreadable_file, tally.failed_count + tally.not_compiling_count + problems) {
-        (true, _) => Status::Usage,
-        (false, 0) => Status::Success,
-        (false, _) => Status::Errors,
+        (true, _) => ExitStatus::Usage,
+        (false, 0) => ExitStatus::Success,
+        (false, _) => ExitStatus::Errors,
     })
 }
 
@@ -245,9 +247,9 @@ fn run_once(
 fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
     if tally.passed_count + tally.failed_count + tally.not_compiling_count == 0 {
         if let Some(filter) = &args.filter {
-            return Err(CliError::usage(match args.paths.is_empty() && filter.ends_with(".rules") {
-                true => filter_takes_file(filter),
-                false => filter::nothing_selected(filter, &tally.names),
+            return Err(CliError::usage_error(match args.paths.is_empty() && filter.ends_with(".rules") {
+                true => filter_is_file_message(filter),
+                false => filter::no_test_selected_message(filter, &tally.test_names),
             }));
         }
         term.print_note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
@@ -255,7 +257,9 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
     match args.format {
         TestFormat::Human => out.write_message(&tally.summary())?,
         TestFormat::Json => {}
-        TestFormat::Junit => out.write_source(&junit::render_document("rulec test", &tally.suites))?,
+        TestFormat::Junit => {
+            out.write_machine_text(&junit::render_document("rulec test", &tally.junit_suites))?
+        }
     }
     out.flush()?;
     if args.format != TestFormat::Human {
@@ -266,7 +270,7 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
 
 /// Returns the error message if the user wrote a rules file directly after `--filter`, as in
 /// `rulec test --filter a.rules`. The option takes a part of a test's name.
-fn filter_takes_file(filter: &str) -> Message {
+fn filter_is_file_message(filter: &str) -> Message {
     message!(
         "`--filter` takes a part of the name of a test, and `{filter}` was read as this part: write `rulec test \
         {filter}` for all its tests, or `rulec test --filter TEXT {filter}`"
@@ -301,7 +305,7 @@ fn write_outcomes(
     for outcome in outcomes {
         match format {
             TestFormat::Human => print_outcome(outcome, term, out)?,
-            TestFormat::Json => out.write_json_line(&outcome_json(outcome))?,
+            TestFormat::Json => out.write_json_line(&outcome_to_json(outcome))?,
             TestFormat::Junit => {}
         }
     }
@@ -328,11 +332,11 @@ fn report_coverage(
     let mut reports = Vec::new();
     for (compiled, is_imported) in compiled {
         let Ok(rules) = &compiled.result else { continue };
-        let coverage = Coverage::of_tests(rules, |name| args.selects(name));
+        let coverage = Coverage::from_tests(rules, |name| args.selects_test(name));
         let findings = compiled.analyse(AnalysisOptions::default());
         let has_items = !coverage.route_items(&findings).is_empty() || !coverage.condition_items().is_empty();
         let tests = &rules.program().tests;
-        let is_tested = tests.iter().any(|test| args.selects(&test.name));
+        let is_tested = tests.iter().any(|test| args.selects_test(&test.name));
         if has_items && (is_tested || tests.is_empty() && !is_imported) {
             reports.push((compiled, coverage, findings));
         }
@@ -361,13 +365,13 @@ fn report_coverage(
     }
     let shares =
         coverage::covered_shares(reports.iter().map(|(_, coverage, findings)| (coverage, &findings[..])));
-    let failures = coverage::shares_below(&shares, minimums);
+    let failures = coverage::shortfall_messages(&shares, minimums);
     failures.iter().for_each(|failure| term.print_error(failure));
     Ok(!failures.is_empty())
 }
 
 impl Args {
-    fn selects(&self, name: &str) -> bool {
+    fn selects_test(&self, name: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| name.to_lowercase().contains(&filter.to_lowercase()))
     }
 }
@@ -375,9 +379,9 @@ impl Args {
 impl TestTally {
     /// Records the names of tests if `--filter` is set. The error for a filter that selects no test
     /// lists them.
-    fn note_names<'n>(&mut self, args: &Args, names: impl Iterator<Item = &'n str>) {
+    fn record_test_names<'n>(&mut self, args: &Args, names: impl Iterator<Item = &'n str>) {
         if args.filter.is_some() {
-            self.names.extend(names.map(str::to_owned));
+            self.test_names.extend(names.map(str::to_owned));
         }
     }
 
@@ -388,10 +392,10 @@ impl TestTally {
         (self.passed_count, self.failed_count) =
             (self.passed_count + outcomes.len() - failed, self.failed_count + failed);
         let cases = outcomes.into_iter().map(|outcome| {
-            let result = case_result(&outcome);
+            let result = to_case_result(&outcome);
             JunitCase { name: outcome.name, result }
         });
-        self.suites.push((name, cases.collect()));
+        self.junit_suites.push((name, cases.collect()));
     }
 
     fn summary(&self) -> Message {
@@ -404,7 +408,7 @@ impl TestTally {
     }
 }
 
-fn case_result(outcome: &ReportedTest) -> CaseResult {
+fn to_case_result(outcome: &ReportedTest) -> CaseResult {
     let ReportedTest { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
     let explanation_text = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
@@ -413,7 +417,7 @@ fn case_result(outcome: &ReportedTest) -> CaseResult {
         false => CaseResult::Failed {
             kind: "expectation".to_owned(),
             message: localized(&message!("expected {expected}, got {actual}")).into_owned(),
-            text: explanation_text.unwrap_or_default(),
+            details: explanation_text.unwrap_or_default(),
         },
     }
 }
@@ -424,11 +428,11 @@ fn compile_error_case(compiled: &Compiled) -> JunitCase {
     let message = localized(&message!("the rules do not compile")).into_owned();
     JunitCase {
         name: "compile".to_owned(),
-        result: CaseResult::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
+        result: CaseResult::Failed { kind: "error".to_owned(), message, details: text.join("\n") },
     }
 }
 
-fn outcome_json(outcome: &ReportedTest) -> String {
+fn outcome_to_json(outcome: &ReportedTest) -> String {
     let value = json!({
         "version": report::JSON_FORMAT_VERSION,
         "file": outcome.file,
@@ -474,6 +478,6 @@ fn word_padding(word: &Message) -> String {
 
 fn contains_tests(compiled: &Compiled) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
-    let parsed = parse(Threads::All, id, &file.text);
+    let parsed = parse(ThreadLimit::All, id, &file.text);
     parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Test { .. }))
 }

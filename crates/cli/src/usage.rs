@@ -4,8 +4,8 @@
 mod foreign;
 mod rules_wanted;
 
-pub use foreign::{explained_decision_tip, rules_come_first_tip};
-pub use rules_wanted::messages_for_rules_tip;
+pub use foreign::{rules_come_first_tip, why_command_tip};
+pub use rules_wanted::messages_as_rules_tip;
 
 use super::help::localized_command;
 use super::language::{language, localized};
@@ -19,7 +19,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 /// Maximum number of options that an error lists.
-const MAX_OPTIONS: usize = 8;
+const MAX_LISTED_OPTIONS: usize = 8;
 
 /// Adds remedies to a usage error for mistakes that clap does not recognize. Examples are commands
 /// of other programs, and long options with one dash. `command` is the definition of the command
@@ -55,11 +55,11 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.remove(ContextKind::Suggested);
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
-            } else if let Some(tip) = foreign::explained_decision_tip(&path, &words) {
+            } else if let Some(tip) = foreign::why_command_tip(&path, &words) {
                 error.remove(ContextKind::SuggestedArg);
                 set_tips(error, vec![tip]);
             } else if invalid.starts_with('-') {
-                add_meant_option(error, verb, &path, (&words, &invalid));
+                add_option_remedy(error, verb, &path, (&words, &invalid));
             } else {
                 if let Some(tip) = foreign::surplus_argument_tip(verb, &path, &words, &invalid) {
                     set_tips(error, vec![tip]);
@@ -68,8 +68,8 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         }
         ErrorKind::InvalidValue => {
             let value = context_text(error, ContextKind::InvalidValue).unwrap_or_default();
-            let tip = foreign::exchanged_values_tip(verb, &path, &words)
-                .or_else(|| foreign::missing_kind_tip(verb, &path, &words, &value));
+            let tip = foreign::swapped_arguments_tip(verb, &path, &words)
+                .or_else(|| foreign::missing_document_kind_tip(verb, &path, &words, &value));
             if let Some(tip) = tip {
                 error.remove(ContextKind::SuggestedValue);
                 set_tips(error, vec![tip]);
@@ -85,7 +85,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(meant.to_owned()));
             }
         }
-        ErrorKind::MissingRequiredArgument => describe_missing(error, verb, &words),
+        ErrorKind::MissingRequiredArgument => describe_missing_arguments(error, verb, &words),
         _ => {}
     }
 }
@@ -93,7 +93,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
 /// Adds remedies to the error that arguments of the subcommand `verb` are missing: the meaning of
 /// each argument, and how to read the message from standard input. `words` are the arguments of
 /// this run after the program's name.
-fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
+fn describe_missing_arguments(error: &mut clap::Error, verb: &Command, words: &[&str]) {
     let verb = localized_command(verb.clone());
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
     let describe = |shown: &String| {
@@ -120,13 +120,13 @@ fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
 /// Adds the remedy for an unknown option. The remedy names the option that the user probably meant,
 /// says that the option is not needed, or says where the options are listed. `texts` are the
 /// arguments of this run, and `invalid` is the unknown option.
-fn add_meant_option(
+fn add_option_remedy(
     error: &mut clap::Error,
     verb: &Command,
     path: &[&str],
     (texts, invalid): (&[&str], &str),
 ) {
-    if let Some(tip) = foreign::argument_option_tip(verb, path, texts, invalid) {
+    if let Some(tip) = foreign::option_to_argument_tip(verb, path, texts, invalid) {
         error.remove(ContextKind::SuggestedArg);
         set_tips(error, vec![tip]);
     } else if let Some(meant) = foreign::meant_option(verb, invalid) {
@@ -140,9 +140,9 @@ fn add_meant_option(
         let tip = match path.is_empty() {
             true => message!("`rulec --help` lists the options"),
             false => {
-                let options = options_of(verb);
+                let options = own_option_names(verb);
                 match options.len() {
-                    1..=MAX_OPTIONS => {
+                    1..=MAX_LISTED_OPTIONS => {
                         let options = comma_list(options);
                         message!("`rulec {} --help` lists the options: {options}", path.join(" "))
                     }
@@ -156,7 +156,7 @@ fn add_meant_option(
 
 /// Returns the names of the long options of the subcommand `verb`, without the options that every
 /// subcommand has.
-fn options_of(verb: &Command) -> Vec<String> {
+fn own_option_names(verb: &Command) -> Vec<String> {
     let is_own = |arg: &&clap::Arg| !arg.is_global_set() && !arg.is_hide_set();
     let longs = verb.get_arguments().filter(is_own).filter_map(clap::Arg::get_long);
     longs.filter(|long| !matches!(*long, "help" | "version")).map(|long| format!("`--{long}`")).collect()

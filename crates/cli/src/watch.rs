@@ -44,7 +44,7 @@ impl<'a> FileWatch<'a> {
     /// the list of an earlier call. The bool that comes with each file is ignored.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported_files =
-            compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
+            compiled.iter().flat_map(|(compiled, _)| compiled.requested_files.iter().cloned()).collect();
     }
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.
@@ -71,7 +71,7 @@ impl<'a> FileWatch<'a> {
         let mut files = files::list_rules_files(self.paths).unwrap_or_default();
         files.extend(self.imported_files.iter().cloned());
         files.retain(|path| !self.output_paths.iter().any(|output| is_same_path(path, output)));
-        let output = stdio::output_files();
+        let output = stdio::output_file_metadata();
         let stamp = |path: &Path| {
             let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
             if output.iter().any(|output| stdio::is_same_file(output, &file)) {

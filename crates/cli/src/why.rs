@@ -10,7 +10,7 @@ use super::run::select_entry;
 use super::run_history::RunHistory;
 use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Format, Out, Term};
-use super::{CliError, Status, meaning};
+use super::{CliError, ExitStatus, meaning};
 use clap::ArgGroup;
 use rulec::choice::Question;
 use rulec::history::{HistoryGap, Past};
@@ -110,12 +110,12 @@ struct WhyReport<'a> {
     /// Whether the rules declare their input with an `input` statement.
     declares_input: bool,
     /// The question for a language model; `None` if the decision needs no model.
-    question: Option<&'a str>,
+    model_question: Option<&'a str>,
     /// The reason why the language model's answer could not be used; `None` if it was used or no
     /// model is asked.
-    failure: Option<String>,
+    model_failure: Option<String>,
     /// A note for the user if the language model's answer is missing.
-    note: Option<Message>,
+    missing_answer_note: Option<Message>,
     history_gap: Option<HistoryGap>,
 }
 
@@ -133,9 +133,9 @@ struct ExplanationOutput<'a> {
     history_gap: Option<&'static str>,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     #[cfg(feature = "http")]
-    if let Some(server) = super::server::Server::open(&args.server)? {
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
         return server::run(&server, args, term, out);
     }
     #[cfg(not(feature = "http"))]
@@ -148,7 +148,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .map(|place| RunHistory::open_existing((rules, &args.rules.path), place))
         .transpose()?;
     let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message)).transpose();
-    if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
+    if let Some(kind) = judge::selected_payload_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = args.judge.build_judge(rules, kind, context)?;
         return print_payload_report(args, judge, past_of, term, out);
     }
@@ -174,17 +174,22 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         explanation: &explanation,
         breaches: decision.breaches(),
         declares_input: rules.program().input.is_some(),
-        question: question.as_ref().map(Question::text),
-        failure,
-        note,
+        model_question: question.as_ref().map(Question::text),
+        model_failure: failure,
+        missing_answer_note: note,
         history_gap: decision.history_gap(),
     };
     print_report(args, &report, term, out)
 }
 
-fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let WhyReport { explanation, breaches, question, history_gap: gap, .. } = *report;
-    let failure = report.failure.as_deref();
+fn print_report(
+    args: &Args,
+    report: &WhyReport<'_>,
+    term: &Term,
+    out: &mut Out,
+) -> Result<ExitStatus, CliError> {
+    let WhyReport { explanation, breaches, model_question: question, history_gap: gap, .. } = *report;
+    let failure = report.model_failure.as_deref();
     match args.format {
         Format::Json => {
             let history_gap = gap.map(HistoryGap::as_str);
@@ -200,7 +205,7 @@ fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out)
                 out.write_message(&message!("a language model is asked: {}", question))?;
                 if let Some(failure) = failure {
                     out.write_message(&message!("  ! {failure}"))?;
-                    report.note.iter().for_each(|note| term.print_note(note));
+                    report.missing_answer_note.iter().for_each(|note| term.print_note(note));
                 }
             }
             if let Some(gap) = gap {
@@ -229,7 +234,7 @@ fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out)
             }
         }
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Prints the rules that a payload violates, or reports that there are none. The exit status is
@@ -237,20 +242,20 @@ fn print_report(args: &Args, report: &WhyReport<'_>, term: &Term, out: &mut Out)
 fn print_payload_report(
     args: &Args,
     judge: Judge,
-    past_of: impl Fn(&Json) -> Result<Option<Past>, CliError>,
+    past_of_message: impl Fn(&Json) -> Result<Option<Past>, CliError>,
     term: &Term,
     out: &mut Out,
-) -> Result<Status, CliError> {
+) -> Result<ExitStatus, CliError> {
     let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
     // With a history, the values of inputs may be next to the payload, as for `rulec run`.
     let split = args.history.as_ref().and_then(|_| log::split_payload(&payload));
     let (payload, past, judge) = match split {
         Some((payload, message)) => {
-            let judge = judge.message(&message).map_err(|error| CliError::error(error.to_message()))?;
-            (payload, past_of(&Json::Object(message))?, judge)
+            let judge = judge.message(&message).map_err(|error| CliError::input_error(error.to_message()))?;
+            (payload, past_of_message(&Json::Object(message))?, judge)
         }
         None => {
-            let past = past_of(&payload)?;
+            let past = past_of_message(&payload)?;
             (payload, past, judge)
         }
     };
@@ -281,7 +286,7 @@ fn print_payload_report(
             }
         }
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Returns the options for rendering an explanation on standard output.
@@ -308,7 +313,7 @@ impl MessageArgs {
         if let Some(text) = self.input.as_deref() {
             let refused = |what: &str, error: &JsonError| {
                 if !text.trim_start().starts_with('{') && Path::new(text).is_file() {
-                    return CliError::usage(message!(
+                    return CliError::usage_error(message!(
                         "`--input` takes JSON, and `{text}` is a file: write `--input - < {text}`, for a file \
                         of one message"
                     ));
@@ -339,7 +344,7 @@ impl MessageArgs {
                 // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");
                 let error = mask_error(error);
-                CliError::error(message!(
+                CliError::input_error(message!(
                     "`--ctx` is not JSON: {} ({})",
                     error.to_message(),
                     error.kind().code()
@@ -352,7 +357,7 @@ impl MessageArgs {
 }
 
 fn invalid_message_error(input_name: &str, error: &JsonError) -> CliError {
-    CliError::error(message!(
+    CliError::input_error(message!(
         "{what} is not a valid message: {} ({})",
         error.to_message(),
         error.kind().code(),

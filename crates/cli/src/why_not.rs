@@ -5,7 +5,7 @@ use super::run::select_entry;
 use super::run_history::RunHistory;
 use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use rulec::Message;
 use rulec::why_not::{FieldChange, Remedy, WhyNot};
 use rulec_base::message;
@@ -50,7 +50,7 @@ pub struct Args {
     show_private: bool,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = &args.rules.load(term)?;
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
@@ -60,13 +60,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         history.map(|place| RunHistory::open_existing((rules, &args.rules.path), place)).transpose()?;
     let past = history.as_ref().map(|history| history.past(rules, &message)).transpose()?;
     let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
-    let result = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
+    let result =
+        entry.why_not(&args.route, &message).map_err(|error| CliError::usage_error(error.to_message()))?;
     let result = if args.show_private { result } else { result.masked() };
     match args.format {
         Format::Json => out.write_json(&result)?,
         Format::Human => result_lines(&result).iter().try_for_each(|line| out.write_message(line))?,
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Formats the result as lines: the route that the message takes, and the change of the message

@@ -16,7 +16,7 @@ mod workers;
 use super::files::{self, RulesArgs};
 use super::model::no_http_message;
 use super::term::{Format, Out, Term};
-use super::{CliError, Status};
+use super::{CliError, ExitStatus};
 use clap::Subcommand;
 use rulec::Rules;
 use rulec_base::json::{DecimalPaths, JsonError};
@@ -97,7 +97,7 @@ struct RunArgs {
     plan: plan::PlanArgs,
 }
 
-pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let args = match &args.command {
         WorkflowCommand::Run(args) => args,
         WorkflowCommand::Next(args) => return next::run(args, term, out),
@@ -106,13 +106,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return plan::run(plan, args, term, out);
     }
     if args.plan != plan::PlanArgs::default() {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "options for plans have no effect on a workflow of a rules file; a plan is a `.json` file with a \
             list `nodes`"
         )));
     }
     if args.input.is_none() && args.resume.is_none() {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "give the input of the first node with `--input`, or `--resume`"
         )));
     }
@@ -124,7 +124,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.print_note(&message!("the run has no failed node to retry"));
     }
     let mut saver = args.save.as_ref().or(args.resume.as_ref()).map(|path| saver::RunSaver::new(path));
-    let run_error = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
+    let run_error =
+        |error: std::io::Error| CliError::input_error(message!("the workflow cannot be run: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(run_error)?;
     runtime.block_on(async {
         while run.step().await {
@@ -140,7 +141,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Format::Json => out.write_json(&report)?,
         Format::Human => print_report(&report, out)?,
     }
-    Ok(if report.is_complete() { Status::Success } else { Status::Errors })
+    Ok(if report.is_complete() { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 /// Returns the workflow named `name`. Without a name, returns the only workflow of the rules; it is
@@ -155,24 +156,28 @@ pub fn select_workflow<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r D
     match (name, &program.workflows[..]) {
         (_, []) => Err(no_workflow_error()),
         (None, [only]) => Ok(only),
-        (None, _) => {
-            Err(CliError::usage(message!("choose one of the workflows with `--name`: {}", workflow_names())))
-        }
+        (None, _) => Err(CliError::usage_error(message!(
+            "choose one of the workflows with `--name`: {}",
+            workflow_names()
+        ))),
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
-            CliError::usage(message!("there is no workflow `{name}`; the workflows are {}", workflow_names()))
+            CliError::usage_error(message!(
+                "there is no workflow `{name}`; the workflows are {}",
+                workflow_names()
+            ))
         }),
     }
 }
 
 pub fn no_workflow_error() -> CliError {
-    CliError::usage(message!(
+    CliError::usage_error(message!(
         "the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"
     ))
 }
 
 fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
     let mut builder = Workflow::from_rules(rules, &declared.name)
-        .map_err(|error| CliError::usage(error.to_message()))?
+        .map_err(|error| CliError::usage_error(error.to_message()))?
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
@@ -184,19 +189,20 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
         builder = builder.byte_limit(bytes);
     }
     let available_kinds = ["echo", "loop", "vote", "http", "council", PARALLEL_KIND];
-    if let Some(node) = declared.nodes.iter().find(|node| !available_kinds.contains(&&*node.kind)) {
-        let (id, kind) = (&node.id, &node.kind);
-        return Err(CliError::error(message!(
+    if let Some(node) = declared.nodes.iter().find(|node| !available_kinds.contains(&&*node.processor_kind)) {
+        let (id, kind) = (&node.id, &node.processor_kind);
+        return Err(CliError::input_error(message!(
             "`{id}` has the kind `{kind}`, which only an embedding program can run; the kinds available \
             here are {}",
             available_kinds.map(|kind| format!("`{kind}`")).join(", ")
         )));
     }
-    let network_node = || declared.nodes.iter().find(|node| matches!(&*node.kind, "http" | "council"));
+    let network_node =
+        || declared.nodes.iter().find(|node| matches!(&*node.processor_kind, "http" | "council"));
     if !cfg!(feature = "http")
-        && let Some(node) = declared.nodes.iter().find(|node| &*node.kind == "http")
+        && let Some(node) = declared.nodes.iter().find(|node| &*node.processor_kind == "http")
     {
-        return Err(CliError::error(message!(
+        return Err(CliError::input_error(message!(
             "`{}` has the kind `http`, but {}",
             node.id,
             no_http_message()
@@ -207,7 +213,7 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
         let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
-        CliError::error(match args.allow.is_empty() && network_node().is_some() {
+        CliError::input_error(match args.allow.is_empty() && network_node().is_some() {
             true => message!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
             false => message!("the workflow cannot be run: {errors}"),
         })
@@ -218,18 +224,18 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
 /// only the allowed hosts.
 #[cfg(feature = "http")]
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
-    let client = http_client(allow)?;
+    let client = create_http_client(allow)?;
     let endpoint = rulec_http::endpoint_node(client.clone());
     Ok(builder.kind("http", endpoint).kind("council", rulec_http::council_node(client)))
 }
 
 /// Creates an HTTP client that may call only these hosts.
 #[cfg(feature = "http")]
-fn http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
+fn create_http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits};
     let hosts = AllowedHosts::new(hosts)
-        .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_message())))?;
-    HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::error(error.to_message()))
+        .map_err(|error| CliError::usage_error(message!("`--allow`: {}", error.to_message())))?;
+    HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::input_error(error.to_message()))
 }
 
 #[cfg(not(feature = "http"))]
@@ -242,18 +248,18 @@ fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<Workf
 
 fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
-        let (bytes, name) = files::read_file(path)?;
+        let (bytes, name) = files::read_json_bytes(path)?;
         let saved = saver::read_run(&bytes)
-            .map_err(|error| CliError::error(message!("`{name}` is not a saved run: {error}")))?;
+            .map_err(|error| CliError::input_error(message!("`{name}` is not a saved run: {error}")))?;
         return workflow
             .resume(saved)
-            .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
+            .map_err(|error| CliError::input_error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
         // A text that begins with a letter is not meant as JSON, so an error of the JSON parser
         // would not help.
         Some(text) if text.trim_start().starts_with(char::is_alphabetic) => {
-            return Err(CliError::error(message!(
+            return Err(CliError::input_error(message!(
                 "`--input` is a JSON object with the fields of the input: write `--input '{{\"text\": …}}'`"
             )));
         }
@@ -264,7 +270,7 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
-    CliError::error(message!(
+    CliError::input_error(message!(
         "{what} is not a valid input: {} ({})",
         error.to_message(),
         error.kind().code(),
@@ -273,7 +279,7 @@ fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
 }
 
 fn save_as_json_line(path: &Path, saved: &impl Serialize) -> Result<(), CliError> {
-    files::replace_file(path, &saver::to_line(saved)?)
+    files::replace_file(path, &saver::to_json_line(saved)?)
 }
 
 fn print_report(report: &Report, out: &mut Out) -> Result<(), CliError> {

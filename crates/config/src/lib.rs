@@ -57,7 +57,7 @@ pub struct SettingsError {
     pub path: PathBuf,
     /// Path of the settings file as error messages show it: relative to the current folder if
     /// possible.
-    name: String,
+    displayed_path: String,
     /// Line of the error in the settings file, from 1.
     pub line: usize,
     /// Column of the error in characters, from 1.
@@ -69,7 +69,7 @@ pub struct SettingsError {
 impl SettingsError {
     /// Returns the position and the description of the error as one localized message.
     pub fn to_message(&self) -> Message {
-        message!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
+        message!("{}:{}:{}: {}", self.displayed_path, self.line, self.column, self.message)
     }
 }
 
@@ -135,7 +135,7 @@ impl Settings {
     ///
     /// If the text is not valid TOML or contains an unknown setting.
     pub fn parse_settings(text: &str, path: &Path, name: &str) -> Result<Settings, SettingsError> {
-        let reader = SettingsParser { text, path, name };
+        let reader = SettingsParser { text, path, displayed_path: name };
         let table = DeTable::parse(text).map_err(|error| {
             reader.error_at(
                 error.span().unwrap_or_default(),
@@ -187,16 +187,16 @@ impl Settings {
 struct SettingsParser<'t> {
     text: &'t str,
     path: &'t Path,
-    name: &'t str,
+    displayed_path: &'t str,
 }
 
 impl SettingsParser<'_> {
     fn read_levels(
         &self,
-        levels: &DeTable<'_>,
+        levels_table: &DeTable<'_>,
         parsed_levels: &mut BTreeMap<Code, WarningLevel>,
     ) -> Result<(), SettingsError> {
-        for (key, value) in levels {
+        for (key, value) in levels_table {
             let code = parse_warning(key.get_ref()).map_err(|error| self.error_at(key.span(), error))?;
             let level = match value.get_ref() {
                 DeValue::String(level) => LEVEL_NAMES.iter().find(|(name, _)| *name == &**level),
@@ -222,8 +222,8 @@ impl SettingsParser<'_> {
             preceding.matches('\n').count() + 1,
             preceding.rsplit('\n').next().unwrap_or("").chars().count() + 1,
         );
-        let (path, name) = (self.path.to_owned(), self.name.to_owned());
-        SettingsError { path, name, line, column, message }
+        let (path, name) = (self.path.to_owned(), self.displayed_path.to_owned());
+        SettingsError { path, displayed_path: name, line, column, message }
     }
 }
 
@@ -231,7 +231,7 @@ impl SettingsParser<'_> {
 /// files of one folder.
 #[derive(Default)]
 pub struct SettingsCache {
-    cached: HashMap<PathBuf, Settings>,
+    settings_by_folder: HashMap<PathBuf, Settings>,
 }
 
 impl SettingsCache {
@@ -246,28 +246,28 @@ impl SettingsCache {
             if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
         let rules_folder = if rules_folder.as_os_str().is_empty() { Path::new(".") } else { rules_folder };
         let Ok(folder) = rules_folder.canonicalize() else { return Ok(Settings::default()) };
-        if let Some(cached) = self.cached.get(&folder) {
+        if let Some(cached) = self.settings_by_folder.get(&folder) {
             return Ok(cached.clone());
         }
         let mut settings = Settings::default();
         if let Some(path) =
             folder.ancestors().map(|folder| folder.join(SETTINGS_FILE_NAME)).find(|path| path.is_file())
         {
-            settings = read_file(&path)?;
+            settings = read_settings_file(&path)?;
         }
-        self.cached.insert(folder, settings.clone());
+        self.settings_by_folder.insert(folder, settings.clone());
         Ok(settings)
     }
 }
 
-fn read_file(path: &Path) -> Result<Settings, SettingsError> {
+fn read_settings_file(path: &Path) -> Result<Settings, SettingsError> {
     let name = std::env::current_dir().ok().and_then(|current_folder| current_folder.canonicalize().ok());
     let name = name
         .and_then(|current_folder| path.strip_prefix(current_folder).ok())
         .unwrap_or(path)
         .display()
         .to_string();
-    let reader = SettingsParser { text: "", path, name: &name };
+    let reader = SettingsParser { text: "", path, displayed_path: &name };
     let read_error = |error: &std::io::Error| reader.error_at(0..0, message!("it cannot be read: {error}"));
     let size = path.metadata().map_err(|error| read_error(&error))?.len();
     if size > MAX_SETTINGS_BYTES {

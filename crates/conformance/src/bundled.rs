@@ -24,17 +24,20 @@ fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
 /// payload is an object that a language model proposes. Arbitration selects which of several
 /// payloads is executed. An intent is a label that the rules map to a decision.
 pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
-    static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
+    static PAYLOAD_RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
-    setting.tiers.iter().try_for_each(|tier| payload::run_case(&with_engine(&RULES, *tier)?, case, context))
+    setting
+        .tiers
+        .iter()
+        .try_for_each(|tier| payload::run_case(&with_engine(&PAYLOAD_RULES, *tier)?, case, context))
 }
 
 /// Runs one conformance case about a workflow, or about the decision of a loop node or vote node,
 /// with each engine of `setting`.
 pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
-    static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
+    static WORKFLOW_RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {
-        let rules = with_engine(&RULES, *tier)?;
+        let rules = with_engine(&WORKFLOW_RULES, *tier)?;
         let router = |rule: &str, _: &str| {
             let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_message())?;
             Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)

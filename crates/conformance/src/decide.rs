@@ -47,7 +47,7 @@ pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Imports the routes, branches or flows in the member `key` of a case and compiles them. If the
+/// Imports the routes, branches or flows in the member `member_name` of a case and compiles them. If the
 /// case's `expected` is a load error, the import must fail. Otherwise decides with each engine, and
 /// compares the result with `expected`. `decide` makes the decision with the given rules and
 /// returns it in the format of `expected`.
@@ -55,18 +55,20 @@ fn check_decision(
     case: &Json,
     setting: &RunSetting,
     system: System,
-    key: &str,
+    member_name: &str,
     decide: impl Fn(&Imported, &Rules) -> Json,
 ) -> Verdict {
     let expected = required_member(case, "expected")?;
     let strict = Options::default().strict();
-    let imported =
-        match (system.import_value(required_member(case, key)?, strict), expected["load_error"] == true) {
-            (Err(_), true) => return Ok(()),
-            (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
-            (Err(error), false) => return Err(error.to_message()),
-            (Ok(imported), false) => imported,
-        };
+    let imported = match (
+        system.import_value(required_member(case, member_name)?, strict),
+        expected["load_error"] == true,
+    ) {
+        (Err(_), true) => return Ok(()),
+        (Ok(_), true) => return Err(message!("expected an error while loading, but loading succeeded")),
+        (Err(error), false) => return Err(error.to_message()),
+        (Ok(imported), false) => imported,
+    };
     for tier in &setting.tiers {
         let found = decide(&imported, &with_engine(&imported.rules, *tier)?);
         if found != *expected {

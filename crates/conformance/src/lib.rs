@@ -5,7 +5,7 @@
 //! JSON format of another system, which are imported and compiled. Payload and workflow cases use
 //! the rule files that are bundled with `rulec`.
 //!
-//! To add a kind of case, add a row to [`KINDS`] and the function that the row names.
+//! To add a kind of case, add a row to [`CASE_KINDS`] and the function that the row names.
 
 mod bundled;
 mod decide;
@@ -62,7 +62,7 @@ fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
 }
 
 /// All kinds of cases, in the order in which the documentation lists them.
-pub const KINDS: &[CaseKind] = &[
+pub const CASE_KINDS: &[CaseKind] = &[
     CaseKind { name: "route", run: decide::check_route },
     CaseKind { name: "choice", run: decide::check_choice },
     CaseKind { name: "flow", run: decide::check_flow },
@@ -71,8 +71,8 @@ pub const KINDS: &[CaseKind] = &[
 ];
 
 /// Returns the kind of case with this name; `None` if there is no such kind.
-pub fn find_kind(name: &str) -> Option<&'static CaseKind> {
-    KINDS.iter().find(|kind| kind.name == name)
+pub fn find_case_kind(name: &str) -> Option<&'static CaseKind> {
+    CASE_KINDS.iter().find(|kind| kind.name == name)
 }
 
 fn required_member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
@@ -99,7 +99,7 @@ pub struct CaseFailure {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
     /// Number of cases that passed.
-    pub passed: usize,
+    pub passed_count: usize,
     /// The cases that failed.
     pub failures: Vec<CaseFailure>,
 }
@@ -118,7 +118,7 @@ impl CaseKind {
                 }
             };
             match verdict {
-                Ok(()) => report.passed += 1,
+                Ok(()) => report.passed_count += 1,
                 Err(message) => report.failures.push(CaseFailure { line: line_index + 1, name, message }),
             }
         }

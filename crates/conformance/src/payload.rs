@@ -28,28 +28,28 @@ pub fn run_case(rules: &Rules, case: &Json, context: &Json) -> Result<(), Messag
             };
             let decisions: Vec<(String, String)> = decisions.iter().map(id_and_type).collect();
             let result = arbitrate(rules, &decisions).map_err(|error| error.to_message())?;
-            serde_json::to_value(result).map_err(serialize_error)?
+            serde_json::to_value(result).map_err(serialization_error)?
         }
         "intent" => {
-            let message = intent_facts(text("intent")?, &case["facts"]);
+            let message = message_with_intent(text("intent")?, &case["facts"]);
             let entry = rules.entry(INTENTS_TABLE).map_err(|error| error.to_message())?;
             json!({"decision": entry.decide(&message).target()})
         }
         "intent_allows" => {
-            let message = intent_facts(text("intent")?, &Json::Null);
+            let message = message_with_intent(text("intent")?, &Json::Null);
             let entry = rules.entry(INTENTS_TABLE).map_err(|error| error.to_message())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
         other => return Err(message!("unknown kind of case `{other}`")),
     };
-    difference(expected, &actual).map_or(Ok(()), Err)
+    describe_difference(expected, &actual).map_or(Ok(()), Err)
 }
 
 /// Name of the table in the bundled rules that maps each intent (a label for what the user wants)
 /// to a decision.
 const INTENTS_TABLE: &str = "intents";
 
-fn intent_facts(intent: &str, facts: &Json) -> Json {
+fn message_with_intent(intent: &str, facts: &Json) -> Json {
     let mut message = facts.as_object().cloned().unwrap_or_default();
     message.insert("intent".to_owned(), json!(intent));
     Json::Object(message)
@@ -75,17 +75,17 @@ fn judge_case(rules: &Rules, case: &Json, decision_type: &str, context: &Json) -
         judge = judge.options(case["options"].clone()).map_err(|error| error.to_message())?;
     }
     let judgement = judge.judge(&payload);
-    serde_json::to_value(judgement).map_err(serialize_error)
+    serde_json::to_value(judgement).map_err(serialization_error)
 }
 
-fn serialize_error(error: serde_json::Error) -> Message {
+fn serialization_error(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
 /// Compares the actual with the expected result, and describes the first difference; `None` if
 /// there is none. Numbers are compared by value. Members that only `actual` has are ignored, except
 /// members that describe the validation, such as `violations` or `outcome`.
-fn difference(expected: &Json, actual: &Json) -> Option<Message> {
+fn describe_difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {
         return Some(message!("expected {expected}, got {actual}"));

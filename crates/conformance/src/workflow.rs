@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Names of the kinds of cases that [`check_case`] can run.
-pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
+pub const CASE_KIND_NAMES: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
 /// Runs a case and compares its result with the expected one. `routers` creates the routers that
 /// the case names. Numbers are compared by value. The call blocks the thread, so it must not run
@@ -45,7 +45,11 @@ pub fn run_case(case: &Value, routers: RouterFn<'_>) -> Result<Value, Message> {
         Some("workflow") => run_workflow(read_case(case)?, routers),
         Some("loop_decision") => loop_decisions(read_case(case)?),
         Some("vote_decision") => vote_decisions(read_case(case)?),
-        kind => Err(message!("`{}` is not one of the kinds {}", kind.unwrap_or_default(), comma_list(KINDS))),
+        kind => Err(message!(
+            "`{}` is not one of the kinds {}",
+            kind.unwrap_or_default(),
+            comma_list(CASE_KIND_NAMES)
+        )),
     }
 }
 
@@ -85,7 +89,7 @@ fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, 
         let outputs = case.outputs.remove(&id).unwrap_or_default();
         builder = builder
             .node(workflow_node)
-            .processor(id, Arc::new(ScriptedProcessor { outputs, fail: node.fail }));
+            .processor(id, Arc::new(ScriptedProcessor { outputs, should_fail: node.fail }));
     }
     let workflow = builder.build_unchecked().map_err(|error| error.to_message())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -104,7 +108,7 @@ fn run_workflow(mut case: WorkflowCase, routers: RouterFn<'_>) -> Result<Value, 
 /// If there are more runs than outputs, each further run returns the last output.
 struct ScriptedProcessor {
     outputs: Vec<Value>,
-    fail: bool,
+    should_fail: bool,
 }
 
 impl Processor for ScriptedProcessor {
@@ -116,7 +120,7 @@ impl Processor for ScriptedProcessor {
             usize::try_from(earlier_runs).unwrap_or(usize::MAX)
         };
         let output = self.outputs.get(earlier_runs).or(self.outputs.last()).cloned();
-        let fail = self.fail;
+        let fail = self.should_fail;
         Box::pin(async move {
             if fail { Err("the case says so".into()) } else { Ok(output.unwrap_or_else(|| json!({}))) }
         })

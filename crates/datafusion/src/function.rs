@@ -36,13 +36,13 @@ pub(crate) struct RouteFunction {
 
 /// An idle decider, kept for the next batch with the same entry (such as a table) and schema.
 struct IdleDecider {
-    entry: String,
+    entry_name: String,
     decider: Decider,
 }
 
 impl std::fmt::Debug for IdleDecider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Idle").field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("Idle").field("entry", &self.entry_name).finish_non_exhaustive()
     }
 }
 
@@ -71,7 +71,7 @@ impl RouteFunction {
 
     /// Returns a copy of the function that uses these column names, even if the optimizer renames
     /// arguments.
-    fn with_names(&self, names: Vec<String>) -> RouteFunction {
+    fn with_column_names(&self, names: Vec<String>) -> RouteFunction {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
         RouteFunction {
             rules,
@@ -83,7 +83,7 @@ impl RouteFunction {
 
     /// Returns the fields of the column arguments: of all arguments but the first, which names the
     /// entry (such as a table). Each field has the recorded column name and is nullable.
-    fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
+    fn column_arguments(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable_field = |(index, field): (usize, &FieldRef)| {
             let name = self.column_names.as_ref().and_then(|names| names.get(index)).unwrap_or(field.name());
@@ -99,7 +99,7 @@ impl RouteFunction {
     fn take_decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle_deciders.lock().unwrap_or_else(PoisonError::into_inner);
         let is_match = |idle_decider: &IdleDecider| {
-            idle_decider.entry == entry && idle_decider.decider.input_schema() == schema
+            idle_decider.entry_name == entry && idle_decider.decider.input_schema() == schema
         };
         if let Some(index) = idle.iter().position(is_match) {
             return Ok(idle.swap_remove(index).decider);
@@ -109,10 +109,10 @@ impl RouteFunction {
             .map_err(|error| DataFusionError::Plan(format!("rulec_route: {error}")))
     }
 
-    fn store_idle(&self, entry: &str, decider: Decider) {
+    fn store_idle_decider(&self, entry: &str, decider: Decider) {
         let mut idle = self.idle_deciders.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE_DECIDERS {
-            idle.push(IdleDecider { entry: entry.to_owned(), decider });
+            idle.push(IdleDecider { entry_name: entry.to_owned(), decider });
         }
     }
 }
@@ -138,10 +138,10 @@ impl ScalarUDFImpl for RouteFunction {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let entry = entry_name(args.scalar_arguments.first().copied().flatten())?;
-        let schema: SchemaRef = Arc::new(Schema::new(self.columns(args.arg_fields)));
+        let schema: SchemaRef = Arc::new(Schema::new(self.column_arguments(args.arg_fields)));
         let decider = self.take_decider(&entry, &schema)?;
         let answer_type = DataType::Struct(decider.schema().fields().clone());
-        self.store_idle(&entry, decider);
+        self.store_idle_decider(&entry, decider);
         Ok(Arc::new(Field::new(self.name(), answer_type, false)))
     }
 
@@ -150,7 +150,7 @@ impl ScalarUDFImpl for RouteFunction {
             Some(ColumnarValue::Scalar(name)) => entry_name(Some(name))?,
             _ => entry_name(None)?,
         };
-        let schema: SchemaRef = Arc::new(Schema::new(self.columns(&args.arg_fields)));
+        let schema: SchemaRef = Arc::new(Schema::new(self.column_arguments(&args.arg_fields)));
         let argument_columns = args.args.iter().skip(1).map(|argument| argument.to_array(args.number_rows));
         let argument_columns = argument_columns.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
@@ -158,7 +158,7 @@ impl ScalarUDFImpl for RouteFunction {
         let mut decider = self.take_decider(&entry, &schema)?;
         let answers =
             decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
-        self.store_idle(&entry, decider);
+        self.store_idle_decider(&entry, decider);
         let (schema, columns, rows) = answers.into_parts();
         let answers = StructArray::try_new_with_length(schema.fields().clone(), columns, None, rows)?;
         Ok(ColumnarValue::Array(Arc::new(answers)))
@@ -188,7 +188,7 @@ impl FunctionRewrite for RecordColumnNames {
             other => other.schema_name().to_string(),
         };
         let names = call.args.iter().skip(1).map(name).collect();
-        let function = Arc::new(ScalarUDF::from(route.with_names(names)));
+        let function = Arc::new(ScalarUDF::from(route.with_column_names(names)));
         let call = ScalarFunction::new_udf(function, call.args.clone());
         Ok(Transformed::yes(Expr::ScalarFunction(call)))
     }

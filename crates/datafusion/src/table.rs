@@ -21,12 +21,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct DecideFunction {
     rules: Rules,
-    function: Arc<ScalarUDF>,
+    route_function: Arc<ScalarUDF>,
 }
 
 impl DecideFunction {
     pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> DecideFunction {
-        DecideFunction { rules: rules.clone(), function }
+        DecideFunction { rules: rules.clone(), route_function: function }
     }
 }
 
@@ -49,7 +49,7 @@ fn first_parquet_file(path: &Path) -> Result<PathBuf> {
     }
     let files = path.read_dir()?.collect::<std::io::Result<Vec<_>>>()?;
     let files = files.into_iter().map(|file| file.path());
-    let file = files.filter(|file| Format::of_path(file) == Some(Format::Parquet)).min();
+    let file = files.filter(|file| Format::from_path(file) == Some(Format::Parquet)).min();
     file.ok_or_else(|| plan_error(format!("there is no Parquet file in `{}`", path.display())))
 }
 
@@ -81,7 +81,7 @@ impl TableFunctionImpl for DecideFunction {
         let table = provider_as_source(Arc::new(ListingTable::try_new(config)?));
         let column = |index: usize| ident(schema.field(index).name());
         let arguments = std::iter::once(lit(entry)).chain(read_columns.into_iter().map(column)).collect();
-        let answer = self.function.call(arguments).alias("answer");
+        let answer = self.route_function.call(arguments).alias("answer");
         let columns = (0..schema.fields().len()).map(column).chain([answer]);
         let plan = LogicalPlanBuilder::scan("messages", table, None)?.project(columns)?.build()?;
         Ok(Arc::new(ViewTable::new(plan, None)))

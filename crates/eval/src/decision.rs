@@ -1,7 +1,7 @@
 //! The result of a decision inside the library, from which the public `Decision` is built. Every
 //! engine returns the same two types, so that tests can compare engines. A [`Choice`] has the
 //! chosen statement (a rule or a table's default), and the rules whose `goto` led to it.
-//! [`Details`] are rarer data, such as arguments.
+//! [`DecisionDetails`] are rarer data, such as arguments.
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
@@ -38,13 +38,13 @@ pub enum Chosen<R = RuleId> {
 /// The data of a decision that [`Choice`] does not contain, such as arguments and violations. Most
 /// decisions have no such data, so engines return `Option<Box<Details>>`.
 #[derive(Clone, Debug, Default)]
-pub struct Details {
+pub struct DecisionDetails {
     /// Arguments for the chosen handler. An optional argument whose value is missing is left out.
     pub args: Map<String, Json>,
     /// Names of the required arguments whose value is missing; in `args` they are null.
     pub missing_args: Vec<Arc<str>>,
     /// Ids of the workflow nodes that a router selected to run next.
-    pub next: Vec<String>,
+    pub next_nodes: Vec<String>,
     /// The fields of the message that differ from the `input` declaration.
     pub breaches: Vec<InputViolation>,
     /// The host functions (functions of the embedding program) that failed.
@@ -58,12 +58,12 @@ pub struct Details {
     pub history_gap: Option<HistoryGap>,
 }
 
-impl Details {
+impl DecisionDetails {
     /// Adds to `details` what happened in host functions: the failures and the elapsed time of
     /// `calls`. Also adds the limits that `arena` recorded as exceeded. A failure that `details`
     /// already lists is not added again. Creates the details if there is something to add.
     #[inline]
-    pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
+    pub fn add_host_calls(details: &mut Option<Box<DecisionDetails>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
             details.get_or_insert_default().append_call_record(calls, arena);
         }
@@ -84,7 +84,7 @@ impl Details {
     /// Sets the violations of the `input` declaration, and creates the details if there are none.
     /// Does nothing if `breaches` is empty.
     #[inline]
-    pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
+    pub fn add_breaches(details: &mut Option<Box<DecisionDetails>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
             details.get_or_insert_default().breaches = breaches;
         }
@@ -93,7 +93,7 @@ impl Details {
     /// Sets the reason why the history (the earlier messages that rules read) may be incomplete.
     /// Creates the details if there are none. Does nothing if `gap` is `None`.
     #[inline]
-    pub fn add_history_gap(details: &mut Option<Box<Details>>, gap: Option<HistoryGap>) {
+    pub fn add_history_gap(details: &mut Option<Box<DecisionDetails>>, gap: Option<HistoryGap>) {
         if gap.is_some() {
             details.get_or_insert_default().history_gap = gap;
         }

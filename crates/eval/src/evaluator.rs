@@ -30,8 +30,8 @@ use rulec_lang::operators::sets::ConstantSet;
 use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Guarded, LetId, Operand, Part, Predicate, Program, QuantifierFacts,
-    SlotId, Term, Var,
+    Cond, CondKind, Expr, ExprKind, GuardedCondition, LetId, Operand, Part, Predicate, Program,
+    QuantifierFacts, SlotId, Term, Var,
 };
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -49,12 +49,12 @@ pub struct Evaluator<'a, O = ()> {
     arena: &'a Arena,
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
     /// failed calls.
-    pub hosts: HostCalls<'a>,
+    pub host_calls: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
     /// is stored as it is in the message. Each use of the variable then converts the element to the
     /// kinds of value that the rule accepts there.
-    elements: Vec<(&'a Var, Value<'a>)>,
+    loop_elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
     /// The number is above 0 only during the evaluation of a loop-invariant subexpression, which is
     /// evaluated as if outside the loop.
@@ -87,9 +87,9 @@ impl<'a> Evaluator<'a> {
             binding_values: &[],
             history: PastView::default(),
             arena,
-            hosts,
+            host_calls: hosts,
             host_call_facts: HostCallFacts::new(program),
-            elements: Vec::new(),
+            loop_elements: Vec::new(),
             hidden_element_count: 0,
             quantifier_facts: QuantifierFacts::default(),
             invariant_results: HashMap::new(),
@@ -107,7 +107,7 @@ impl<'a> Evaluator<'a> {
             binding_values,
             history,
             arena,
-            hosts,
+            host_calls: hosts,
             host_call_facts,
             let_results,
             ..
@@ -120,9 +120,9 @@ impl<'a> Evaluator<'a> {
             binding_values,
             history,
             arena,
-            hosts,
+            host_calls: hosts,
             host_call_facts,
-            elements,
+            loop_elements: elements,
             hidden_element_count: 0,
             quantifier_facts,
             let_results,
@@ -135,7 +135,7 @@ impl<'a> Evaluator<'a> {
     /// Returns this evaluator with values for the bindings (named values) of payload rules, indexed
     /// by binding id.
     #[must_use]
-    pub fn with_roots(self, binding_values: &'a [Value<'a>]) -> Self {
+    pub fn with_binding_values(self, binding_values: &'a [Value<'a>]) -> Self {
         Evaluator { binding_values, ..self }
     }
 
@@ -181,8 +181,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// Consumes the evaluator and returns the record of its host function calls: their cached
     /// results, failures and duration.
-    pub fn into_calls(self) -> HostCalls<'a> {
-        self.hosts
+    pub fn into_host_calls(self) -> HostCalls<'a> {
+        self.host_calls
     }
 
     /// Evaluates a condition. The result is true, false or unknown.
@@ -219,7 +219,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 Tri::any(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
             CondKind::Predicate(predicate) => eval.eval_predicate(predicate),
-            CondKind::Quantifier { all, list, var, body } => {
+            CondKind::Quantifier { is_all: all, list, var, body } => {
                 let list = eval.eval_operand(list);
                 let run_loop = |eval: &mut Self| {
                     let elements = list.elements().into_iter().flatten();
@@ -230,14 +230,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             CondKind::Let(id) => eval.eval_let_cond(*id),
             CondKind::Call(_, _, body) => eval.eval_cond(body),
-            CondKind::Branch { all, conditions } => eval.eval_branch(*all, conditions),
+            CondKind::Branch { requires_all: all, conditions } => eval.eval_branch(*all, conditions),
         }
     }
 
     /// True if a node is inside a quantifier but does not read the quantifier's element, so that
     /// its value is the same for all elements.
     fn is_loop_invariant(&mut self, part: Part<'a>) -> bool {
-        self.elements.len() > self.hidden_element_count && self.quantifier_facts.is_closed(part)
+        self.loop_elements.len() > self.hidden_element_count && self.quantifier_facts.is_closed(part)
     }
 
     /// Returns the value of a loop-invariant subexpression. Calls `compute` the first time, and
@@ -247,7 +247,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         part: Part<'a>,
         compute: impl FnOnce(&mut Self) -> CachedResult<'a>,
     ) -> CachedResult<'a> {
-        let key = part.address();
+        let key = part.node_key();
         if let Some(cached) = key.and_then(|key| self.invariant_results.get(&key))
             && !self.observer.reevaluates_invariants()
         {
@@ -262,7 +262,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// work counts once against the limits, not once for each element.
     fn run_outside_quantifiers<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let (hidden_element_count, suspended) = (self.hidden_element_count, self.arena.suspend_quantifiers());
-        self.hidden_element_count = self.elements.len();
+        self.hidden_element_count = self.loop_elements.len();
         let result = compute(self);
         self.hidden_element_count = hidden_element_count;
         self.arena.leave_quantifier(suspended);
@@ -272,10 +272,11 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates a branch of a choice. If `requires_all` is true, every condition must be true;
     /// otherwise one true condition is enough. Conditions that read a missing value are skipped. If
     /// all conditions are skipped, the result is false.
-    fn eval_branch(&mut self, requires_all: bool, conditions: &'a [Guarded]) -> Tri {
+    fn eval_branch(&mut self, requires_all: bool, conditions: &'a [GuardedCondition]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
-            let usable =
-                self.observe_step(EvalStep::Guard(condition), |eval| eval.eval_cond(&condition.usable));
+            let usable = self.observe_step(EvalStep::Guard(condition), |eval| {
+                eval.eval_cond(&condition.presence_condition)
+            });
             usable.holds().then(|| self.eval_cond(&condition.cond))
         });
         let mut results = usable.peekable();
@@ -290,7 +291,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let left = self.eval_operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
             (None, _) => implementations::value_to_tri(left),
-            (Some(_), Operand::Range { start, end, inclusive, wraps }) => {
+            (Some(_), Operand::Range { start, end, includes_end: inclusive, wraps_midnight: wraps }) => {
                 let (start, end) = (self.eval_operand(start), self.eval_operand(end));
                 let mode = TestMode::default();
                 let is_below_end =
@@ -319,17 +320,17 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let (mode, arena) = (predicate.mode, self.arena);
                 if constant {
                     let sets = &mut self.constant_sets;
-                    budget::test_constant(op, left, right, mode, arena, || {
+                    budget::test_with_constant(op, left, right, mode, arena, || {
                         let set = sets.entry(std::ptr::from_ref(predicate) as usize);
                         set.or_insert_with(|| ConstantSet::new(right, mode.text).map(Box::new)).as_deref()
                     })
                 } else {
-                    let context = PredicateContext { arena, constant };
+                    let context = PredicateContext { arena, is_right_constant: constant };
                     budget::test_predicate(op, left, right, mode, context)
                 }
             }
         };
-        if predicate.negated { result.not() } else { result }
+        if predicate.is_negated { result.not() } else { result }
     }
 
     fn eval_operand(&mut self, expr: &'a Expr) -> Value<'a> {
@@ -387,7 +388,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::Slot(id) => self.slot_value(*id),
             ExprKind::Var(id) => self
                 .variable_with_element(*id)
-                .map_or(Value::Missing, |(var, value)| value.read_as(var.kinds)),
+                .map_or(Value::Missing, |(var, value)| value.read_as(var.element_kinds)),
             // The checker replaced each parameter by its argument, so no parameter is left to
             // evaluate.
             ExprKind::Param(_) => Value::Missing,
@@ -420,7 +421,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Extern(id, args) => {
                 let args = self.eval_exprs(args);
-                self.hosts.call(*id, &args, self.arena)
+                self.host_calls.call(*id, &args, self.arena)
             }
             ExprKind::Fold { fold, list, var, body } => {
                 let list = self.eval_expr(list);
@@ -433,7 +434,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 self.history.window(list, *bound, operand)
             }
             ExprKind::Cond(cond) => self.eval_cond(cond).into(),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 let value = if self.eval_cond(cond).holds() { then } else { other };
                 self.eval_expr(value)
             }
@@ -442,7 +443,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     fn slot_value(&self, id: SlotId) -> Value<'a> {
-        self.program.slots[id.index()].read(self.raw_slot_value(id))
+        self.program.slots[id.index()].convert_value(self.raw_slot_value(id))
     }
 
     /// Returns the value of a field that the rules read. `id` identifies the slot: the field, with

@@ -15,7 +15,7 @@ pub use render::RenderOptions;
 pub use summary::NearMiss;
 
 use crate::evaluator::Evaluator;
-use crate::trace::{HostFailed, Operand, Source, TableTrace, Tracer};
+use crate::trace::{HostFailed, Operand, SpanLookup, TableTrace, Tracer};
 use rulec_base::diag::Language;
 use rulec_sema::hir::{Outcome, TableId};
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,7 @@ pub struct RankedIntent {
 pub fn explain(
     evaluator: Evaluator<'_>,
     entry: TableId,
-    source: &dyn Source,
+    source: &dyn SpanLookup,
     show_private: bool,
 ) -> Explanation {
     let program = evaluator.program();

@@ -19,23 +19,25 @@ pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync
 
 /// A host function of the embedding program, with the data that a rule set needs to call it.
 #[derive(Clone)]
-pub struct Host {
+pub struct RegisteredFunction {
     /// The name with which rules call the function.
     pub name: Arc<str>,
     /// Kinds of value that the result may have; a result of another kind counts as missing.
-    pub result: KindSet,
+    pub result_kinds: KindSet,
     /// The function of the embedding program, or a built-in analysis of the message's text.
     pub function: HostFn,
     /// For a built-in analysis of the message text: the maximum work per byte, in the unit of
     /// [`Limit::RequestWork`](rulec_lang::limits::Limit::RequestWork). `None` for a function of the
     /// embedding program, which must limit its own work.
-    pub work: Option<u64>,
+    pub max_work_per_byte: Option<u64>,
 }
 
-impl Host {
+impl RegisteredFunction {
     /// True if the work of a call is within the limits. Functions without `work` are not limited.
-    fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
-        let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
+    fn is_within_work_limit(&self, args: &[Value<'_>], arena: &Arena) -> bool {
+        let (Some(work), Some(Value::Str(text))) = (self.max_work_per_byte, args.first()) else {
+            return true;
+        };
         arena.allows_text_analysis(text, work)
     }
 }
@@ -51,7 +53,7 @@ fn result_bytes(json: &Json) -> u64 {
     }
 }
 
-impl std::fmt::Debug for Host {
+impl std::fmt::Debug for RegisteredFunction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Host({})", self.name)
     }
@@ -68,7 +70,7 @@ pub struct HostFailure {
 
 /// The host function calls of one decision, with their cached results.
 pub struct HostCalls<'a> {
-    hosts: &'a [Host],
+    functions: &'a [RegisteredFunction],
     /// Calls made so far, with their results. Each is found by the hash of its function and
     /// arguments.
     cached_calls: HashTable<(u64, CachedCall<'a>)>,
@@ -83,8 +85,13 @@ impl<'a> HostCalls<'a> {
     /// Returns an empty record of the host function calls of a decision. `hosts` must be in the
     /// order of the program's `extern fn` declarations.
     #[inline]
-    pub fn new(hosts: &'a [Host]) -> Self {
-        HostCalls { hosts, cached_calls: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
+    pub fn new(hosts: &'a [RegisteredFunction]) -> Self {
+        HostCalls {
+            functions: hosts,
+            cached_calls: HashTable::new(),
+            failures: Vec::new(),
+            elapsed: Duration::ZERO,
+        }
     }
 
     /// Calls a function, or returns the cached result of an earlier call with identical arguments.
@@ -105,8 +112,12 @@ impl<'a> HostCalls<'a> {
         match self.cached_calls.find_mut(hash, is_same_call) {
             Some((_, call)) => call.result = result,
             None => {
-                let call =
-                    CachedCall { id, args: arena.bump().alloc_slice_copy(args), result_bytes: bytes, result };
+                let call = CachedCall {
+                    function_id: id,
+                    args: arena.bump().alloc_slice_copy(args),
+                    result_bytes: bytes,
+                    result,
+                };
                 self.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
             }
         }
@@ -126,7 +137,8 @@ impl<'a> HostCalls<'a> {
         if args.iter().any(|arg| arg.is_missing()) {
             return MISSING_RESULT;
         }
-        let Some(host) = self.hosts.get(id.index()).filter(|host| host.may_be_called(args, arena)) else {
+        let Some(host) = self.functions.get(id.index()).filter(|host| host.is_within_work_limit(args, arena))
+        else {
             return MISSING_RESULT;
         };
         let start = Instant::now();
@@ -139,11 +151,11 @@ impl<'a> HostCalls<'a> {
                     bytes,
                     arena
                         .allows_value_bytes(bytes)
-                        .then(|| copy_to_arena(&json, arena.bump()).read_as(host.result)),
+                        .then(|| copy_to_arena(&json, arena.bump()).read_as(host.result_kinds)),
                 );
             }
             Ok(Err(message)) => message,
-            Err(panic) => panic_text(&*panic),
+            Err(panic) => format_host_panic(&*panic),
         };
         self.failures.push(HostFailure { function: host.name.clone(), message });
         MISSING_RESULT
@@ -151,7 +163,7 @@ impl<'a> HostCalls<'a> {
 }
 
 struct CachedCall<'a> {
-    id: ExternId,
+    function_id: ExternId,
     args: &'a [Value<'a>],
     /// Size of the call's result in bytes, as [`result_bytes`] counts it.
     result_bytes: u64,
@@ -163,7 +175,7 @@ struct CachedCall<'a> {
 impl CachedCall<'_> {
     /// True if this is a call of the function `id` with identical arguments of the same kinds.
     fn is_call_of(&self, id: ExternId, args: &[Value<'_>]) -> bool {
-        self.id == id
+        self.function_id == id
             && self.args.len() == args.len()
             && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && is_identical(*a, *b))
     }
@@ -211,7 +223,7 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
 }
 
 /// Formats a caught panic of a host function as the error text that users see.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub fn format_host_panic(panic: &(dyn std::any::Any + Send)) -> String {
     format!("panicked: {}", panic_message(panic))
 }
 
@@ -272,18 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_made_once_however_many_are() {
+    fn identical_calls_are_made_once() {
         let cached_calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let counter = Arc::clone(&cached_calls);
         let function: HostFn = Arc::new(move |args| {
             counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(json!(args.len()))
         });
-        let host = Host {
+        let host = RegisteredFunction {
             name: "f".into(),
-            result: KindSet::single(rulec_lang::ty::Kind::Int),
+            result_kinds: KindSet::single(rulec_lang::ty::Kind::Int),
             function,
-            work: None,
+            max_work_per_byte: None,
         };
         let (hosts, arena) = ([host.clone(), host], Arena::default());
         let mut calls = HostCalls::new(&hosts);

@@ -27,32 +27,33 @@ mod stop_words;
 
 use crate::host::HostFn;
 use rulec_base::diag::Diagnostic;
-use rulec_base::text::{NormalizationForm, TextMode, automaton_states, parse_cached};
+use rulec_base::text::{NormalizationForm, TextMode, automaton_state_count, parse_cached};
 use rulec_lang::value::Value;
-use rulec_sema::request::{Analysis, Feature};
+use rulec_sema::request::{Analysis, AnalysisFeature};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// How texts and search words are compared: in NFKC form, and without regard to case.
-const COMPARISON_MODE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
+const COMPARISON_MODE: TextMode =
+    TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Nfkc };
 
 /// Builds the host function that computes a feature, such as the intent; called once per rule set.
 /// Returns the error of [`intent::train_classifier`] if the classifier cannot be trained.
-pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
+pub fn build_feature_function(analysis: &Analysis, feature: AnalysisFeature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
-        Feature::Intent => {
+        AnalysisFeature::Intent => {
             let classifier = intent::train_classifier(analysis)?;
             host_fn_of_text(move |text| intent::classify_to_json(&classifier, text))
         }
-        Feature::Entity(index) => {
+        AnalysisFeature::Entity(index) => {
             let finder = entity::EntityFinder::new(&analysis.entities[index]);
             host_fn_of_text(move |text| finder.find_first(text).map_or(Json::Null, Json::Object))
         }
-        Feature::Keywords => {
+        AnalysisFeature::Keywords => {
             let keywords = keywords::KeywordExtractor::new(&analysis.stop_words);
             host_fn_of_text(move |text| keywords.extract_keywords(text).into())
         }
-        Feature::Lexicon(index) => {
+        AnalysisFeature::Lexicon(index) => {
             let scorer = lexicon::LexiconScorer::new(&analysis.lexicons[index]);
             host_fn_of_text(move |text| scorer.score_text(text).into())
         }
@@ -62,16 +63,17 @@ pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, D
 /// Returns the maximum work that the computation of a feature needs for each byte of text: the
 /// number of intents, or of states of the regular expressions. The work counts towards the work
 /// limit of a decision.
-pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
+pub fn max_work_per_byte(analysis: &Analysis, feature: AnalysisFeature) -> u64 {
     match feature {
-        Feature::Intent => analysis.intents.len() as u64,
-        Feature::Entity(index) => {
+        AnalysisFeature::Intent => analysis.intents.len() as u64,
+        AnalysisFeature::Entity(index) => {
             let entity = &analysis.entities[index];
-            let states =
-                |pattern| parse_cached(pattern, entity.ignore_case).map_or(0, |hir| automaton_states(&hir));
+            let states = |pattern| {
+                parse_cached(pattern, entity.ignores_case).map_or(0, |hir| automaton_state_count(&hir))
+            };
             entity.patterns.iter().map(|pattern| states(pattern)).sum()
         }
-        Feature::Keywords | Feature::Lexicon(_) => 1,
+        AnalysisFeature::Keywords | AnalysisFeature::Lexicon(_) => 1,
     }
 }
 

@@ -2,9 +2,10 @@
 //! the messages survive the end of the process. Only the thread in `writer` calls this code.
 
 use crate::element::{
-    Kept, Moment, Report, parse_element, parse_element_time, parse_time, read_events, to_stored_text,
+    Moment, StoreReport, StoredMessage, parse_element, parse_element_time, parse_time, read_events,
+    to_stored_text,
 };
-use crate::hash_key::open_private;
+use crate::hash_key::open_private_file;
 use rulec::history::{Changes, Events, HashKey, StoreError};
 use rulec_lang::history::AT_FIELD;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -35,7 +36,7 @@ pub(crate) struct Database {
     is_new: bool,
     /// Number that the next recorded message gets. It increases by one per message, and orders
     /// messages with the same time.
-    next_arrival: i64,
+    next_arrival_number: i64,
     /// The error that broke the current transaction, so that it cannot be committed. `None` if
     /// there was no such error.
     transaction_error: Option<StoreError>,
@@ -43,7 +44,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Returns the path of the database file in a folder.
-    pub fn path(folder: &Path) -> PathBuf {
+    pub fn database_path(folder: &Path) -> PathBuf {
         folder.join(DATABASE_FILE)
     }
 
@@ -52,10 +53,10 @@ impl Database {
     /// # Errors
     /// If the file cannot be used, another program uses it, or it has another format.
     pub fn open(folder: &Path) -> Result<Database, StoreError> {
-        let path = Database::path(folder);
+        let path = Database::database_path(folder);
         let fail = |error: rusqlite::Error| database_error(&path, &error);
         // SQLite gives its write-ahead log the permissions of this file.
-        open_private(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
+        open_private_file(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
         let connection = Connection::open(&path).map_err(fail)?;
         // Holds the lock until the connection is closed. Otherwise two programs could both spend
         // the rest of a budget that rules count in the history.
@@ -89,7 +90,13 @@ impl Database {
         let next_arrival = next.map_err(fail)?;
         let has_events = "SELECT EXISTS (SELECT 1 FROM event)";
         let has_events: bool = connection.query_row(has_events, [], |row| row.get(0)).map_err(fail)?;
-        Ok(Database { connection, path, is_new: !has_events, next_arrival, transaction_error: None })
+        Ok(Database {
+            connection,
+            path,
+            is_new: !has_events,
+            next_arrival_number: next_arrival,
+            transaction_error: None,
+        })
     }
 
     /// True if the database had no messages when it was opened.
@@ -115,7 +122,7 @@ impl Database {
     /// Runs `work` in a savepoint of the transaction. After an error, undoes only the changes of
     /// `work`. After some errors, such as a full disk, SQLite undoes the whole transaction. Then
     /// later work and the commit fail too.
-    pub fn in_savepoint<T>(
+    pub fn run_in_savepoint<T>(
         &mut self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -143,7 +150,7 @@ impl Database {
     /// Commits the transaction, and waits until it is on disk. After an error, undoes all its
     /// changes.
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        let next = self.next_arrival;
+        let next = self.next_arrival_number;
         let committed = match self.transaction_error.take() {
             Some(error) => Err(error),
             None => self.run_on_connection(|connection| {
@@ -171,12 +178,12 @@ impl Database {
         &mut self,
         key: &str,
         changes: &Changes,
-        dropped: Option<&str>,
+        dropped_time: Option<&str>,
     ) -> Result<(), StoreError> {
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
-            let arrival = self.next_arrival;
-            self.next_arrival += 1;
+            let arrival = self.next_arrival_number;
+            self.next_arrival_number += 1;
             let row = params![key, seconds, nanos, arrival, to_stored_text(element)];
             self.run_on_connection(|connection| {
                 connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
@@ -191,13 +198,13 @@ impl Database {
                  SELECT seconds, nanos, arrival FROM event WHERE key = ?1 \
                  ORDER BY seconds, nanos, arrival LIMIT ?2)";
             connection.prepare_cached(delete)?.execute(params![key, removed])?;
-            dropped.map_or(Ok(()), |dropped| store_dropped_time(connection, key, dropped))
+            dropped_time.map_or(Ok(()), |dropped| store_dropped_time(connection, key, dropped))
         })
     }
 
     /// Reads all messages of a history key (such as a user id). `hash_key` is the secret key of the
     /// hashes that replace private texts in the messages.
-    pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
+    pub fn load_events(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run_on_connection(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
             let mut select = connection.prepare_cached(select)?;
@@ -213,9 +220,11 @@ impl Database {
     pub fn for_each(
         &mut self,
         key: Option<&str>,
-        visit: &mut dyn FnMut(Kept) -> bool,
+        visit: &mut dyn FnMut(StoredMessage) -> bool,
     ) -> Result<(), StoreError> {
-        self.for_each_row(key, &mut |key, _, element| Ok(visit(Kept { key, element: element? })))
+        self.for_each_row(key, &mut |key, _, element| {
+            Ok(visit(StoredMessage { history_key: key, message: element? }))
+        })
     }
 
     /// Calls `visit` with the history key, the time and the JSON object of each stored message.
@@ -242,8 +251,8 @@ impl Database {
 
     /// Checks the pages of the database file. Also checks that each message is valid JSON, and that
     /// its time equals the time columns of its row.
-    pub fn check(&mut self) -> Result<Report, StoreError> {
-        let mut report = Report::default();
+    pub fn check_integrity(&mut self) -> Result<StoreReport, StoreError> {
+        let mut report = StoreReport::default();
         let found = self.run_on_connection(|connection| {
             let mut check = connection.prepare("PRAGMA integrity_check")?;
             let found = check.query_map([], |row| row.get::<_, String>(0))?;
@@ -252,14 +261,14 @@ impl Database {
         report.problems.extend(found.into_iter().filter(|line| line != "ok"));
         let mut last_key = None;
         self.for_each_row(None, &mut |key, at, element| {
-            report.messages += 1;
+            report.message_count += 1;
             match element.and_then(|element| parse_element_time(&element)) {
                 Ok(found) if found == at => {}
                 Ok(_) => report.problems.push(format!("{key}: a message is not at the place of its time")),
                 Err(StoreError(error)) => report.problems.push(format!("{key}: {error}")),
             }
             if last_key.as_ref() != Some(&key) {
-                report.keys += 1;
+                report.key_count += 1;
                 last_key = Some(key);
             }
             Ok(true)
@@ -273,7 +282,7 @@ impl Database {
         let mut removed = 0;
         if let Some(before) = before {
             self.begin_transaction();
-            let result = self.in_savepoint(|database| database.remove_messages_before(before));
+            let result = self.run_in_savepoint(|database| database.remove_messages_before(before));
             self.commit()?;
             removed = result?;
         }
@@ -338,23 +347,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn record(database: &mut Database, key: &str) -> Result<(), StoreError> {
+    fn record_message(database: &mut Database, key: &str) -> Result<(), StoreError> {
         let element = json!({"at": "2026-01-31T12:00:00Z"});
         let changes = Changes { inserted: vec![element], removed: 0 };
-        database.in_savepoint(|database| database.apply_changes(key, &changes, None))
+        database.run_in_savepoint(|database| database.apply_changes(key, &changes, None))
     }
 
-    fn keys(database: &mut Database) -> Vec<String> {
+    fn stored_keys(database: &mut Database) -> Vec<String> {
         let mut keys = Vec::new();
         let read = database.for_each(None, &mut |kept| {
-            keys.push(kept.key);
+            keys.push(kept.history_key);
             true
         });
         read.expect("it can be read");
         keys
     }
 
-    fn database() -> (tempfile::TempDir, Database) {
+    fn temporary_database() -> (tempfile::TempDir, Database) {
         let folder = tempfile::tempdir().expect("a folder");
         let database = Database::open(folder.path()).expect("it opens");
         // The first trigger makes SQLite undo the whole transaction, as a full disk may do.
@@ -368,46 +377,46 @@ mod tests {
 
     #[test]
     fn a_transaction_that_sqlite_undoes_keeps_nothing() {
-        let (_folder, mut database) = database();
+        let (_folder, mut database) = temporary_database();
         database.begin_transaction();
-        assert_eq!(record(&mut database, "first"), Ok(()));
-        let StoreError(error) = record(&mut database, "full").expect_err("it fails");
+        assert_eq!(record_message(&mut database, "first"), Ok(()));
+        let StoreError(error) = record_message(&mut database, "full").expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
         // Without a transaction, SQLite would commit this record at once, so it must not run.
-        assert!(record(&mut database, "last").is_err());
+        assert!(record_message(&mut database, "last").is_err());
         let StoreError(error) = database.commit().expect_err("it fails");
         assert!(error.contains("the disk is full"), "{error}");
-        assert_eq!(keys(&mut database), Vec::<String>::new());
+        assert_eq!(stored_keys(&mut database), Vec::<String>::new());
         database.begin_transaction();
-        assert_eq!(record(&mut database, "next"), Ok(()));
+        assert_eq!(record_message(&mut database, "next"), Ok(()));
         assert_eq!(database.commit(), Ok(()));
-        assert_eq!(keys(&mut database), ["next"]);
+        assert_eq!(stored_keys(&mut database), ["next"]);
     }
 
     #[test]
-    fn a_work_that_fails_keeps_nothing_of_its_own() {
-        let (_folder, mut database) = database();
+    fn failed_work_is_undone_alone() {
+        let (_folder, mut database) = temporary_database();
         database.begin_transaction();
-        assert_eq!(record(&mut database, "bad"), Ok(()));
+        assert_eq!(record_message(&mut database, "bad"), Ok(()));
         let element = json!({"at": "2026-01-31T12:00:01Z"});
         let changes = Changes { inserted: vec![element], removed: 1 };
         let StoreError(error) = database
-            .in_savepoint(|database| database.apply_changes("bad", &changes, None))
+            .run_in_savepoint(|database| database.apply_changes("bad", &changes, None))
             .expect_err("nothing is removed");
         assert!(error.contains("it stays"), "{error}");
-        assert_eq!(record(&mut database, "good"), Ok(()));
+        assert_eq!(record_message(&mut database, "good"), Ok(()));
         assert_eq!(database.commit(), Ok(()));
-        assert_eq!(keys(&mut database), ["bad", "good"]);
+        assert_eq!(stored_keys(&mut database), ["bad", "good"]);
     }
 
     #[test]
     fn nothing_runs_without_a_transaction() {
-        let (_folder, mut database) = database();
+        let (_folder, mut database) = temporary_database();
         database.connection.execute_batch("PRAGMA query_only = ON").expect("it is set");
         database.begin_transaction();
         database.connection.execute_batch("PRAGMA query_only = OFF").expect("it is set");
         let mut ran = false;
-        let result = database.in_savepoint(|_| {
+        let result = database.run_in_savepoint(|_| {
             ran = true;
             Ok(())
         });
@@ -415,13 +424,13 @@ mod tests {
     }
 
     #[test]
-    fn an_element_without_a_time_is_not_read_over() {
-        let (_folder, mut database) = database();
+    fn an_element_without_a_time_is_an_error() {
+        let (_folder, mut database) = temporary_database();
         database.begin_transaction();
-        assert_eq!(record(&mut database, "ann"), Ok(()));
+        assert_eq!(record_message(&mut database, "ann"), Ok(()));
         assert_eq!(database.commit(), Ok(()));
         database.connection.execute("UPDATE event SET element = '{}'", []).expect("it is changed");
-        let StoreError(error) = database.load("ann", HashKey::default()).expect_err("it is damaged");
+        let StoreError(error) = database.load_events("ann", HashKey::default()).expect_err("it is damaged");
         assert!(error.contains("has no time"), "{error}");
     }
 }

@@ -1,32 +1,32 @@
 //! Converts recorded messages to the JSON texts that a store saves, and back.
 
 use rulec::history::{Events, HashKey, StoreError};
-use rulec_base::json::{MAX_DEPTH, parse_deep};
+use rulec_base::json::{MAX_NESTING_DEPTH, parse_deep};
 use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
 use rulec_lang::value::parse_datetime;
 use serde_json::Value as Json;
 
 /// Maximum nesting depth of a recorded message. Recording may add some levels to a message.
-const MAX_ELEMENT_DEPTH: usize = MAX_DEPTH + 8;
+const MAX_ELEMENT_DEPTH: usize = MAX_NESTING_DEPTH + 8;
 
 /// A recorded message that a store has saved, and its history key, such as a user id.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct StoredMessage {
     /// The history key, as JSON. A text key thus begins with a quotation mark, and the text "1"
     /// differs from the number 1.
-    pub key: String,
+    pub history_key: String,
     /// A JSON object with the message fields that are recorded, the time, and the decision.
-    pub element: Json,
+    pub message: Json,
 }
 
 /// The result of checking a store: the numbers of history keys and messages, and the damage that
 /// was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct StoreReport {
     /// The number of history keys (such as user ids) that have at least one message.
-    pub keys: usize,
+    pub key_count: usize,
     /// The number of messages of all history keys.
-    pub messages: usize,
+    pub message_count: usize,
     /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,
 }
@@ -45,8 +45,8 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
 }
 
 /// Reads the recorded messages of a history key (such as a user id) from their texts, oldest first.
-/// `hash_key` is the secret key of the hashes in the messages. `dropped` is the stored time of the
-/// newest message that was removed early; see [`Events::dropped`].
+/// `hash_key` is the secret key of the hashes in the messages. `dropped_time` is the stored time of the
+/// newest message that was removed early; see [`Events::dropped_time`].
 ///
 /// # Errors
 /// If a text is no JSON object or has no valid time. Such a message is not skipped, because a
@@ -54,7 +54,7 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
 pub(crate) fn read_events<'t>(
     texts: impl Iterator<Item = &'t str>,
     hash_key: HashKey,
-    dropped: Option<&str>,
+    dropped_time: Option<&str>,
 ) -> Result<Events, StoreError> {
     let elements = texts.enumerate().map(|(position, text)| {
         let mut element = parse_element(text)?;
@@ -63,7 +63,7 @@ pub(crate) fn read_events<'t>(
         Ok(element)
     });
     let elements = elements.collect::<Result<Vec<Json>, StoreError>>()?;
-    Ok(Events::from_elements(elements, hash_key).with_dropped(dropped).with_changes())
+    Ok(Events::from_elements(elements, hash_key).with_dropped(dropped_time).with_changes())
 }
 
 pub(crate) fn parse_element(text: &str) -> Result<Json, StoreError> {

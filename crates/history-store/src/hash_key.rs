@@ -14,7 +14,7 @@ const HASH_KEY_FILE: &str = "hash.key";
 /// # Errors
 /// If the file cannot be read or created, has another format, or is missing although the database
 /// has messages.
-pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
+pub(crate) fn read_or_create_hash_key(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
     let path = folder.join(HASH_KEY_FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
     match fs::read_to_string(&path) {
@@ -40,7 +40,7 @@ fn create_key_file(path: &Path, key: HashKey) -> std::io::Result<()> {
     let unfinished = path.with_extension("new");
     // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);
-    let mut file = open_private(&unfinished)?;
+    let mut file = open_private_file(&unfinished)?;
     writeln!(file, "{}", to_hex_digits(key))?;
     file.sync_all()?;
     fs::rename(&unfinished, path)?;
@@ -52,7 +52,7 @@ fn create_key_file(path: &Path, key: HashKey) -> std::io::Result<()> {
 
 /// Opens a file for writing. If the file does not exist, creates it. On Unix, only the owner can
 /// read the new file.
-pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
+pub(crate) fn open_private_file(path: &Path) -> std::io::Result<fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -36,7 +36,7 @@ mod hash_key;
 mod shared;
 mod writer;
 
-pub use element::{Kept, Report};
+pub use element::{StoreReport, StoredMessage};
 #[cfg(feature = "shared")]
 pub use shared::{SharedAddress, SharedStore};
 
@@ -44,7 +44,7 @@ use database::Database;
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
-use writer::Writer;
+use writer::DatabaseThread;
 
 /// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const MAX_CACHED_KEYS: usize = 100_000;
@@ -54,7 +54,7 @@ const MAX_CACHED_KEYS: usize = 100_000;
 pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
-    writer: Writer,
+    writer: DatabaseThread,
     /// Read-locked while a call uses the messages of a history key. Write-locked while messages are
     /// removed, so that no call reads them.
     exclusive_use_lock: RwLock<()>,
@@ -77,15 +77,15 @@ impl DurableStore {
         std::fs::create_dir_all(folder)
             .map_err(|error| StoreError(format!("{}: {error}", folder.display())))?;
         let database = Database::open(folder)?;
-        let hash_key = hash_key::read_or_create(folder, database.is_new())?;
-        let writer = Writer::start(database)?;
+        let hash_key = hash_key::read_or_create_hash_key(folder, database.is_new())?;
+        let writer = DatabaseThread::start(database)?;
         let (cache, exclusive_use_lock) = (EventCache::new(MAX_CACHED_KEYS), RwLock::default());
         Ok(DurableStore { cache, hash_key, writer, exclusive_use_lock, is_deferred: false })
     }
 
     /// True if the folder contains the database of a history store.
     pub fn exists(folder: &Path) -> bool {
-        Database::path(folder).is_file()
+        Database::database_path(folder).is_file()
     }
 
     /// Lets calls that record messages return before the messages are on disk;
@@ -102,7 +102,7 @@ impl DurableStore {
     /// # Errors
     /// If the changes of an earlier call cannot be written.
     pub fn flush(&self) -> Result<(), StoreError> {
-        self.writer.call(|_| Ok(()))
+        self.writer.run_in_transaction(|_| Ok(()))
     }
 
     /// Calls `visit` with each recorded message, ordered by history key and time. If `key` is
@@ -113,18 +113,18 @@ impl DurableStore {
     pub fn for_each(
         &self,
         key: Option<&str>,
-        mut visit: impl FnMut(Kept) -> bool + Send + 'static,
+        mut visit: impl FnMut(StoredMessage) -> bool + Send + 'static,
     ) -> Result<(), StoreError> {
         let key = key.map(str::to_owned);
-        self.writer.call_alone(move |database| database.for_each(key.as_deref(), &mut visit))
+        self.writer.run_outside_transactions(move |database| database.for_each(key.as_deref(), &mut visit))
     }
 
     /// Checks the database for damage: its pages, and the format and time of each stored message.
     ///
     /// # Errors
     /// If the database cannot be read.
-    pub fn check(&self) -> Result<Report, StoreError> {
-        self.writer.call_alone(|database| database.check())
+    pub fn check(&self) -> Result<StoreReport, StoreError> {
+        self.writer.run_outside_transactions(|database| database.check_integrity())
     }
 
     /// Removes the messages older than `before` (a time as RFC 3339 text) if it is given. Then
@@ -141,15 +141,15 @@ impl DurableStore {
         // Empties the cache, because its messages may be removed. Because of the lock, no call uses
         // them now.
         self.cache.clear();
-        self.writer.call_alone(move |database| database.compact(before))
+        self.writer.run_outside_transactions(move |database| database.compact(before))
     }
 
     fn commit(&self, key: &str, changes: Changes, dropped: Option<String>) -> Result<(), StoreError> {
         let key = key.to_owned();
         let write = move |database: &mut Database| database.apply_changes(&key, &changes, dropped.as_deref());
         match self.is_deferred {
-            true => self.writer.send(write),
-            false => self.writer.call(write),
+            true => self.writer.queue_for_transaction(write),
+            false => self.writer.run_in_transaction(write),
         }
     }
 }
@@ -158,7 +158,7 @@ impl Store for DurableStore {
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
         let load = || {
             let (key, hash_key) = (key.to_owned(), self.hash_key);
-            self.writer.call(move |database| database.load(&key, hash_key))
+            self.writer.run_in_transaction(move |database| database.load_events(&key, hash_key))
         };
         let _in_use = self.exclusive_use_lock.read().unwrap_or_else(PoisonError::into_inner);
         self.cache.with_key(key, load, |events| {

@@ -16,7 +16,9 @@ mod server;
 
 pub use address::SharedAddress;
 
-use crate::element::{self, Kept, Report, parse_element, parse_element_time, read_events, to_stored_text};
+use crate::element::{
+    self, StoreReport, StoredMessage, parse_element, parse_element_time, read_events, to_stored_text,
+};
 use crate::hash_key;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use redis::{Client, Script, ScriptInvocation};
@@ -39,7 +41,7 @@ const HISTORY_NAMES_KEY: &str = "rulec::histories";
 const MAX_REMEMBERED_WRITERS: u64 = 64;
 /// Maximum time for which a call tries again while other processes change the messages of the same
 /// history key.
-const CONFLICT_RETRY_TIME: Duration = Duration::from_secs(8);
+const MAX_CONFLICT_RETRY_TIME: Duration = Duration::from_secs(8);
 /// The longest pause before a call tries again, after another process changed the same history key
 /// during its last attempt.
 const MAX_RETRY_PAUSE: Duration = Duration::from_millis(16);
@@ -59,24 +61,24 @@ pub struct SharedStore {
     cache: EventCache,
     hash_key: HashKey,
     server: RedisServer,
-    scripts: Scripts,
+    scripts: RedisScripts,
     /// The text with which all Redis keys of this history begin.
     redis_key_prefix: String,
     /// A random text that no other store has. Each change that this store sends has an id (the
     /// *writer* of the new version), which begins with this text.
     instance_id: String,
     /// The number of changes that this store has sent.
-    changes_sent: AtomicU64,
+    sent_change_count: AtomicU64,
 }
 
-struct Scripts {
+struct RedisScripts {
     load: Script,
     commit: Script,
 }
 
-impl Scripts {
-    fn new() -> Scripts {
-        Scripts {
+impl RedisScripts {
+    fn new() -> RedisScripts {
+        RedisScripts {
             load: Script::new(include_str!("shared/load.lua")),
             commit: Script::new(include_str!("shared/commit.lua")),
         }
@@ -93,7 +95,7 @@ struct LoadedEvents {
 
 impl std::fmt::Debug for SharedStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SharedStore({} keys in memory, {})", self.cache.key_count(), self.server.place())
+        write!(f, "SharedStore({} keys in memory, {})", self.cache.key_count(), self.server.shown_address())
     }
 }
 
@@ -116,8 +118,8 @@ impl SharedStore {
         if address.name().is_some() {
             return SharedStore::connect(address, false);
         }
-        let place = address.place();
-        let names = SharedStore::names(address)?;
+        let place = address.server_address();
+        let names = SharedStore::history_names(address)?;
         match &names[..] {
             [] => Err(StoreError(format!("{place}: the server has no history"))),
             [name] => SharedStore::connect(&address.clone().with_name(name), false),
@@ -136,15 +138,15 @@ impl SharedStore {
     ///
     /// # Errors
     /// If the server cannot be used.
-    pub fn names(address: &SharedAddress) -> Result<Vec<String>, StoreError> {
+    pub fn history_names(address: &SharedAddress) -> Result<Vec<String>, StoreError> {
         let names: BTreeSet<String> = connect(address)?
-            .read(|connection| redis::cmd("SMEMBERS").arg(HISTORY_NAMES_KEY).query(connection))?;
+            .read_with_retry(|connection| redis::cmd("SMEMBERS").arg(HISTORY_NAMES_KEY).query(connection))?;
         Ok(names.into_iter().collect())
     }
 
     fn connect(address: &SharedAddress, creates_if_missing: bool) -> Result<SharedStore, StoreError> {
         let server = connect(address)?;
-        let place = server.place().to_owned();
+        let place = server.shown_address().to_owned();
         let name = address.name().ok_or_else(|| {
             StoreError(format!("{place}: the history has no name; write one after `#`, as in {place}#guard"))
         })?;
@@ -154,30 +156,31 @@ impl SharedStore {
             cache: EventCache::new(MAX_CACHED_KEYS),
             hash_key: HashKey::random(),
             server,
-            scripts: Scripts::new(),
+            scripts: RedisScripts::new(),
             redis_key_prefix: format!("rulec:{encoded}:"),
             instance_id: hash_key::to_hex_digits(HashKey::random()),
-            changes_sent: AtomicU64::new(0),
+            sent_change_count: AtomicU64::new(0),
         };
-        store.check_memory()?;
+        store.check_eviction_policy()?;
         store.read_settings(name, creates_if_missing)?;
         Ok(store)
     }
 
     /// Fails if the server may remove messages when its memory is full. A server that does not
     /// report its settings is not checked.
-    fn check_memory(&self) -> Result<(), StoreError> {
-        let info: String =
-            self.server.read(|connection| match redis::cmd("INFO").arg("memory").query(connection) {
+    fn check_eviction_policy(&self) -> Result<(), StoreError> {
+        let info: String = self.server.read_with_retry(|connection| {
+            match redis::cmd("INFO").arg("memory").query(connection) {
                 // The user of the address may lack the right to `INFO`.
                 Err(error) if error.code() == Some("NOPERM") => Ok(String::new()),
                 result => result,
-            })?;
+            }
+        })?;
         let setting = |name: &str| info.lines().find_map(|line| line.trim().strip_prefix(name));
         let (limit, policy) = (setting("maxmemory:"), setting("maxmemory_policy:"));
         match policy {
             Some(policy) if policy.starts_with("allkeys") && limit != Some("0") => {
-                let place = self.server.place();
+                let place = self.server.shown_address();
                 Err(StoreError(format!(
                     "{place}: with `maxmemory-policy {policy}` the server removes messages, and budgets would be \
                      spent again; set `maxmemory-policy noeviction`"
@@ -192,19 +195,19 @@ impl SharedStore {
     /// error.
     fn read_settings(&mut self, name: &str, creates_if_missing: bool) -> Result<(), StoreError> {
         let settings_key = self.redis_key_prefix.trim_end_matches(':').to_owned();
-        let place = self.server.place().to_owned();
+        let place = self.server.shown_address().to_owned();
         let script = Script::new(include_str!("shared/open.lua"));
         let open = |new_key: &str| {
             let mut call = script.key(&settings_key);
             call.key(HISTORY_NAMES_KEY).arg(name).arg(STORE_FORMAT_VERSION).arg(new_key);
-            self.server.read(|connection| call.invoke::<(String, String)>(connection))
+            self.server.read_with_retry(|connection| call.invoke::<(String, String)>(connection))
         };
         let mut found = open("")?;
         if found.0.is_empty() {
             if !creates_if_missing {
                 return Err(StoreError(format!("{place}: the server has no history `{name}`")));
             }
-            if let Some(key) = self.keys()?.first() {
+            if let Some(key) = self.history_keys()?.first() {
                 return Err(StoreError(format!(
                     "{place}: the history `{name}` has messages of `{key}`, but its settings `{settings_key}` are \
                      missing, and without them private texts are not found again; restore them"
@@ -231,16 +234,20 @@ impl SharedStore {
     ///
     /// # Errors
     /// If the messages cannot be read.
-    pub fn for_each(&self, key: Option<&str>, mut visit: impl FnMut(Kept) -> bool) -> Result<(), StoreError> {
+    pub fn for_each(
+        &self,
+        key: Option<&str>,
+        mut visit: impl FnMut(StoredMessage) -> bool,
+    ) -> Result<(), StoreError> {
         let keys = match key {
             Some(key) => BTreeSet::from([key.to_owned()]),
-            None => self.keys()?,
+            None => self.history_keys()?,
         };
         for key in keys {
             for (text, _) in self.stored_messages(&key)? {
-                if !visit(Kept {
-                    key: key.clone(),
-                    element: self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?,
+                if !visit(StoredMessage {
+                    history_key: key.clone(),
+                    message: self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?,
                 }) {
                     return Ok(());
                 }
@@ -253,12 +260,12 @@ impl SharedStore {
     ///
     /// # Errors
     /// If the messages cannot be read.
-    pub fn check(&self) -> Result<Report, StoreError> {
-        let mut report = Report::default();
-        for key in self.keys()? {
+    pub fn check(&self) -> Result<StoreReport, StoreError> {
+        let mut report = StoreReport::default();
+        for key in self.history_keys()? {
             let messages = self.stored_messages(&key)?;
-            report.keys += usize::from(!messages.is_empty());
-            report.messages += messages.len();
+            report.key_count += usize::from(!messages.is_empty());
+            report.message_count += messages.len();
             for (text, score) in messages {
                 let found =
                     parse_element(strip_sort_prefix(&text)).and_then(|element| parse_element_time(&element));
@@ -283,10 +290,10 @@ impl SharedStore {
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         let Some(before) = before.map(element::parse_time).transpose()? else { return Ok(0) };
         let mut removed = 0;
-        for key in self.keys()? {
+        for key in self.history_keys()? {
             removed += self.retry_on_conflict(&key, || {
                 let LoadedEvents { events, state_stamp: stamp } =
-                    self.load(&key, None)?.ok_or_else(|| self.no_answer_error())?;
+                    self.load_if_changed(&key, None)?.ok_or_else(|| self.no_answer_error())?;
                 let is_old = |element: &&_| parse_element_time(element).is_ok_and(|at| at < before);
                 let old: Vec<_> = events.elements().iter().take_while(is_old).collect();
                 let Some(newest) = old.last() else { return Ok(Some(0)) };
@@ -302,13 +309,14 @@ impl SharedStore {
     }
 
     /// Returns all history keys (such as user ids) that ever had messages.
-    fn keys(&self) -> Result<BTreeSet<String>, StoreError> {
-        let prefix = self.state_key("");
+    fn history_keys(&self) -> Result<BTreeSet<String>, StoreError> {
+        let prefix = self.redis_state_key("");
         let (mut keys, mut cursor) = (BTreeSet::new(), 0_u64);
         loop {
             let mut scan = redis::cmd("SCAN");
             scan.arg(cursor).arg("MATCH").arg(format!("{prefix}*")).arg("COUNT").arg(KEYS_PER_SCAN);
-            let (next, found): (u64, Vec<String>) = self.server.read(|connection| scan.query(connection))?;
+            let (next, found): (u64, Vec<String>) =
+                self.server.read_with_retry(|connection| scan.query(connection))?;
             keys.extend(found.iter().filter_map(|key| key.strip_prefix(&prefix)).map(str::to_owned));
             if next == 0 {
                 return Ok(keys);
@@ -321,31 +329,31 @@ impl SharedStore {
     /// seconds since 1970, as text.
     fn stored_messages(&self, key: &str) -> Result<Vec<(String, String)>, StoreError> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.messages_key(key)).arg(0).arg(-1).arg("WITHSCORES");
-        self.server.read(|connection| range.query(connection))
+        range.arg(self.redis_messages_key(key)).arg(0).arg(-1).arg("WITHSCORES");
+        self.server.read_with_retry(|connection| range.query(connection))
     }
 
-    fn state_key(&self, key: &str) -> String {
+    fn redis_state_key(&self, key: &str) -> String {
         format!("{}state:{key}", self.redis_key_prefix)
     }
 
-    fn messages_key(&self, key: &str) -> String {
+    fn redis_messages_key(&self, key: &str) -> String {
         format!("{}messages:{key}", self.redis_key_prefix)
     }
 
-    fn invocation<'s>(&self, script: &'s Script, key: &str) -> ScriptInvocation<'s> {
-        let mut call = script.key(self.state_key(key));
-        call.key(self.messages_key(key));
+    fn script_invocation<'s>(&self, script: &'s Script, key: &str) -> ScriptInvocation<'s> {
+        let mut call = script.key(self.redis_state_key(key));
+        call.key(self.redis_messages_key(key));
         call
     }
 
     /// Reads the messages of a history key. `None` if the state of the key still has the stamp
     /// `known`, so that the messages have not changed.
-    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<LoadedEvents>, StoreError> {
-        let mut call = self.invocation(&self.scripts.load, key);
+    fn load_if_changed(&self, key: &str, known: Option<&str>) -> Result<Option<LoadedEvents>, StoreError> {
+        let mut call = self.script_invocation(&self.scripts.load, key);
         call.arg(known.unwrap_or_default());
         let (stamp, dropped, has_changed, texts): (String, String, bool, Vec<String>) =
-            self.server.read(|connection| call.invoke(connection))?;
+            self.server.read_with_retry(|connection| call.invoke(connection))?;
         if !has_changed {
             return Ok(None);
         }
@@ -357,17 +365,17 @@ impl SharedStore {
     }
 
     fn load_all(&self, key: &str) -> Result<Events, StoreError> {
-        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer_error())
+        self.load_if_changed(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer_error())
     }
 
     fn no_answer_error(&self) -> StoreError {
-        StoreError(format!("{}: the server has answered without messages", self.server.place()))
+        StoreError(format!("{}: the server has answered without messages", self.server.shown_address()))
     }
 
     /// Adds the history key and the address of the server to an error in `result`. The error is
     /// about a stored message of this key.
     fn with_error_context<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        let place = self.server.place();
+        let place = self.server.shown_address();
         result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
     }
 
@@ -383,13 +391,13 @@ impl SharedStore {
         key: &str,
         read_stamp: &str,
         changes: &Changes,
-        dropped: Option<&str>,
+        dropped_time: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
-        let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
+        let number = self.sent_change_count.fetch_add(1, Ordering::Relaxed);
         let writer = format!("{}-{number}", self.instance_id);
         let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
-        let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
-        let mut call = self.invocation(&self.scripts.commit, key);
+        let dropped = dropped_time.filter(|_| changes.removed > 0).unwrap_or_default();
+        let mut call = self.script_invocation(&self.scripts.commit, key);
         call.arg(version)
             .arg(last_writer)
             .arg(&writer)
@@ -403,34 +411,36 @@ impl SharedStore {
         let unsure = |reason: &str| {
             StoreError(format!("{reason}; the message may be recorded, so do not repeat the decision"))
         };
-        let made = self.server.write(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
+        let made = self
+            .server
+            .write_with_retry(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
         match made {
             Ok((1, _)) => {
                 let version = version.parse::<u64>().unwrap_or(0) + 1;
                 Ok(Some(format!("{version} {writer}")))
             }
-            Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.place()))),
+            Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.shown_address()))),
             Ok(_) => Ok(None),
             Err(WriteFailure::NotDone(error)) => Err(error),
             Err(WriteFailure::Unknown(StoreError(error))) => Err(unsure(&error)),
         }
     }
 
-    /// Calls `attempt` until it returns a value, for at most [`CONFLICT_RETRY_TIME`]. `attempt`
+    /// Calls `attempt` until it returns a value, for at most [`MAX_CONFLICT_RETRY_TIME`]. `attempt`
     /// returns `None` if another process has changed the key during the attempt.
     fn retry_on_conflict<T>(
         &self,
         key: &str,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        let end = Instant::now() + CONFLICT_RETRY_TIME;
+        let end = Instant::now() + MAX_CONFLICT_RETRY_TIME;
         let mut longest = Duration::from_micros(250);
         loop {
             if let Some(done) = attempt()? {
                 return Ok(done);
             }
             if Instant::now() > end {
-                let place = self.server.place();
+                let place = self.server.shown_address();
                 return Err(StoreError(format!(
                     "{place}: other programs change the history of {key} all the time; nothing was recorded"
                 )));
@@ -449,8 +459,8 @@ fn strip_sort_prefix(stored: &str) -> &str {
 }
 
 fn connect(address: &SharedAddress) -> Result<RedisServer, StoreError> {
-    let place = address.place();
-    match Client::open(address.info.clone()) {
+    let place = address.server_address();
+    match Client::open(address.connection_info.clone()) {
         Ok(client) => Ok(RedisServer::new(client, place)),
         Err(error) => Err(StoreError(format!("{place}: {error}"))),
     }
@@ -467,7 +477,8 @@ impl Store for SharedStore {
             self.retry_on_conflict(key, || {
                 // Another process may have changed the key since its messages were cached.
                 if !is_fresh.replace(false)
-                    && let Some(LoadedEvents { events: newer, .. }) = self.load(key, events.stamp())?
+                    && let Some(LoadedEvents { events: newer, .. }) =
+                        self.load_if_changed(key, events.stamp())?
                 {
                     *events = newer;
                 }

@@ -23,40 +23,40 @@ enum Job {
 type ResultReporter = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Sends jobs to the thread that owns the database, which is the only thread that writes to it.
-pub(crate) struct Writer {
+pub(crate) struct DatabaseThread {
     /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
     job_sender: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
     /// The first error of a job that no caller waited for; `None` if there was none. The changes of
     /// the job are lost, so all later calls fail.
-    failure: Arc<Mutex<Option<StoreError>>>,
+    first_failure: Arc<Mutex<Option<StoreError>>>,
 }
 
-impl Writer {
+impl DatabaseThread {
     /// Starts the thread that owns `database`.
     ///
     /// # Errors
     /// If the operating system cannot create a thread.
-    pub fn start(database: Database) -> Result<Writer, StoreError> {
+    pub fn start(database: Database) -> Result<DatabaseThread, StoreError> {
         let (jobs, receiver) = sync_channel(MAX_QUEUED_JOBS);
         let thread = std::thread::Builder::new()
             .name("rulec-history".to_owned())
             .spawn(move || run_jobs(database, &receiver))
             .map_err(|error| StoreError(format!("no thread for the history: {error}")))?;
-        Ok(Writer { job_sender: Some(jobs), thread: Some(thread), failure: Arc::default() })
+        Ok(DatabaseThread { job_sender: Some(jobs), thread: Some(thread), first_failure: Arc::default() })
     }
 
     /// Runs `work` in a transaction, and waits until the transaction is on disk.
     ///
     /// # Errors
     /// The error of `work`, of the transaction, or of an earlier [`Writer::send`].
-    pub fn call<T: Send + 'static>(
+    pub fn run_in_transaction<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
         self.queue_job(Job::Together(Box::new(move |database| {
-            let result = database.in_savepoint(work);
+            let result = database.run_in_savepoint(work);
             Box::new(move |committed| drop(sender.send(committed.and(result))))
         })))?;
         let result = receiver.recv().map_err(|_| thread_ended_error())?;
@@ -69,7 +69,7 @@ impl Writer {
     ///
     /// # Errors
     /// The error of `work`, or of an earlier [`Writer::send`].
-    pub fn call_alone<T: Send + 'static>(
+    pub fn run_outside_transactions<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -84,13 +84,13 @@ impl Writer {
     ///
     /// # Errors
     /// If the `work` of an earlier call of this method has failed.
-    pub fn send(
+    pub fn queue_for_transaction(
         &self,
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
-        let failure = Arc::clone(&self.failure);
+        let failure = Arc::clone(&self.first_failure);
         self.queue_job(Job::Together(Box::new(move |database| {
-            let result = database.in_savepoint(work);
+            let result = database.run_in_savepoint(work);
             Box::new(move |committed| {
                 if let Err(error) = committed.and(result) {
                     failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -106,14 +106,14 @@ impl Writer {
     }
 
     fn check_failure(&self) -> Result<(), StoreError> {
-        match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.first_failure.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error.clone()),
             None => Ok(()),
         }
     }
 }
 
-impl Drop for Writer {
+impl Drop for DatabaseThread {
     fn drop(&mut self) {
         self.job_sender = None;
         if let Some(thread) = self.thread.take() {

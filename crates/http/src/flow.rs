@@ -31,19 +31,19 @@ pub struct FlowExecutor {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct FlowError {
-    flow: String,
+    flow_id: String,
     cause: CallError,
 }
 
 impl FlowError {
     /// Returns the id of the flow that could not be executed.
     pub fn flow(&self) -> &str {
-        &self.flow
+        &self.flow_id
     }
 
     /// Returns the flow's id and the cause as a localized message.
     pub fn to_message(&self) -> Message {
-        message!("flow `{}`: {}", self.flow, self.cause.to_message())
+        message!("flow `{}`: {}", self.flow_id, self.cause.to_message())
     }
 
     /// Returns the reason why the request of the flow was not sent or failed.
@@ -116,6 +116,6 @@ impl FlowExecutor {
         let mut arguments = arguments.clone();
         arguments.insert(FLOW_ID_ARGUMENT.to_owned(), flow_id.into());
         let result = self.endpoint.call(Values { arguments: &arguments, context }).await;
-        result.map_err(|cause| FlowError { flow: flow_id.to_owned(), cause })
+        result.map_err(|cause| FlowError { flow_id: flow_id.to_owned(), cause })
     }
 }

@@ -164,7 +164,7 @@ impl ChatModel {
             None => response.into_json()?,
         };
         let pick = read_pick(&response_json, tool, &request, (attempts, elapsed))?;
-        if let Some(reason) = pick.reason.as_deref().filter(|_| !streamed.has_reason()) {
+        if let Some(reason) = pick.reason.as_deref().filter(|_| !streamed.has_passed_reason()) {
             on_reason(reason);
         }
         Ok(pick)

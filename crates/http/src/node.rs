@@ -15,7 +15,7 @@ use url::Url;
 const BODY_CONFIG_FIELDS: [&str; 3] = ["body", "json", "data"];
 /// The config fields of an `HTTP` node other than [`BODY_CONFIG_FIELDS`]. `timeout` is accepted
 /// here, but the engine that runs the node enforces it.
-const OTHER_CONFIG_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
+const NON_BODY_CONFIG_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
 /// contains the response: its `status`, and its body as `data`. The body is JSON if it is valid
@@ -55,7 +55,7 @@ fn read_request(config: &Value) -> Result<Request, ProcessError> {
     let fields = config.as_object().unwrap_or(&no_fields);
     if let Some(name) = fields
         .keys()
-        .find(|name| !OTHER_CONFIG_FIELDS.contains(&&***name) && !BODY_CONFIG_FIELDS.contains(&&***name))
+        .find(|name| !NON_BODY_CONFIG_FIELDS.contains(&&***name) && !BODY_CONFIG_FIELDS.contains(&&***name))
     {
         return Err(format!("`config.{name}` is nothing that an HTTP node sends; leave it out").into());
     }

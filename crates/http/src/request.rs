@@ -19,7 +19,7 @@ const RESERVED_HEADERS: [&str; 8] =
 
 /// Words that occur in the names of secret headers and query parameters. If a name contains such a
 /// word, errors show its value masked.
-const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
+const SECRET_NAME_WORDS: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
 
 /// A request: HTTP method, URL, headers and optionally a body.
 #[derive(Clone)]
@@ -166,7 +166,7 @@ impl Request {
 /// True if the name of a header or query parameter indicates that its value is secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET_NAMES.iter().any(|part| name.contains(part))
+    SECRET_NAME_WORDS.iter().any(|part| name.contains(part))
 }
 
 fn mask_secrets_and_truncate(secrets: &[Secret], text: &str) -> String {
@@ -295,7 +295,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn headers_are_refused() {
+    fn invalid_headers_are_refused() {
         for (name, value, ok) in [
             ("X-A", "plain", true),
             ("X-A", "文", true),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-const MASK: &str = "***";
+const SECRET_MASK: &str = "***";
 
 /// A secret text, such as an API key. The type has no `Display`, and its `Debug` output reveals
 /// nothing.
@@ -22,7 +22,7 @@ impl Secret {
     }
 
     pub(super) fn mask_in(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, MASK) }
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, SECRET_MASK) }
     }
 }
 
@@ -59,7 +59,7 @@ impl StreamMask {
             }
             match self.secrets.iter().find_map(|secret| rest.strip_prefix(&*secret.0)) {
                 Some(after) => {
-                    masked.push_str(MASK);
+                    masked.push_str(SECRET_MASK);
                     rest = after;
                 }
                 None => {

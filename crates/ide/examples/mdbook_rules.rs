@@ -55,7 +55,7 @@ fn with_coloured_rules(page: &str) -> String {
 fn html(rules: &str) -> String {
     const PAGE: &str = "page.rules";
     let analysis = Analysis::new(&MemoryLoader::new().with(PAGE, rules), PAGE);
-    let Some(file) = analysis.file(PAGE) else { return escaped(rules) };
+    let Some(file) = analysis.file_id(PAGE) else { return escaped(rules) };
     let (mut out, mut done) = (String::new(), 0);
     for token in coloured_tokens(file, rules, &analysis.index) {
         let (start, end) = (token.span.start as usize, token.span.end as usize);

@@ -15,11 +15,11 @@ pub struct CodeAction {
     pub edits: Vec<Edit>,
     /// Whether the edits surely keep the meaning that the author intended. An editor may apply safe
     /// actions without asking.
-    pub safe: bool,
+    pub is_safe: bool,
 }
 
 /// Returns the code actions for a finding. Empty if it has no fixes and cannot be suppressed.
-pub fn for_diagnostic(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<CodeAction> {
+pub fn actions_for_diagnostic(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<CodeAction> {
     let mut actions = Vec::new();
     if !diagnostic.fixes.is_empty() {
         let quoted = |text: &str| match text.lines().next() {
@@ -41,7 +41,7 @@ pub fn for_diagnostic(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<CodeA
         let edit =
             |fix: &rulec_base::diag::Fix| Edit { span: fix.span, replacement: fix.replacement.clone() };
         let safe = diagnostic.fixes.iter().all(|fix| fix.applicability == Applicability::MachineApplicable);
-        actions.push(CodeAction { title, edits: diagnostic.fixes.iter().map(edit).collect(), safe });
+        actions.push(CodeAction { title, edits: diagnostic.fixes.iter().map(edit).collect(), is_safe: safe });
     }
     if let (false, Some(span)) = (diagnostic.is_error(), diagnostic.span()) {
         actions.extend(suppress_action(diagnostic, span, sources));
@@ -57,7 +57,11 @@ fn suppress_action(diagnostic: &Diagnostic, span: Span, sources: &SourceMap) -> 
     let indent: String = text[start..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let comment = format!("{indent}# rulec: allow {}\n", diagnostic.code);
     let edits = vec![Edit { span: Span::new(span.file, start, start), replacement: comment }];
-    Some(CodeAction { title: message!("allow {} for this statement", diagnostic.code), edits, safe: false })
+    Some(CodeAction {
+        title: message!("allow {} for this statement", diagnostic.code),
+        edits,
+        is_safe: false,
+    })
 }
 
 /// Returns the start of the first line of the statement that contains `offset`. `None` if no

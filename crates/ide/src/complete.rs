@@ -21,7 +21,7 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
 use rulec_syntax::lex::{self, Token, TokenKind};
-use scope::{Scope, is_member, scope_at_end};
+use scope::{Scope, is_after_dot, scope_at_end};
 use snippets::Snippet;
 
 /// The kind of a completion item.
@@ -55,7 +55,7 @@ pub struct CompletionItem {
 /// replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    pub replaces: Span,
+    pub replaced_span: Span,
     pub items: Vec<CompletionItem>,
 }
 
@@ -67,7 +67,8 @@ impl Analysis {
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
         let offset = rulec_base::source::floor_char_boundary(text, offset as usize) as u32;
-        let no_items = Completion { replaces: Span { file, start: offset, end: offset }, items: Vec::new() };
+        let no_items =
+            Completion { replaced_span: Span { file, start: offset, end: offset }, items: Vec::new() };
         let token_at_offset =
             lex::tokenize(text, 0).find(|token| token.start < offset && offset <= token.end);
         let is_in_string = token_at_offset.is_some_and(|token| {
@@ -77,7 +78,7 @@ impl Analysis {
             Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
             Some(token) if token.kind == TokenKind::Comment => {
                 return warning_code_items(text, token, offset).map_or(no_items, |(start, items)| {
-                    Completion { replaces: Span { file, start, end: offset }, items }
+                    Completion { replaced_span: Span { file, start, end: offset }, items }
                 });
             }
             // A position directly after a comment is still inside the comment, so nothing is
@@ -104,15 +105,15 @@ impl Analysis {
             tokens: &tokens,
             tokens_before,
             scope,
-            start,
-            end,
+            replaced_start: start,
+            replaced_end: end,
         };
         let groups = match is_in_string {
             true => vec![context.string_items()],
             false => context.completion_items(),
         };
         let items = groups.into_iter().flat_map(sort_and_dedup).collect();
-        Completion { replaces: Span { file, start, end }, items }
+        Completion { replaced_span: Span { file, start, end }, items }
     }
 }
 
@@ -162,11 +163,11 @@ fn warning_code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, V
 /// True for a word that must be followed by a value or condition. Completion offers no operator
 /// after it.
 fn expects_value(word: &str) -> bool {
-    const WORDS: [&str; 19] = [
+    const VALUE_PRECEDING_WORDS: [&str; 19] = [
         "when", "where", "given", "require", "forbid", "then", "else", "if", "from", "ask", "not", "any",
         "all", "none", "count", "word", "ignoring", "matching", "is",
     ];
-    WORDS.contains(&word) || Op::from_spelling(word).is_some()
+    VALUE_PRECEDING_WORDS.contains(&word) || Op::from_spelling(word).is_some()
 }
 
 /// The state of one completion: the position to complete, with the tokens before it.
@@ -181,9 +182,9 @@ struct CompletionContext<'a> {
     /// The statement and the brackets around the position.
     scope: Scope<'a>,
     /// Offset of the first character that the chosen completion item replaces.
-    start: u32,
+    replaced_start: u32,
     /// Offset after the last character that the chosen completion item replaces.
-    end: u32,
+    replaced_end: u32,
 }
 
 impl<'a> CompletionContext<'a> {
@@ -206,37 +207,37 @@ impl<'a> CompletionContext<'a> {
     /// Returns the words that begin a statement, if a statement may begin at the position. `last`
     /// is the token before the position.
     fn new_statement_items(&self, last: Token) -> Vec<CompletionItem> {
-        let between = &self.text[last.end as usize..self.start as usize];
+        let between = &self.text[last.end as usize..self.replaced_start as usize];
         let indent = between.rfind('\n').map(|newline| between.len() - newline - 1);
-        let table_bracket_count = usize::from(self.scope.head == "table");
-        let is_in_table = self.scope.owner == "table" || self.scope.head == "table";
-        let is_in_braces = self.scope.head == "table" && last.kind == TokenKind::OpenBrace;
+        let table_bracket_count = usize::from(self.scope.head_word == "table");
+        let is_in_table = self.scope.owner_head_word == "table" || self.scope.head_word == "table";
+        let is_in_braces = self.scope.head_word == "table" && last.kind == TokenKind::OpenBrace;
         if is_in_braces {
             return self.statement_items(true);
         }
         let Some(indent) = indent.filter(|_| last.kind.ends_operand()) else { return Vec::new() };
-        let closed_table = self.scope.head == "table" && self.scope.brackets.is_empty();
-        if self.scope.brackets.len() <= table_bracket_count {
+        let closed_table = self.scope.head_word == "table" && self.scope.open_brackets.is_empty();
+        if self.scope.open_brackets.len() <= table_bracket_count {
             return self.statement_items(is_in_table && !closed_table);
         }
         if indent == 0 { self.statement_items(false) } else { Vec::new() }
     }
 
     /// Returns the text of the token at `index`; empty if there is none.
-    fn word(&self, index: usize) -> &'a str {
+    fn token_text(&self, index: usize) -> &'a str {
         self.tokens_before.get(index).map_or("", |token| token.text(self.text))
     }
 
     /// Returns the text of the token before the token at `index`; empty if there is none.
-    fn word_before(&self, index: usize) -> &'a str {
-        index.checked_sub(1).map_or("", |index| self.word(index))
+    fn token_text_before(&self, index: usize) -> &'a str {
+        index.checked_sub(1).map_or("", |index| self.token_text(index))
     }
 
     /// Returns the text of the token before the position. Empty if there is no such token, or if a
     /// dot precedes it, because it is then the name of a field, as in `ctx.type`.
-    fn last_word(&self) -> &'a str {
+    fn last_token_text(&self) -> &'a str {
         match self.tokens_before.len().checked_sub(1) {
-            Some(last) if !is_member(self.tokens_before, last) => self.word(last),
+            Some(last) if !is_after_dot(self.tokens_before, last) => self.token_text(last),
             _ => "",
         }
     }

@@ -22,39 +22,39 @@ pub fn type_inside(ty: &Ty, name: &str) -> Option<Ty> {
 }
 
 /// Returns the name and the type of each field of a record.
-pub fn fields_of(record: &RecordType) -> Vec<(String, String)> {
+pub fn field_names_and_types(record: &RecordType) -> Vec<(String, String)> {
     record.fields.iter().map(|field| (field.name.to_string(), field.ty.to_string())).collect()
 }
 
 /// A field of the input message, with its type.
 pub struct InputField {
     pub ty: String,
-    pub optional: bool,
+    pub is_optional: bool,
     /// Whether the `input` statement declares the field. Otherwise its type is inferred from its
     /// uses.
-    pub declared: bool,
+    pub is_declared: bool,
 }
 
 impl InputField {
     /// Returns `?` for an optional field, otherwise an empty text. Editors show this mark after the
     /// field name.
     pub fn optional_mark(&self) -> &'static str {
-        if self.optional { "?" } else { "" }
+        if self.is_optional { "?" } else { "" }
     }
 }
 
 #[derive(Default)]
 pub struct TypeFacts {
     /// The record type that the `input` statement declares; `None` without such a statement.
-    input: Option<RecordType>,
+    declared_input: Option<RecordType>,
     /// The kinds of type (such as number or list) that each used field of the message may have, by
     /// path.
-    fields: HashMap<Vec<Arc<str>>, KindSet>,
+    kinds_by_path: HashMap<Vec<Arc<str>>, KindSet>,
     /// The type of the value of each `let`, by the span of the name.
-    lets: HashMap<Span, Ty>,
+    types_by_let_name: HashMap<Span, Ty>,
     /// Only for tables whose evaluation order differs from the source order: the span of each
     /// route, and its position in the evaluation order, from 1.
-    pub order: Vec<(Span, usize)>,
+    pub route_positions: Vec<(Span, usize)>,
     /// The keys of the metadata of all targets, in alphabetical order.
     pub metadata_keys: BTreeSet<String>,
 }
@@ -75,8 +75,8 @@ impl TypeFacts {
         });
         let mut order = Vec::new();
         for table in program.tables.iter().filter(|table| table.kind == TableKind::Routes) {
-            if !table.order.is_sorted() {
-                let numbered_rules = table.order.iter().zip(1..);
+            if !table.evaluation_order.is_sorted() {
+                let numbered_rules = table.evaluation_order.iter().zip(1..);
                 order.extend(numbered_rules.map(|(id, number)| (program.rules[id.index()].span, number)));
             }
         }
@@ -85,13 +85,19 @@ impl TypeFacts {
             _ => None,
         });
         let metadata_keys = metadata.flatten().collect();
-        TypeFacts { input: program.input.clone(), fields, lets: lets.collect(), order, metadata_keys }
+        TypeFacts {
+            declared_input: program.input.clone(),
+            kinds_by_path: fields,
+            types_by_let_name: lets.collect(),
+            route_positions: order,
+            metadata_keys,
+        }
     }
 
     /// Returns the message field at a path, as declared or as inferred from its uses. `None` if the
     /// path is unknown.
     pub fn input_field(&self, path: &[&str]) -> Option<InputField> {
-        if let Some(input) = &self.input {
+        if let Some(input) = &self.declared_input {
             let mut record = Some(input);
             let mut innermost = None;
             for name in path {
@@ -100,41 +106,49 @@ impl TypeFacts {
                 innermost = Some(field);
             }
             let field = innermost?;
-            return Some(InputField { ty: field.ty.to_string(), optional: field.optional, declared: true });
+            return Some(InputField {
+                ty: field.ty.to_string(),
+                is_optional: field.is_optional,
+                is_declared: true,
+            });
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
-        let kinds = self.fields.get(&path)?;
-        Some(InputField { ty: kinds.to_string(), optional: false, declared: false })
+        let kinds = self.kinds_by_path.get(&path)?;
+        Some(InputField { ty: kinds.to_string(), is_optional: false, is_declared: false })
     }
 
     /// Returns the kinds of type that the message field at a path may have. `None` if the field is
     /// unknown.
-    pub fn kinds(&self, path: &[&str]) -> Option<KindSet> {
-        if self.input.is_some() {
+    pub fn kinds_at_path(&self, path: &[&str]) -> Option<KindSet> {
+        if self.declared_input.is_some() {
             return self.declared_type(path).map(|ty| ty.kinds);
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
-        self.fields.get(&path).copied()
+        self.kinds_by_path.get(&path).copied()
     }
 
     /// Returns the declared type of the message field at a path; `None` without a declaration.
     pub fn declared_type(&self, path: &[&str]) -> Option<Ty> {
         let (first, rest) = path.split_first()?;
-        let first = self.input.as_ref()?.get(first)?.ty.clone();
+        let first = self.declared_input.as_ref()?.get(first)?.ty.clone();
         rest.iter().try_fold(first, |ty, name| type_inside(&ty, name))
     }
 
     /// Returns the name and the type of each field of the record at a path. The empty path means
     /// the input message.
     pub fn fields_of_record(&self, path: &[&str]) -> Vec<(String, String)> {
-        if let Some(input) = &self.input {
+        if let Some(input) = &self.declared_input {
             return match path {
-                [] => fields_of(input),
-                path => self.declared_type(path).as_ref().and_then(Ty::fields).map_or(Vec::new(), fields_of),
+                [] => field_names_and_types(input),
+                path => self
+                    .declared_type(path)
+                    .as_ref()
+                    .and_then(Ty::fields)
+                    .map_or(Vec::new(), field_names_and_types),
             };
         }
         let mut fields: Vec<(String, String)> = Vec::new();
-        for (field_path, kinds) in &self.fields {
+        for (field_path, kinds) in &self.kinds_by_path {
             let is_in_record =
                 field_path.len() > path.len() && field_path.iter().zip(path).all(|(a, b)| **a == **b);
             if let (true, Some(name)) = (is_in_record, field_path.get(path.len())) {
@@ -150,11 +164,11 @@ impl TypeFacts {
 
     /// Returns the type of the `let` whose name has this span; `None` if the type is not known.
     pub fn type_of_let(&self, name: Span) -> Option<&Ty> {
-        self.lets.get(&name)
+        self.types_by_let_name.get(&name)
     }
 
     /// Returns the span of the name and the type of each `let`.
     pub fn let_types(&self) -> impl Iterator<Item = (Span, &Ty)> {
-        self.lets.iter().map(|(span, ty)| (*span, ty))
+        self.types_by_let_name.iter().map(|(span, ty)| (*span, ty))
     }
 }

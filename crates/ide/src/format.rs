@@ -29,8 +29,8 @@ impl Analysis {
         if first >= end || old.len() != new.len() {
             return Ok(None);
         }
-        let (old_start, old_end) = (start_with_indent(original, old[first]), old[end - 1].end);
-        let (new_start, new_end) = (start_with_indent(&formatted, new[first]), new[end - 1].end);
+        let (old_start, old_end) = (start_including_indent(original, old[first]), old[end - 1].end);
+        let (new_start, new_end) = (start_including_indent(&formatted, new[first]), new[end - 1].end);
         let replacement = &formatted[new_start as usize..new_end as usize];
         let span = Span { file: range.file, start: old_start, end: old_end };
         let is_formatted = original[span.range()] == *replacement;
@@ -46,7 +46,7 @@ fn tokens_without_space(text: &str) -> Vec<Token> {
 
 /// Returns the byte offset of the start of a token's line if only white space precedes the token in
 /// this line. Otherwise returns the start of the token.
-fn start_with_indent(text: &str, token: Token) -> u32 {
+fn start_including_indent(text: &str, token: Token) -> u32 {
     let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
     let is_first = text[line..token.start as usize].trim().is_empty();
     if is_first { line as u32 } else { token.start }

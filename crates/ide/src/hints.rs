@@ -12,10 +12,10 @@ use rulec_base::span::{FileId, Span};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlayHint {
     /// The byte offset after which the hint is shown.
-    pub at: u32,
+    pub offset: u32,
     pub text: String,
     /// The explanation of the hint, for a tooltip.
-    pub why: Message,
+    pub tooltip: Message,
 }
 
 /// A code lens: a line of text that an editor shows above a statement.
@@ -24,7 +24,7 @@ pub struct CodeLens {
     pub span: Span,
     pub text: Message,
     /// The name of the test that a click on the lens runs. `None` if the lens only shows a text.
-    pub test: Option<String>,
+    pub test_name: Option<String>,
 }
 
 impl Analysis {
@@ -32,20 +32,20 @@ impl Analysis {
     pub fn inlay_hints(&self, file: FileId) -> Vec<InlayHint> {
         let to_hint = |(name, ty): (Span, _)| {
             let why = message!("the type of its value");
-            (name.file == file).then(|| InlayHint { at: name.end, text: format!(": {ty}"), why })
+            (name.file == file).then(|| InlayHint { offset: name.end, text: format!(": {ty}"), tooltip: why })
         };
         let mut hints: Vec<InlayHint> = self.facts.let_types().filter_map(to_hint).collect();
-        for (route, number) in self.facts.order.iter().filter(|(route, _)| route.file == file) {
+        for (route, number) in self.facts.route_positions.iter().filter(|(route, _)| route.file == file) {
             let why = message!(
                 "the routes of a table are tried in this order: by priority, then in the order of the file"
             );
             hints.push(InlayHint {
-                at: route.start + "route".len() as u32,
+                offset: route.start + "route".len() as u32,
                 text: format!(" #{number}"),
-                why,
+                tooltip: why,
             });
         }
-        hints.sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
+        hints.sort_by(|a, b| (a.offset, &a.text).cmp(&(b.offset, &b.text)));
         hints
     }
 
@@ -58,10 +58,10 @@ impl Analysis {
         diagnostics: &[Diagnostic],
         findings: &[Finding],
     ) -> Vec<CodeLens> {
-        let tests = self.index.occurrences_in(file).iter().filter(|name| name.declares);
+        let tests = self.index.occurrences_in(file).iter().filter(|name| name.is_declaration);
         let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));
         let tests = tests.filter(|(_, symbol)| symbol.kind == DeclarationKind::Test).map(|(span, symbol)| {
-            CodeLens { span, text: message!("run this test"), test: Some(symbol.name.clone()) }
+            CodeLens { span, text: message!("run this test"), test_name: Some(symbol.name.clone()) }
         });
         let hidden_codes =
             [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
@@ -69,7 +69,7 @@ impl Analysis {
         let hidden_lenses =
             findings.filter(|diagnostic| hidden_codes.contains(&diagnostic.code)).filter_map(|diagnostic| {
                 let span = diagnostic.span().filter(|span| span.file == file)?;
-                Some(CodeLens { span, text: diagnostic.message.clone(), test: None })
+                Some(CodeLens { span, text: diagnostic.message.clone(), test_name: None })
             });
         let mut lenses: Vec<CodeLens> = tests.chain(hidden_lenses).collect();
         lenses.sort_by_key(|lens| lens.span);

@@ -7,7 +7,7 @@ use super::{Analysis, DeclarationKind, Symbol};
 use rulec_base::diag::{Code, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
-use rulec_lang::builtins::{FnInfo, Function};
+use rulec_lang::builtins::{Function, FunctionInfo};
 use rulec_lang::operators::{Op, OpInfo, TABLE};
 use rulec_syntax::ast::Literal;
 use rulec_syntax::lex::{self, Token, TokenKind};
@@ -19,12 +19,12 @@ pub struct Hover {
     /// The span of the token that the hover text explains.
     pub span: Span,
     /// The rules code to show above the explanation: a signature or a declaration.
-    pub code: String,
+    pub source_code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,
     /// If the token is a diagnostic code such as `W0201`: the code, whose documentation page
     /// explains it. Otherwise `None`.
-    pub page: Option<Code>,
+    pub diagnostic_code: Option<Code>,
 }
 
 /// Maximum number of characters of a declaration that a hover text shows.
@@ -38,9 +38,9 @@ impl Analysis {
             let symbol = &self.index.symbols[occurrence.symbol];
             return Some(Hover {
                 span: occurrence.span,
-                code: self.symbol_signature(symbol),
+                source_code: self.symbol_signature(symbol),
                 text: self.symbol_explanation(symbol),
-                page: None,
+                diagnostic_code: None,
             });
         }
         let text = self.text(file);
@@ -61,7 +61,7 @@ impl Analysis {
             return Some(function_hover(function.info(), token.span(file)));
         }
         let is_member = index.checked_sub(1).is_some_and(|before| tokens[before].kind == TokenKind::Dot);
-        if let Some(row) = word_with_meanings(text, &tokens, index).filter(|_| !is_member) {
+        if let Some(row) = ambiguous_word_doc(text, &tokens, index).filter(|_| !is_member) {
             return Some(word_hover(row, token.span(file)));
         }
         if let Some(op) = operator_at(text, &tokens, index) {
@@ -126,7 +126,7 @@ impl Analysis {
             _ => return None,
         };
         let span = tokens[index].span(file);
-        Some(Hover { span, code: example.to_owned(), text: explanation, page: None })
+        Some(Hover { span, source_code: example.to_owned(), text: explanation, diagnostic_code: None })
     }
 
     /// Returns code that describes a symbol: its name and type if the type is known, otherwise the
@@ -139,15 +139,17 @@ impl Analysis {
                     Some(field) => format!("{}{}: {}", path.join("."), field.optional_mark(), field.ty),
                     // The type of a declared field may be unknown, as for a field of a list
                     // element. The text of its declaration is shown instead.
-                    None if symbol.declared.is_some() => self.declaration_text(symbol),
+                    None if symbol.declaration.is_some() => self.declaration_text(symbol),
                     None => path.join(".").replace(".[]", "[]"),
                 }
             }
             DeclarationKind::Let | DeclarationKind::Local => {
-                let ty =
-                    symbol.declared.as_ref().and_then(|declaration| self.facts.type_of_let(declaration.name));
+                let ty = symbol
+                    .declaration
+                    .as_ref()
+                    .and_then(|declaration| self.facts.type_of_let(declaration.name_span));
                 match ty {
-                    Some(ty) => format!("{} {}: {ty}", symbol.kind.word(), symbol.name),
+                    Some(ty) => format!("{} {}: {ty}", symbol.kind.to_word(), symbol.name),
                     None => self.declaration_text(symbol),
                 }
             }
@@ -158,12 +160,12 @@ impl Analysis {
     /// Returns the source text of a symbol's declaration, truncated if it is long.
     fn declaration_text(&self, symbol: &Symbol) -> String {
         let source_text = symbol
-            .declared
+            .declaration
             .as_ref()
-            .map(|declaration| self.sources.slice(declaration.whole))
+            .map(|declaration| self.sources.slice(declaration.whole_span))
             .unwrap_or_default();
         match (source_text.is_empty(), source_text.char_indices().nth(MAX_DECLARATION_CHARS)) {
-            (true, _) => format!("{} {}", symbol.kind.word(), symbol.name),
+            (true, _) => format!("{} {}", symbol.kind.to_word(), symbol.name),
             (_, Some((end_offset, _))) => format!("{}…", &source_text[..end_offset]),
             _ => source_text.to_owned(),
         }
@@ -172,17 +174,18 @@ impl Analysis {
     /// Returns the explanation of a symbol: its doc comment, and a sentence about its kind if there
     /// is one.
     fn symbol_explanation(&self, symbol: &Symbol) -> Message {
-        let docs = symbol.declared.as_ref().map(|declaration| declaration.docs.clone()).unwrap_or_default();
+        let docs =
+            symbol.declaration.as_ref().map(|declaration| declaration.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
         let note = match (symbol.kind, self.facts.input_field(&path)) {
-            (DeclarationKind::Field, Some(field)) if field.declared => {
+            (DeclarationKind::Field, Some(field)) if field.is_declared => {
                 message!("a field of the message, as `input` declares it")
             }
             (DeclarationKind::Field, Some(_)) => {
                 message!("a field of the message; its type is inferred from its uses")
             }
             (DeclarationKind::Field, None) => message!("a field of the message"),
-            (DeclarationKind::Handler, _) if symbol.declared.is_none() => {
+            (DeclarationKind::Handler, _) if symbol.declaration.is_none() => {
                 message!("a handler that the embedding program registers; the rules do not declare it")
             }
             _ => Message::default(),
@@ -236,14 +239,15 @@ fn begins_line(text: &str, token: Token) -> bool {
 /// Returns the explanation of a word whose meaning depends on the words next to it, such as `any`
 /// before a brace or `default` before `branch`. `None` for other words, and if the word has its
 /// usual meaning.
-fn word_with_meanings(text: &str, tokens: &[Token], index: usize) -> Option<&'static WordDoc> {
+fn ambiguous_word_doc(text: &str, tokens: &[Token], index: usize) -> Option<&'static WordDoc> {
     let word = tokens[index].text(text);
     let at = |index: Option<usize>| index.and_then(|index| tokens.get(index)).map(|token| token.text(text));
     let previous = at(index.checked_sub(1)).unwrap_or_default();
     match word {
         "any" | "all" | "none" => {
             let follows_operator = previous == "word"
-                || Op::from_spelling(previous).is_some_and(|op| op.info().accepts.quantity);
+                || Op::from_spelling(previous)
+                    .is_some_and(|op| op.info().accepted_modifiers.accepts_quantity);
             let meaning = match at(Some(index + 1)) {
                 Some("{") => "{",
                 _ if at(Some(index + 2)) == Some("in") => "in",
@@ -264,18 +268,18 @@ fn word_with_meanings(text: &str, tokens: &[Token], index: usize) -> Option<&'st
     }
 }
 
-pub(super) fn function_hover(info: &FnInfo, span: Span) -> Hover {
+pub(super) fn function_hover(info: &FunctionInfo, span: Span) -> Hover {
     let text = documentation_with_example(&info.doc, info.example);
-    Hover { span, code: info.signature(), text, page: None }
+    Hover { span, source_code: info.signature(), text, diagnostic_code: None }
 }
 
 fn operator_hover(info: &OpInfo, span: Span) -> Hover {
     let text = documentation_with_example(&info.doc, info.example);
-    Hover { span, code: info.spelling.to_owned(), text, page: None }
+    Hover { span, source_code: info.spelling.to_owned(), text, diagnostic_code: None }
 }
 
 fn word_hover(row: &WordDoc, span: Span) -> Hover {
-    Hover { span, code: row.example.to_owned(), text: word_explanation(row), page: None }
+    Hover { span, source_code: row.example.to_owned(), text: word_explanation(row), diagnostic_code: None }
 }
 
 /// Returns the hover text for a word of the language: the word, a colon and an explanation.
@@ -306,7 +310,7 @@ fn number_hover(number: &str, span: Span) -> Option<Hover> {
         true => message!("a number of bytes: {value}"),
         false => message!("a number of seconds: {value}"),
     };
-    Some(Hover { span, code: number.to_owned(), text, page: None })
+    Some(Hover { span, source_code: number.to_owned(), text, diagnostic_code: None })
 }
 
 /// Returns the hover text of a code such as `W0201` in a comment; `None` for other words.
@@ -321,7 +325,12 @@ fn diagnostic_code_hover(file: FileId, text: &str, offset: u32) -> Option<Hover>
     let length = text[start..].find(|c| !is_part(c)).unwrap_or(text.len() - start);
     let code = Code::parse(&text[start..start + length])?;
     let span = Span { file, start: start as u32, end: (start + length) as u32 };
-    Some(Hover { span, code: code.as_str().to_owned(), text: Message::default(), page: Some(code) })
+    Some(Hover {
+        span,
+        source_code: code.as_str().to_owned(),
+        text: Message::default(),
+        diagnostic_code: Some(code),
+    })
 }
 
 /// Returns the documentation of an operator or function, followed by its example: a condition, and

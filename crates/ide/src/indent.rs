@@ -23,10 +23,10 @@ impl Analysis {
         &self,
         file: FileId,
         offset: u32,
-        typed: char,
+        typed_char: char,
     ) -> Result<Option<Edit>, MeaningChanged> {
         let text = self.text(file);
-        match typed {
+        match typed_char {
             '\n' => Ok(indent_line(text, file, offset)),
             '}' => match opening_brace(text, offset) {
                 Some(start) => self.format_range(Span { file, start, end: offset }),
@@ -52,13 +52,13 @@ fn indent_line(text: &str, file: FileId, offset: u32) -> Option<Edit> {
     text.get(..offset as usize)?;
     let line = start_of_line(text, offset);
     let indent = indent_of_line(text, line)?;
-    let span = Span { file, start: line as u32, end: (line + leading_blanks(&text[line..])) as u32 };
+    let span = Span { file, start: line as u32, end: (line + leading_blank_count(&text[line..])) as u32 };
     let replacement = " ".repeat(indent);
     (text[span.range()] != replacement).then_some(Edit { span, replacement })
 }
 
 /// Returns the number of spaces and tabs at the start of a text.
-fn leading_blanks(text: &str) -> usize {
+fn leading_blank_count(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 
@@ -73,13 +73,13 @@ pub(super) fn indent_of_line(text: &str, line: usize) -> Option<usize> {
     }
     let line_end = text[line..].find('\n').map_or(text.len(), |length| line + length);
     let next = after.first().filter(|token| (token.start as usize) < line_end);
-    let indent = indent_of_incomplete(text, before, next);
+    let indent = indent_of_incomplete_line(text, before, next);
     if next.is_none() {
         return Some(indent);
     }
     // Columns decide where statements begin, so the formatter reads the line with an indentation.
     let mut indented = text.to_owned();
-    indented.replace_range(line..line + leading_blanks(&text[line..]), &" ".repeat(indent));
+    indented.replace_range(line..line + leading_blank_count(&text[line..]), &" ".repeat(indent));
     Some(formatted_indent(&indented, line, index).unwrap_or(indent))
 }
 
@@ -91,21 +91,21 @@ fn formatted_indent(text: &str, line: usize, index: usize) -> Option<usize> {
     let line_number = |start: usize| text[..start].matches('\n').count() + 1;
     if let Some(start) = statement_start(text, line) {
         let statement = line_number(start)..=line_number(line);
-        if formatted.left.iter().any(|left| statement.contains(left)) {
+        if formatted.unformatted_lines.iter().any(|left| statement.contains(left)) {
             return None;
         }
     }
     let token = *significant_tokens(&formatted.text).get(index)?;
     let start = start_of_line(&formatted.text, token.start);
-    let blanks = leading_blanks(&formatted.text[start..]);
+    let blanks = leading_blank_count(&formatted.text[start..]);
     (start + blanks == token.start as usize).then_some(blanks)
 }
 
 /// Returns the indentation of a line of an incomplete statement. `before` are all tokens before the
 /// line, and `next` is its first token.
-fn indent_of_incomplete(text: &str, before: &[Token], next: Option<&Token>) -> usize {
+fn indent_of_incomplete_line(text: &str, before: &[Token], next: Option<&Token>) -> usize {
     let open = open_brackets(before);
-    let base = open.last().map_or(0, |bracket| column_of_line(text, before[*bracket]));
+    let base = open.last().map_or(0, |bracket| indent_of_token_line(text, before[*bracket]));
     if next.is_some_and(|token| token.kind.closes_bracket()) {
         return base;
     }
@@ -116,8 +116,8 @@ fn indent_of_incomplete(text: &str, before: &[Token], next: Option<&Token>) -> u
 }
 
 /// Returns the number of columns by which the line that contains a token is indented.
-fn column_of_line(text: &str, token: Token) -> usize {
-    leading_blanks(&text[start_of_line(text, token.start)..])
+fn indent_of_token_line(text: &str, token: Token) -> usize {
+    leading_blank_count(&text[start_of_line(text, token.start)..])
 }
 
 /// True if a line continues the statement or item of the lines before it, so that it needs more
@@ -143,11 +143,11 @@ fn continues_statement(text: &str, before: &[Token], next: Option<&Token>) -> bo
     let expects_more = matches!(last.kind, TokenKind::Arrow | TokenKind::Colon)
         || is_operator(last)
         || last.kind == TokenKind::Word && has_role(last, WordRole::Clause);
-    expects_more || lacks_arrow(text, before)
+    expects_more || ends_with_route_without_arrow(text, before)
 }
 
 /// True if the last statement among the tokens is a route whose arrow is still missing.
-fn lacks_arrow(text: &str, tokens: &[Token]) -> bool {
+fn ends_with_route_without_arrow(text: &str, tokens: &[Token]) -> bool {
     let begins_line = |token: &Token| {
         let before = text[..token.start as usize].trim_end_matches([' ', '\t', '\u{feff}']);
         before.is_empty() || before.ends_with('\n')

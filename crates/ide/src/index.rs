@@ -12,7 +12,7 @@ use fields_source::FieldsSource;
 use hashbrown::{Equivalent, HashMap, HashSet};
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{Expr, Field, Group, Ident, Literal, TypeExpr};
-use rulec_syntax::loader::Loaded;
+use rulec_syntax::loader::LoadedFiles;
 use std::hash::{Hash, Hasher};
 
 /// The kind of a symbol. A symbol is a declaration that names in rules refer to, such as a route,
@@ -60,7 +60,7 @@ pub enum DeclarationKind {
 
 impl DeclarationKind {
     /// Returns the word by which messages name a symbol of this kind.
-    pub fn word(self) -> &'static str {
+    pub fn to_word(self) -> &'static str {
         match self {
             DeclarationKind::Let => "let",
             DeclarationKind::Def => "def",
@@ -95,7 +95,7 @@ impl DeclarationKind {
 
     /// Returns the kind that represents the namespace of this kind. Kinds with the same
     /// representative share a namespace, in which symbols must have different names.
-    fn namespace(self) -> DeclarationKind {
+    fn namespace_kind(self) -> DeclarationKind {
         match self {
             DeclarationKind::Def | DeclarationKind::List | DeclarationKind::Extern => DeclarationKind::Let,
             DeclarationKind::Choice | DeclarationKind::Router => DeclarationKind::Table,
@@ -115,18 +115,18 @@ pub struct Symbol {
     /// the field `ctx.n`, the path is `ctx`, `n`. Only fields and nested names have more than one
     /// element.
     pub path: Vec<String>,
-    pub declared: Option<Declaration>,
+    pub declaration: Option<Declaration>,
     /// Where the fields of this symbol's value are declared: the kind and path of another symbol,
     /// such as the message field `ctx.user`. `None` unless the value is a record with known fields.
-    pub fields: Option<(DeclarationKind, Vec<String>)>,
+    pub fields_owner: Option<(DeclarationKind, Vec<String>)>,
 }
 
 /// Where a symbol is declared, and the doc comment of the declaration.
 #[derive(Clone, Debug)]
 pub struct Declaration {
-    pub name: Span,
+    pub name_span: Span,
     /// The span of the whole declaration; the span of the name is separate.
-    pub whole: Span,
+    pub whole_span: Span,
     /// The doc comment of the declaration; may be empty.
     pub docs: String,
 }
@@ -136,7 +136,7 @@ pub struct Declaration {
 pub struct Occurrence {
     pub span: Span,
     pub symbol: SymbolId,
-    pub declares: bool,
+    pub is_declaration: bool,
 }
 
 /// An entry of a file's outline: a statement or a nested declaration.
@@ -159,7 +159,7 @@ pub struct SymbolIndex {
     outlines: Vec<(FileId, Vec<OutlineEntry>)>,
     /// The spans of all expressions that have an operator or a call. Editors can select such an
     /// expression, and a refactoring extracts it.
-    pub(super) expressions: HashSet<Span>,
+    pub(super) expression_spans: HashSet<Span>,
     /// The lists of constants that are written within conditions, in source order.
     pub(super) lists: Vec<ListLiteral>,
 }
@@ -170,25 +170,25 @@ pub(super) struct ListLiteral {
     pub elements: Vec<Literal>,
     /// The name of the field that is compared with the list; `None` if the list is no operand of a
     /// comparison with a field.
-    pub field: Option<String>,
+    pub compared_field: Option<String>,
 }
 
 impl SymbolIndex {
-    pub(super) fn new(loaded: &Loaded) -> SymbolIndex {
+    pub(super) fn new(loaded: &LoadedFiles) -> SymbolIndex {
         let mut builder = IndexBuilder::default();
         // A name may be declared after its use or in another file, so all declarations are
         // collected first.
-        for unit in &loaded.units {
+        for unit in &loaded.files {
             unit.statements.iter().for_each(|statement| builder.declare_statement(statement));
         }
-        for unit in &loaded.units {
+        for unit in &loaded.files {
             let outline =
                 unit.statements.iter().map(|statement| builder.resolve_statement(statement)).collect();
             builder.index.outlines.push((unit.file, outline));
         }
         let mut index = builder.index;
         index.lists.sort_by_key(|list| list.span);
-        index.occurrences.sort_by_key(|occurrence| (occurrence.span, !occurrence.declares));
+        index.occurrences.sort_by_key(|occurrence| (occurrence.span, !occurrence.is_declaration));
         index.occurrences.dedup_by_key(|occurrence| occurrence.span);
         index
     }
@@ -248,7 +248,7 @@ struct SymbolKey(DeclarationKind, Vec<String>);
 
 /// A [`SymbolKey`] that owns no text, so that a lookup allocates nothing.
 #[derive(Clone, Copy)]
-struct KeyView<'k>(DeclarationKind, &'k [&'k str]);
+struct SymbolKeyView<'k>(DeclarationKind, &'k [&'k str]);
 
 /// Hashes a namespace and a path; equal for a [`SymbolKey`] and its view.
 fn hash_key<'k>(kind: DeclarationKind, path: impl Iterator<Item = &'k str>, state: &mut impl Hasher) {
@@ -262,13 +262,13 @@ impl Hash for SymbolKey {
     }
 }
 
-impl Hash for KeyView<'_> {
+impl Hash for SymbolKeyView<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         hash_key(self.0, self.1.iter().copied(), state);
     }
 }
 
-impl Equivalent<SymbolKey> for KeyView<'_> {
+impl Equivalent<SymbolKey> for SymbolKeyView<'_> {
     fn equivalent(&self, key: &SymbolKey) -> bool {
         self.0 == key.0 && self.1 == key.1.as_slice()
     }
@@ -288,7 +288,7 @@ struct IndexBuilder<'a> {
     index: SymbolIndex,
     ids_by_path: HashMap<SymbolKey, SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
-    input: Option<&'a [Field]>,
+    input_fields: Option<&'a [Field]>,
     /// Whether the rules have a `history` statement, so that `history` and `previous` are names.
     has_history: bool,
     types: HashMap<&'a str, &'a TypeExpr>,
@@ -310,7 +310,7 @@ struct IndexBuilder<'a> {
 impl<'a> IndexBuilder<'a> {
     /// Returns the id of the symbol with this kind and path. Adds the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
-        if let Some(existing_id) = self.ids_by_path.get(&KeyView(kind.namespace(), path)) {
+        if let Some(existing_id) = self.ids_by_path.get(&SymbolKeyView(kind.namespace_kind(), path)) {
             return *existing_id;
         }
         let owned_path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
@@ -319,16 +319,16 @@ impl<'a> IndexBuilder<'a> {
             kind,
             name,
             path: owned_path.clone(),
-            declared: None,
-            fields: None,
+            declaration: None,
+            fields_owner: None,
         });
         let id = self.index.symbols.len() - 1;
-        self.ids_by_path.insert(SymbolKey(kind.namespace(), owned_path), id);
+        self.ids_by_path.insert(SymbolKey(kind.namespace_kind(), owned_path), id);
         id
     }
 
     fn find_symbol(&self, kind: DeclarationKind, path: &[&str]) -> Option<SymbolId> {
-        self.ids_by_path.get(&KeyView(kind.namespace(), path)).copied()
+        self.ids_by_path.get(&SymbolKeyView(kind.namespace_kind(), path)).copied()
     }
 
     /// Adds the declaration of a symbol, and returns the symbol's id. If the name is declared
@@ -337,17 +337,21 @@ impl<'a> IndexBuilder<'a> {
         &mut self,
         kind: DeclarationKind,
         path: &[&str],
-        name: Span,
+        name_span: Span,
         declaration_span: Span,
         docs: &str,
     ) -> SymbolId {
         let id = self.find_or_add_symbol(kind, path);
         let symbol = &mut self.index.symbols[id];
-        if symbol.declared.is_none() {
+        if symbol.declaration.is_none() {
             symbol.kind = kind;
-            symbol.declared = Some(Declaration { name, whole: declaration_span, docs: docs.to_owned() });
+            symbol.declaration = Some(Declaration {
+                name_span: name_span,
+                whole_span: declaration_span,
+                docs: docs.to_owned(),
+            });
         }
-        self.index.occurrences.push(Occurrence { span: name, symbol: id, declares: true });
+        self.index.occurrences.push(Occurrence { span: name_span, symbol: id, is_declaration: true });
         id
     }
 
@@ -355,12 +359,19 @@ impl<'a> IndexBuilder<'a> {
     /// statements may declare the same name again, so each declaration is a symbol of its own.
     /// `declaration_span` is the span of the whole declaration.
     fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, declaration_span: Span) -> SymbolId {
-        let declared = Some(Declaration { name: name.span, whole: declaration_span, docs: String::new() });
+        let declared =
+            Some(Declaration { name_span: name.span, whole_span: declaration_span, docs: String::new() });
         let path = vec![name.node.clone()];
         let owned_name = name.node.clone();
-        self.index.symbols.push(Symbol { kind, name: owned_name, path, declared, fields: None });
+        self.index.symbols.push(Symbol {
+            kind,
+            name: owned_name,
+            path,
+            declaration: declared,
+            fields_owner: None,
+        });
         let id = self.index.symbols.len() - 1;
-        self.index.occurrences.push(Occurrence { span: name.span, symbol: id, declares: true });
+        self.index.occurrences.push(Occurrence { span: name.span, symbol: id, is_declaration: true });
         id
     }
 
@@ -374,12 +385,12 @@ impl<'a> IndexBuilder<'a> {
         fields_source: FieldsSource<'a>,
     ) {
         let id = self.declare_local(kind, name, declaration_span);
-        self.index.symbols[id].fields = self.declaration_of_fields(fields_source.clone());
+        self.index.symbols[id].fields_owner = self.declaration_of_fields(fields_source.clone());
         self.scope.push((&name.node, Some(id), fields_source));
     }
 
     fn add_use(&mut self, symbol: SymbolId, span: Span) {
-        self.index.occurrences.push(Occurrence { span, symbol, declares: false });
+        self.index.occurrences.push(Occurrence { span, symbol, is_declaration: false });
     }
 
     fn add_use_of_name(&mut self, kind: DeclarationKind, name: &Ident) {

@@ -129,7 +129,7 @@ impl Analysis {
     }
 
     /// Returns the id of the file with this name; `None` for an unknown name.
-    pub fn file(&self, name: &str) -> Option<FileId> {
+    pub fn file_id(&self, name: &str) -> Option<FileId> {
         self.sources.iter().find(|(_, file)| file.name == name).map(|(id, _)| id)
     }
 

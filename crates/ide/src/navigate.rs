@@ -27,7 +27,7 @@ pub struct Signature {
     pub parameters: Vec<String>,
     /// The index of the parameter whose argument is at the position, from 0. `None` if the argument
     /// has a name that no parameter has, or if there are no parameters.
-    pub active: Option<usize>,
+    pub active_parameter: Option<usize>,
     pub docs: Message,
 }
 
@@ -70,7 +70,7 @@ impl Analysis {
             }
         }
         add_entry_ranges(self.index.outline(file), &mut ranges);
-        ranges.extend(self.index.expressions.iter().filter(|span| contains(span)));
+        ranges.extend(self.index.expression_spans.iter().filter(|span| contains(span)));
         ranges.retain(contains);
         ranges.sort_by_key(|span| (span.end - span.start, span.start));
         ranges.dedup();
@@ -91,17 +91,17 @@ impl Analysis {
         let occurrence = self.index.occurrence_at(file, offset)?;
         let symbol = &self.index.symbols[occurrence.symbol];
         let declared = self.declared_type(symbol).or_else(|| {
-            let (kind, path) = symbol.fields.as_ref()?;
+            let (kind, path) = symbol.fields_owner.as_ref()?;
             let named = *kind == DeclarationKind::TypeField;
             self.type_named(path.first().filter(|_| named)?)
         });
-        declared?.declared.as_ref().map(|declaration| declaration.name)
+        declared?.declaration.as_ref().map(|declaration| declaration.name_span)
     }
 
     /// Returns the type or group that the declaration of a symbol names, as in `order: Order`.
     /// `None` if the declaration names no declared type.
     fn declared_type(&self, symbol: &Symbol) -> Option<&Symbol> {
-        let declaration = symbol.declared.as_ref()?;
+        let declaration = symbol.declaration.as_ref()?;
         let has_type = matches!(
             symbol.kind,
             DeclarationKind::Field
@@ -109,8 +109,8 @@ impl Analysis {
                 | DeclarationKind::TypeField
                 | DeclarationKind::Parameter
         );
-        let text = self.text(declaration.whole.file);
-        let ty = text.get(declaration.name.end as usize..declaration.whole.end as usize)?;
+        let text = self.text(declaration.whole_span.file);
+        let ty = text.get(declaration.name_span.end as usize..declaration.whole_span.end as usize)?;
         // An unnamed record has no type name of its own. So only the text before its brace is
         // searched.
         let name_part = ty.split('{').next()?;
@@ -150,7 +150,7 @@ impl Analysis {
         }
         let has_name = tokens.get(argument_start + 1).is_some_and(|token| token.kind == TokenKind::Colon);
         let last = signature.parameters.len().checked_sub(1);
-        signature.active = match tokens.get(argument_start).filter(|_| has_name) {
+        signature.active_parameter = match tokens.get(argument_start).filter(|_| has_name) {
             Some(key) => signature.parameters.iter().position(|parameter| {
                 parameter.split([':', '?']).next().map(str::trim) == Some(key.text(text))
             }),
@@ -165,20 +165,20 @@ impl Analysis {
             let label = info.signature();
             let parameters = parameters_in(&label);
             let docs = documentation_with_example(&info.doc, info.example);
-            return Some(Signature { label, parameters, active: None, docs });
+            return Some(Signature { label, parameters, active_parameter: None, docs });
         }
         let kinds: &[DeclarationKind] = match is_target {
             true => &[DeclarationKind::Handler],
             false => &[DeclarationKind::Def, DeclarationKind::Extern],
         };
         let symbol = self.index.symbols_of_kinds(kinds).find(|symbol| symbol.name == name)?;
-        let declaration = symbol.declared.as_ref()?;
-        let text = self.text(declaration.whole.file);
-        let declared = text.get(declaration.name.start as usize..declaration.whole.end as usize)?;
-        let label = declared[..closing_parenthesis(declared)?].to_owned();
+        let declaration = symbol.declaration.as_ref()?;
+        let text = self.text(declaration.whole_span.file);
+        let declared = text.get(declaration.name_span.start as usize..declaration.whole_span.end as usize)?;
+        let label = declared[..end_of_parentheses(declared)?].to_owned();
         let parameters = parameters_in(&label);
         let docs = Message::verbatim(&declaration.docs);
-        Some(Signature { label, parameters, active: None, docs })
+        Some(Signature { label, parameters, active_parameter: None, docs })
     }
 }
 
@@ -192,7 +192,7 @@ fn add_entry_ranges(entries: &[OutlineEntry], ranges: &mut Vec<Span>) {
 
 /// Returns the offset after the parenthesis that closes the first parenthesis of a text. `None` if
 /// it is not closed.
-fn closing_parenthesis(text: &str) -> Option<usize> {
+fn end_of_parentheses(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for token in significant_tokens(text) {
         depth += usize::from(token.kind.opens_bracket());
@@ -208,7 +208,7 @@ fn closing_parenthesis(text: &str) -> Option<usize> {
 
 /// Returns the text of each parameter in a signature such as `over(n: int, m: int)`.
 fn parameters_in(label: &str) -> Vec<String> {
-    let (Some(open), Some(end)) = (label.find('('), closing_parenthesis(label)) else { return Vec::new() };
+    let (Some(open), Some(end)) = (label.find('('), end_of_parentheses(label)) else { return Vec::new() };
     let inner = &label[open + 1..end - 1];
     let (mut parameters, mut depth, mut start) = (Vec::new(), 0usize, 0);
     for token in significant_tokens(inner) {

@@ -26,7 +26,8 @@ impl Analysis {
         if self.rules().is_none() {
             return Vec::new();
         }
-        let of_names = [self.extract_let(selection), self.inline_let(selection), self.name_list(selection)];
+        let of_names =
+            [self.extract_let(selection), self.inline_let(selection), self.extract_list(selection)];
         of_names.into_iter().chain([self.sort_routes(selection)]).flatten().collect()
     }
 
@@ -51,19 +52,19 @@ impl Analysis {
         if !allows_names || uses.any(|occurrence| is_local(self.index.symbols[occurrence.symbol].kind)) {
             return None;
         }
-        let name = self.free_name(EXTRACTED_LET_NAME)?;
-        let start = start_with_comments(text, statement.span.start);
+        let name = self.unused_name(EXTRACTED_LET_NAME)?;
+        let start = start_including_comments(text, statement.span.start);
         let declaration = format!("let {name} = {}\n", self.sources.slice(expression));
         let insertion = Span { file: selection.file, start, end: start };
         let edits = vec![
             Edit { span: insertion, replacement: declaration },
             Edit { span: expression, replacement: name },
         ];
-        Some(CodeAction { title: message!("give the expression a name (`let`)"), edits, safe: false })
+        Some(CodeAction { title: message!("give the expression a name (`let`)"), edits, is_safe: false })
     }
 
     /// Returns a name that nothing in the rules has: `wanted`, followed by a number if it is taken.
-    fn free_name(&self, wanted: &str) -> Option<String> {
+    fn unused_name(&self, wanted: &str) -> Option<String> {
         let is_taken = |name: &str| {
             is_reserved_word(name)
                 || Function::from_name(name).is_some()
@@ -78,22 +79,22 @@ impl Analysis {
     /// Returns the action that names the list of constants at the selection. The action adds a
     /// `list` statement, and replaces each equal list of the file by the name. `None` if no
     /// condition has a list of constants there.
-    fn name_list(&self, selection: Span) -> Option<CodeAction> {
+    fn extract_list(&self, selection: Span) -> Option<CodeAction> {
         let text = self.text(selection.file);
         let around = self.index.lists.iter().filter(|list| is_within(selection, list.span));
         let selected = around.min_by_key(|list| list.span.len())?;
         let is_equal =
             |list: &&ListLiteral| list.span.file == selection.file && list.elements == selected.elements;
         let equal: Vec<Span> = self.index.lists.iter().filter(is_equal).map(|list| list.span).collect();
-        let name = self.free_name(&name_for_list(selected))?;
+        let name = self.unused_name(&name_for_list(selected))?;
         let mut entries = self.index.outline(selection.file).iter();
         let statement = entries.find(|entry| is_within(selected.span, entry.span))?;
-        let start = start_with_comments(text, statement.span.start);
-        let declaration = format!("list {name} = {}\n", one_line(self.sources.slice(selected.span)));
+        let start = start_including_comments(text, statement.span.start);
+        let declaration = format!("list {name} = {}\n", to_one_line(self.sources.slice(selected.span)));
         let insertion = Span { file: selection.file, start, end: start };
         let mut edits = vec![Edit { span: insertion, replacement: declaration }];
         edits.extend(equal.into_iter().map(|span| Edit { span, replacement: name.clone() }));
-        Some(CodeAction { title: message!("name this list (`list {name}`)"), edits, safe: false })
+        Some(CodeAction { title: message!("name this list (`list {name}`)"), edits, is_safe: false })
     }
 
     /// Returns the span of the selected expression without white space and parentheses around it.
@@ -109,8 +110,8 @@ impl Analysis {
             let is_in_parentheses =
                 text[..start as usize].ends_with('(') && text[span.end as usize..].starts_with(')');
             let widened = Span { start: start.saturating_sub(1), end: span.end + 1, ..span };
-            let is_expression = self.index.expressions.contains(&span)
-                || is_in_parentheses && self.index.expressions.contains(&widened);
+            let is_expression = self.index.expression_spans.contains(&span)
+                || is_in_parentheses && self.index.expression_spans.contains(&widened);
             if !span.is_empty() && is_expression {
                 return Some(span);
             }
@@ -123,23 +124,28 @@ impl Analysis {
     fn inline_let(&self, selection: Span) -> Option<CodeAction> {
         let target = self.index.occurrence_at(selection.file, selection.start)?;
         let symbol = &self.index.symbols[target.symbol];
-        let declaration = symbol.declared.as_ref().filter(|_| symbol.kind == DeclarationKind::Let)?;
-        let file = declaration.name.file;
+        let declaration = symbol.declaration.as_ref().filter(|_| symbol.kind == DeclarationKind::Let)?;
+        let file = declaration.name_span.file;
         let text = self.text(file);
-        let equals = text[declaration.name.end as usize..].find('=')? as u32 + declaration.name.end + 1;
-        let value = text.get(equals as usize..declaration.whole.end as usize)?.trim();
+        let equals =
+            text[declaration.name_span.end as usize..].find('=')? as u32 + declaration.name_span.end + 1;
+        let value = text.get(equals as usize..declaration.whole_span.end as usize)?.trim();
         let has_comment = lex::tokenize(value, 0).any(|token| {
             matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::SlashComment)
         });
         let uses: Vec<Span> = self
             .index
             .occurrences_of(target.symbol)
-            .filter(|occurrence| !occurrence.declares)
+            .filter(|occurrence| !occurrence.is_declaration)
             .map(|occurrence| occurrence.span)
             .collect();
         // Another file may have other settings, which could give the value another meaning there.
         let is_elsewhere = uses.iter().any(|used| used.file != file);
-        if has_comment || uses.is_empty() || is_elsewhere || self.is_captured(declaration.whole) {
+        if has_comment
+            || uses.is_empty()
+            || is_elsewhere
+            || self.is_captured_when_inlined(declaration.whole_span)
+        {
             return None;
         }
         let is_operand = is_single_operand(value);
@@ -150,26 +156,29 @@ impl Analysis {
         let replacement = if is_operand { value.to_owned() } else { format!("({value})") };
         let mut edits: Vec<Edit> =
             uses.into_iter().map(|span| Edit { span, replacement: replacement.clone() }).collect();
-        edits.push(Edit { span: whole_lines(text, declaration.whole), replacement: String::new() });
+        edits.push(Edit {
+            span: span_of_whole_lines(text, declaration.whole_span),
+            replacement: String::new(),
+        });
         let title = message!("replace `{}` by its value", symbol.name);
-        Some(CodeAction { title, edits, safe: false })
+        Some(CodeAction { title, edits, is_safe: false })
     }
 
     /// True if some local name equals a name that the `let` at `definition` mentions. Inlining the
     /// `let` could then make that mention refer to the local name.
-    fn is_captured(&self, definition: Span) -> bool {
+    fn is_captured_when_inlined(&self, definition: Span) -> bool {
         let is_local = |kind| matches!(kind, DeclarationKind::Local | DeclarationKind::Parameter);
         let used = self.index.occurrences_in(definition.file).iter();
         let mut used =
-            used.filter(|occurrence| is_within(occurrence.span, definition) && !occurrence.declares);
+            used.filter(|occurrence| is_within(occurrence.span, definition) && !occurrence.is_declaration);
         used.any(|occurrence| {
             let name = &self.index.symbols[occurrence.symbol].name;
             let declared_in = |span: Span| is_within(span, definition);
             self.index.symbols.iter().any(|symbol| {
-                let declared = symbol.declared.as_ref();
+                let declared = symbol.declaration.as_ref();
                 is_local(symbol.kind)
                     && symbol.name == *name
-                    && declared.is_none_or(|declared| !declared_in(declared.name))
+                    && declared.is_none_or(|declared| !declared_in(declared.name_span))
             })
         })
     }
@@ -179,9 +188,10 @@ impl Analysis {
     fn sort_routes(&self, selection: Span) -> Option<CodeAction> {
         let (file, text) = (selection.file, self.text(selection.file));
         let routes = routes_around(self.index.outline(file), selection)?;
-        let order =
-            |span: Span| self.facts.order.iter().find(|(route, _)| *route == span).map(|(_, number)| *number);
-        let slot = |route: &&OutlineEntry| Some((order(route.span)?, whole_lines(text, route.span)));
+        let order = |span: Span| {
+            self.facts.route_positions.iter().find(|(route, _)| *route == span).map(|(_, number)| *number)
+        };
+        let slot = |route: &&OutlineEntry| Some((order(route.span)?, span_of_whole_lines(text, route.span)));
         let slots: Vec<(usize, Span)> = routes.iter().filter_map(slot).collect();
         // Whole lines are moved, so the lines of a route must not contain another statement.
         let has_own_lines = |span: Span| {
@@ -189,9 +199,9 @@ impl Analysis {
             before.trim().is_empty() && text[..span.end as usize].ends_with('\n')
         };
         if slots.is_sorted()
-            || !routes
-                .iter()
-                .all(|route| has_own_lines(Span { end: whole_lines(text, route.span).end, ..route.span }))
+            || !routes.iter().all(|route| {
+                has_own_lines(Span { end: span_of_whole_lines(text, route.span).end, ..route.span })
+            })
         {
             return None;
         }
@@ -203,14 +213,14 @@ impl Analysis {
             replacement: self.sources.slice(new.1).to_owned(),
         };
         let title = message!("sort the routes by priority");
-        Some(CodeAction { title, edits: edits.map(edit).collect(), safe: false })
+        Some(CodeAction { title, edits: edits.map(edit).collect(), is_safe: false })
     }
 }
 
 /// Returns a name for a list: the plural of the field that is compared with the list. `words` if
 /// the list is compared with the text of the message, or with no field.
 fn name_for_list(list: &ListLiteral) -> String {
-    let field = list.field.as_deref().filter(|field| *field != "text");
+    let field = list.compared_field.as_deref().filter(|field| *field != "text");
     let Some(field) = field.filter(|field| !field.is_empty()) else {
         let is_text = |element: &Literal| matches!(element, Literal::String(_));
         return if list.elements.iter().all(is_text) { "words" } else { "values" }.to_owned();
@@ -227,7 +237,7 @@ fn name_for_list(list: &ListLiteral) -> String {
 }
 
 /// Returns the text of a list in one line. A list that has a comment stays as it is.
-fn one_line(list: &str) -> String {
+fn to_one_line(list: &str) -> String {
     let is_comment =
         |kind: TokenKind| kind.is_trivia() && !matches!(kind, TokenKind::White | TokenKind::Newline);
     if !list.contains('\n') || lex::tokenize(list, 0).any(|token| is_comment(token.kind)) {
@@ -272,7 +282,7 @@ pub(super) fn start_of_line(text: &str, offset: u32) -> usize {
 
 /// Returns the start of the line that contains `offset`, or of the comment lines directly before
 /// that line.
-fn start_with_comments(text: &str, offset: u32) -> u32 {
+fn start_including_comments(text: &str, offset: u32) -> u32 {
     let mut start = start_of_line(text, offset);
     while start > 0 {
         let previous = start_of_line(text, start as u32 - 1);
@@ -286,8 +296,8 @@ fn start_with_comments(text: &str, offset: u32) -> u32 {
 
 /// Returns the span of a statement in whole lines, with the comments before it and a comment in its
 /// last line. The span ends at the start of the next line.
-fn whole_lines(text: &str, statement: Span) -> Span {
-    let start = start_with_comments(text, statement.start);
+fn span_of_whole_lines(text: &str, statement: Span) -> Span {
+    let start = start_including_comments(text, statement.start);
     let rest = &text[statement.end as usize..];
     let line = rest.split_inclusive('\n').next().unwrap_or("");
     let is_free = line.trim().is_empty() || line.trim_start().starts_with('#');

@@ -43,7 +43,7 @@ impl Analysis {
             DeclarationKind::Test => {
                 Err(RenameError(message!("the name of a test is a sentence; edit it in the file")))
             }
-            _ if symbol.declared.is_none() && symbol.kind != DeclarationKind::Handler => {
+            _ if symbol.declaration.is_none() && symbol.kind != DeclarationKind::Handler => {
                 Err(RenameError(message!("`{name}` is not declared, so it cannot be renamed")))
             }
             _ => Ok(occurrence),
@@ -56,12 +56,12 @@ impl Analysis {
     /// If the name cannot be changed to `new_name`. The error is the reason.
     pub fn rename(&self, file: FileId, offset: u32, new_name: &str) -> Result<Vec<Edit>, RenameError> {
         let target = self.renameable_at(file, offset)?;
-        let quoted_name = check_new_name(new_name)?;
+        let quoted_name = check_and_quote_name(new_name)?;
         let symbol = &self.index.symbols[target.symbol];
         let collision = self.index.symbols.iter().enumerate().find(|(id, other)| {
             *id != target.symbol
                 && other.name == without_backquotes(&quoted_name)
-                && other.declared.is_some()
+                && other.declaration.is_some()
                 && may_collide(symbol.kind, other.kind)
         });
         if let Some((_, other)) = collision
@@ -70,7 +70,7 @@ impl Analysis {
             return Err(RenameError(message!(
                 "`{}` is already the name of a {}",
                 other.name,
-                other.kind.word()
+                other.kind.to_word()
             )));
         }
         let edit = |occurrence: Occurrence| Edit { span: occurrence.span, replacement: quoted_name.clone() };
@@ -110,7 +110,7 @@ fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
 
 /// Returns a new name as it is written in rules, in backquotes if necessary. Fails if the name is
 /// not valid even in backquotes.
-pub(super) fn check_new_name(new: &str) -> Result<String, RenameError> {
+pub(super) fn check_and_quote_name(new: &str) -> Result<String, RenameError> {
     let name = new.trim();
     let bare = without_backquotes(name);
     if bare.is_empty()

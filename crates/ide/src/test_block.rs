@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
 /// Maximum number of characters of the message's text that are used in the name of the test.
-const MAX_NAME_CHARS: usize = 48;
+const MAX_TEXT_CHARS_IN_NAME: usize = 48;
 
 /// Returns the name of a statement as a test writes it after `expect`, such as `billing.refund`.
 pub fn expected_name(table: &Table, name: &str) -> String {
@@ -37,12 +37,12 @@ pub fn unused_test_name(
     rules: &Rules,
     requested_name: Option<&str>,
     message: &Json,
-    expected: &str,
+    expected_statement: &str,
 ) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let short_text: String =
-        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_NAME_CHARS).collect();
-    let plain_outcome = expected.replace(['`', '"'], "");
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_TEXT_CHARS_IN_NAME).collect();
+    let plain_outcome = expected_statement.replace(['`', '"'], "");
     let requested_name = match requested_name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(requested_name) => requested_name.to_owned(),
         None if short_text.is_empty() => format!("a message goes to {plain_outcome}"),
@@ -64,7 +64,8 @@ pub fn write_test_block(name: &str, message: &Json, history: &[GivenMessage], ex
         let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));
     }
     if !history.is_empty() {
-        let lines: Vec<String> = history.iter().map(|given| format!("    {}", given.write())).collect();
+        let lines: Vec<String> =
+            history.iter().map(|given| format!("    {}", given.to_rule_text())).collect();
         let _ = writeln!(block, "  given history = [\n{}\n  ]", lines.join(",\n"));
     }
     let _ = writeln!(block, "  expect {expected}\n}}");
@@ -79,16 +80,16 @@ pub struct GivenMessage {
     pub fields: Map<String, Json>,
     /// The time between this message and the message of the test, in milliseconds. `None` if the
     /// fields contain the time of the message.
-    pub ago: Option<u64>,
+    pub ago_ms: Option<u64>,
 }
 
 impl GivenMessage {
-    fn write(&self) -> String {
+    fn to_rule_text(&self) -> String {
         let fields = self.fields.iter();
         let mut parts: Vec<String> = fields
             .map(|(name, json)| format!("{}: {}", write::format_key(name), write::format_value(json)))
             .collect();
-        parts.extend(self.ago.map(|ago| format!("ago: {}", write::format_duration(ago))));
+        parts.extend(self.ago_ms.map(|ago| format!("ago: {}", write::format_duration(ago))));
         format!("{{ {} }}", parts.join(", "))
     }
 }
@@ -106,7 +107,7 @@ impl Analysis {
             rule.span.file == selection.file
                 && rule.span.start <= selection.start
                 && selection.start <= rule.span.end
-                && !rule.disabled
+                && !rule.is_disabled
                 && matches!(rule.outcome, Outcome::Handler { .. })
                 && program.tables[rule.table.index()].kind == TableKind::Routes
         })
@@ -147,10 +148,14 @@ impl Analysis {
             is_unreachable = false;
             let name = unused_test_name(rules, None, &message, &expected);
             let block = format!("{separator}{}", write_test_block(&name, &message, &[], &expected));
-            if self.passes_with(loader, route.span, &block, &name) {
+            if self.test_passes_with(loader, route.span, &block, &name) {
                 let end = text.len() as u32;
                 let edit = Edit { span: Span { start: end, end, ..route.span }, replacement: block };
-                return Ok(CodeAction { title: add_test_title(&route.name), edits: vec![edit], safe: false });
+                return Ok(CodeAction {
+                    title: add_test_title(&route.name),
+                    edits: vec![edit],
+                    is_safe: false,
+                });
             }
         }
         Err(match is_unreachable {
@@ -161,10 +166,10 @@ impl Analysis {
 
     /// True if the test `name` passes after the text `block` was added to the end of a file.
     /// `place` is a span in this file.
-    fn passes_with(&self, loader: &dyn Loader, place: Span, block: &str, name: &str) -> bool {
+    fn test_passes_with(&self, loader: &dyn Loader, place: Span, block: &str, name: &str) -> bool {
         let file_name = |file| self.sources.get(file).map_or("", |file| &*file.name);
         let changed_text = format!("{}{block}", self.text(place.file));
-        let changed = ChangedFile { loader, path: file_name(place.file), text: &changed_text };
+        let changed = ChangedFileLoader { loader, path: file_name(place.file), text: &changed_text };
         let main_file = self.sources.iter().next().map_or("", |(_, file)| &*file.name);
         let analysis = Analysis::new(&changed, main_file);
         let outcomes = analysis.rules().map(rulec::run_tests).unwrap_or_default();
@@ -178,13 +183,13 @@ pub fn add_test_title(route: &str) -> Message {
 }
 
 /// A loader that supplies the text `text` for the file `path`, and all other files from `loader`.
-struct ChangedFile<'a> {
+struct ChangedFileLoader<'a> {
     loader: &'a dyn Loader,
     path: &'a str,
     text: &'a str,
 }
 
-impl Loader for ChangedFile<'_> {
+impl Loader for ChangedFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == self.path { Ok(self.text.as_bytes().to_vec()) } else { self.loader.load(path) }
     }

@@ -55,11 +55,13 @@ fn find_target(line: &str) -> Option<(String, usize)> {
     let analysis = analyse(&text);
     let name = analysis.index.occurrence_at(MAIN, HELPDESK.len() as u32 + at)?;
     let symbol = &analysis.index.symbols[name.symbol];
-    let declared = symbol.declared.as_ref().map_or("nowhere", |at| analysis.sources.slice(at.name));
-    let head =
-        symbol.declared.as_ref().map_or(0, |at| text[..at.whole.start as usize].matches('\n').count() + 1);
+    let declared = symbol.declaration.as_ref().map_or("nowhere", |at| analysis.sources.slice(at.name_span));
+    let head = symbol
+        .declaration
+        .as_ref()
+        .map_or(0, |at| text[..at.whole_span.start as usize].matches('\n').count() + 1);
     Some((
-        format!("{} {declared} {head}", symbol.kind.word()),
+        format!("{} {declared} {head}", symbol.kind.to_word()),
         analysis.index.occurrences_of(name.symbol).count(),
     ))
 }
@@ -103,8 +105,8 @@ group address { city: string }
         let analysis = analyse(&text);
         let name = analysis.index.occurrence_at(MAIN, SHOP.len() as u32 + at);
         let led = name.map(|name| {
-            let declared = analysis.index.symbols[name.symbol].declared.as_ref();
-            let line = declared.map_or(0, |at| text[..at.name.start as usize].matches('\n').count() + 1);
+            let declared = analysis.index.symbols[name.symbol].declaration.as_ref();
+            let line = declared.map_or(0, |at| text[..at.name_span.start as usize].matches('\n').count() + 1);
             (line, analysis.index.occurrences_of(name.symbol).count())
         });
         assert_eq!(led, expected, "{line}");
@@ -142,7 +144,7 @@ group address { city: string }
     assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
     let (line, at) = split_at_mark("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
     let hover = analyse(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
-    assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));
+    assert_eq!(hover.map(|hover| hover.source_code).as_deref(), Some("sku: string"));
 }
 
 #[test]
@@ -242,14 +244,15 @@ fn renaming_does_not_change_the_program() {
         }
         files += 1;
         for (id, symbol) in found.index.symbols.iter().enumerate() {
-            let Some(declared) = &symbol.declared else { continue };
-            let Ok(edits) = found.rename(declared.name.file, declared.name.start, "quite_another") else {
+            let Some(declared) = &symbol.declaration else { continue };
+            let Ok(edits) = found.rename(declared.name_span.file, declared.name_span.start, "quite_another")
+            else {
                 continue;
             };
             let main = &found.sources.file(MAIN).name;
             let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
             let after = Analysis::new(&OverlayLoader(apply_edits(&found.sources, &edits), disk), main);
-            let description = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
+            let description = format!("{} `{}` of {}", symbol.kind.to_word(), symbol.name, path.display());
             // Rule ids begin with the name of their group or payload, and tests refer to them in
             // quotes.
             let quoted = matches!(symbol.kind, DeclarationKind::Group | DeclarationKind::Payload);
@@ -312,8 +315,11 @@ fn renaming_is_refused_with_a_reason() {
 
 #[test]
 fn hints_tell_types_and_the_order_of_routes() {
-    let hints: Vec<_> =
-        analyse(HELPDESK).inlay_hints(MAIN).into_iter().map(|hint| (hint.at as usize, hint.text)).collect();
+    let hints: Vec<_> = analyse(HELPDESK)
+        .inlay_hints(MAIN)
+        .into_iter()
+        .map(|hint| (hint.offset as usize, hint.text))
+        .collect();
     let at = |needle: &str| HELPDESK.find(needle).expect("it is there") + needle.len();
     assert!(hints.contains(&(at("let money"), ": bool".to_owned())), "{hints:?}");
     assert!(
@@ -333,8 +339,8 @@ fn lenses_run_tests_and_mark_hidden_routes() {
     );
     let lenses =
         analysis.code_lenses(MAIN, analysis.diagnostics(), &analysis.findings(AnalysisOptions::default()));
-    assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
-    assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
+    assert_eq!(lenses.iter().filter_map(|lens| lens.test_name.as_deref()).collect::<Vec<_>>(), ["t"]);
+    assert!(lenses.iter().any(|lens| lens.test_name.is_none() && lens.text.contains('b')), "{lenses:?}");
 }
 
 #[test]
@@ -343,21 +349,21 @@ fn findings_have_code_actions() {
     let offers: Vec<_> = analysis
         .diagnostics()
         .iter()
-        .flat_map(|one| actions::for_diagnostic(one, &analysis.sources))
+        .flat_map(|one| actions::actions_for_diagnostic(one, &analysis.sources))
         .collect();
     assert!(
-        offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.safe),
+        offers.iter().any(|offer| offer.title == "replace `mony` with `money`" && !offer.is_safe),
         "{offers:?}"
     );
     let analysis = analyse("let unused = 1\nroute a when x -> h\n");
     let offers: Vec<_> = analysis
         .diagnostics()
         .iter()
-        .flat_map(|one| actions::for_diagnostic(one, &analysis.sources))
+        .flat_map(|one| actions::actions_for_diagnostic(one, &analysis.sources))
         .collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
-    assert!(!allow.safe, "an editor must not prefer to silence");
+    assert!(!allow.is_safe, "an editor must not prefer to silence");
     assert_eq!(allow.edits[0].replacement, "# rulec: allow W0102\n");
     let after = Analysis::new(&apply_edits(&analysis.sources, &allow.edits), "a.rules");
     assert!(
@@ -376,7 +382,7 @@ fn tokens_have_the_class_of_their_role() {
         let start = HELPDESK.find(needle).expect("it is there") + skip;
         let token = colours.iter().find(|token| token.span.start as usize == start);
         let token = token.unwrap_or_else(|| panic!("no colour for {needle}"));
-        assert_eq!((token.class, token.declares), (class, declares), "{needle}");
+        assert_eq!((token.class, token.is_declaration), (class, declares), "{needle}");
     };
     check("## What", 0, TokenClass::Documentation, false);
     check("input", 0, TokenClass::Keyword, false);
@@ -398,7 +404,7 @@ fn brackets_and_comments_over_several_lines_are_folded() {
     let lines = |at: u32| text[..at as usize].matches('\n').count();
     let folds: Vec<_> = fold_ranges(text)
         .into_iter()
-        .map(|fold| (lines(fold.start), lines(fold.end), fold.comment))
+        .map(|fold| (lines(fold.start), lines(fold.end), fold.is_comment))
         .collect();
     assert_eq!(folds, [(0, 1, true), (4, 7, false), (5, 6, false)]);
 }
@@ -414,7 +420,8 @@ fn an_outline_has_the_declarations_of_each_statement() {
     // Regression test: an import was listed as a table, and the settings as a `let`.
     let text =
         "import \"words.rules\"\nsettings { case: insensitive }\ninput { text: string }\ndefault -> h\n";
-    let kinds: Vec<&str> = analyse(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
+    let kinds: Vec<&str> =
+        analyse(text).index.outline(MAIN).iter().map(|entry| entry.kind.to_word()).collect();
     assert_eq!(kinds, ["import", "settings", "input", "route"]);
     let inside = |span: Span, inner: Span| span.start <= inner.start && inner.end <= span.end;
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));

@@ -37,7 +37,7 @@ pub struct ColouredToken {
     pub span: Span,
     pub class: TokenClass,
     /// Whether the token is a name at the place where it is declared. False for a use of the name.
-    pub declares: bool,
+    pub is_declaration: bool,
 }
 
 /// The syntactic role of each keyword.
@@ -56,8 +56,8 @@ pub fn coloured_tokens(file: FileId, text: &str, index: &SymbolIndex) -> Vec<Col
             Some(name) => Some(class_of_symbol(index.symbols[name.symbol].kind)),
             None => class_of_token(text, &tokens, token_index),
         };
-        let declares = name.is_some_and(|name| name.declares);
-        coloured.extend(class.map(|class| ColouredToken { span, class, declares }));
+        let declares = name.is_some_and(|name| name.is_declaration);
+        coloured.extend(class.map(|class| ColouredToken { span, class, is_declaration: declares }));
     }
     coloured
 }
@@ -132,7 +132,7 @@ fn class_of_word(word: &str, text: &str, tokens: &[Token], token_index: usize) -
 pub struct FoldRange {
     pub start: u32,
     pub end: u32,
-    pub comment: bool,
+    pub is_comment: bool,
 }
 
 /// Returns the foldable ranges: brackets that span several lines, and comments of several lines.
@@ -146,7 +146,7 @@ pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
         match token.kind {
             TokenKind::Comment | TokenKind::DocComment => {
                 let run =
-                    comment.get_or_insert(FoldRange { start: token.start, end: token.end, comment: true });
+                    comment.get_or_insert(FoldRange { start: token.start, end: token.end, is_comment: true });
                 run.end = token.end;
                 continue;
             }
@@ -159,7 +159,7 @@ pub fn fold_ranges(text: &str) -> Vec<FoldRange> {
                 if let Some(start) = open_brackets.pop()
                     && spans_lines(start, token.start)
                 {
-                    folds.push(FoldRange { start, end: token.start, comment: false });
+                    folds.push(FoldRange { start, end: token.start, is_comment: false });
                 }
             }
             _ => {}

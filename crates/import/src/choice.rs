@@ -3,7 +3,7 @@
 //! rules.
 
 use super::Untranslatable;
-use super::compare::{self, ConditionFindings, Difference};
+use super::compare::{self, ConditionFindings, DecisionDifference};
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::ItemKind;
@@ -13,9 +13,9 @@ use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
 /// Name of the imported choice if the JSON document has no name for it.
-pub(super) const CHOICE_NAME: &str = "next_step";
+pub(super) const DEFAULT_CHOICE_NAME: &str = "next_step";
 /// Names that an imported choice never gets, because they have another meaning in the rules.
-pub(super) const RESERVED_NAMES: [&str; 4] = ["none", "default", "routes", "flows"];
+pub(super) const RESERVED_CHOICE_NAMES: [&str; 4] = ["none", "default", "routes", "flows"];
 /// The keys under which a JSON document stores the name of a workflow step or choice, in the order
 /// of precedence.
 pub(super) const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
@@ -27,7 +27,7 @@ const BRANCH_KEYS: [&str; 2] = ["choices", "branches"];
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Branches of a workflow step, imported from its JSON.".to_owned();
-    let mut names = NameAllocator::reserving(&RESERVED_NAMES);
+    let mut names = NameAllocator::reserving(&RESERVED_CHOICE_NAMES);
     let choices = find_choices(root)?;
     let is_only = choices.len() == 1;
     for choice in &choices {
@@ -70,7 +70,7 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         value => has_branches(value),
     };
     if is_choice_document {
-        return Ok(vec![ChoiceNode { node: root.clone(), step_name: root.name(&NAME_KEYS).to_owned() }]);
+        return Ok(vec![ChoiceNode { node: root.clone(), step_name: root.item_name(&NAME_KEYS).to_owned() }]);
     }
     root.as_list(&message!("branches")).map(drop).or_else(|_| {
         root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
@@ -80,8 +80,8 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
     // whether this name is an id.
     let mut pending = vec![(root.clone(), String::new(), false)];
     while let Some((node, step, is_id)) = pending.pop() {
-        let id = node.name(&ID_KEYS);
-        let name = if is_id || !id.is_empty() { id } else { node.name(&NAME_KEYS) };
+        let id = node.item_name(&ID_KEYS);
+        let name = if is_id || !id.is_empty() { id } else { node.item_name(&NAME_KEYS) };
         let is_id = is_id || !id.is_empty();
         let step = if name.is_empty() { step } else { name.to_owned() };
         if has_branches(node.value) {
@@ -148,13 +148,13 @@ fn read_choice(
         // A second list is not read. Like any unknown member, it is kept in a comment and reported.
         let list = BRANCH_KEYS.iter().find_map(|key| object.get(key));
         NAME_KEYS.iter().for_each(|key| drop(object.get(key)));
-        document.read_part(ItemKind::Field, "name", object.get_text("name"))?;
+        document.part_or_skip(ItemKind::Field, "name", object.get_text("name"))?;
         let description = object.get_text("description");
-        let description = document.read_part(ItemKind::Field, "description", description)?.flatten();
+        let description = document.part_or_skip(ItemKind::Field, "description", description)?.flatten();
         docs = description.unwrap_or_default().to_owned();
         let flag = object.get_bool("to_user", false);
-        to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
-        kept = document.unread_members(&object, &message!("the document"));
+        to_user = document.part_or_skip(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
+        kept = document.collect_unread_members(&object, &message!("the document"));
         keep_underivable_fields(&mut kept, &object, &docs);
         list.as_ref().unwrap_or(node).as_list(&message!("branches"))?
     };
@@ -178,10 +178,11 @@ fn read_choice(
     }
     comments.extend(spelling.kept_comment());
     comments.extend(document.kept_comment(&kept));
-    let own_name = Some(choice.step_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
+    let own_name =
+        Some(choice.step_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(DEFAULT_CHOICE_NAME);
     let title = names.unique_name(own_name);
     if title != own_name {
-        document.note_rename(&title, own_name);
+        document.add_rename_note(&title, own_name);
         document.record_rename(&title, own_name);
     }
     comments.push(
@@ -193,7 +194,7 @@ fn read_choice(
         let lines: Vec<String> = findings
             .differences
             .iter()
-            .map(|difference: &Difference| format!("- {}", difference.comment_text()))
+            .map(|difference: &DecisionDifference| format!("- {}", difference.comment_text()))
             .collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
@@ -209,7 +210,13 @@ fn read_choice(
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    Ok(ImportedStatement { comments, docs, body, body_parts: parts, ..ImportedStatement::default() })
+    Ok(ImportedStatement {
+        comments,
+        docs,
+        body,
+        body_lines_and_items: parts,
+        ..ImportedStatement::default()
+    })
 }
 
 /// Returns true for the logic "or" (one true condition suffices for the branch), and false for
@@ -233,7 +240,7 @@ fn keep_underivable_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'
         kept.extend(names.iter().map(|(key, node)| ((*key).to_owned(), node.value.clone())));
     }
     let is_kept = |key: &str, value: &Json| match key {
-        "description" => write::doc_text(docs) != value.as_str().unwrap_or("\n"),
+        "description" => write::imported_doc_text(docs) != value.as_str().unwrap_or("\n"),
         _ => !value.is_boolean(),
     };
     for key in ["description", "to_user"] {
@@ -271,11 +278,11 @@ fn read_branch(
             &mut out,
             &format!("Its id is {} in the original, as another's is.", quote_for_comment(id)),
         );
-        document.note_rename(&unique_id, id);
+        document.add_rename_note(&unique_id, id);
     }
     let conditions = object.get_list("conditions", &message!("conditions"))?;
     let label = quote_for_comment(id);
-    let mut kept = document.unread_members(&object, &message!("the branch {label}"));
+    let mut kept = document.collect_unread_members(&object, &message!("the branch {label}"));
     if unique_id != id {
         kept.insert("branch_id".to_owned(), json!(id));
     }
@@ -346,7 +353,7 @@ fn read_conditions(
     let (mut body_text, mut condition_texts, mut skipped_conditions) =
         (String::new(), Vec::new(), Map::new());
     for (position, node) in conditions.iter().enumerate() {
-        let name = node.name(&["id"]);
+        let name = node.item_name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
             // The original system evaluates this condition. Without it, the branch would be chosen
             // for more messages, so the branch is skipped.
@@ -373,7 +380,7 @@ fn read_conditions(
         }
         match condition {
             Ok(compare::WrittenCondition { text, remark }) => {
-                let is_otherwise = remark.is_some() || !spelling.is_of_condition(node.value);
+                let is_otherwise = remark.is_some() || !spelling.is_spelling_of_condition(node.value);
                 if let Some(remark) = remark {
                     body_text.push_str(&write_comment("#", &remark, 4));
                     condition_texts.push(None);

@@ -4,7 +4,7 @@
 use super::Untranslatable;
 use super::literal::{self, Literal};
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
-use super::operator::{Comparison, Operator, ValueType, operand_types_in_capitals, verb_in_capitals};
+use super::operator::{Comparison, Operator, ValueType, operand_types_for_capitals, verb_from_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{format_path, format_value, quote_for_comment, quote_raw_string};
 use rulec::Message;
@@ -38,7 +38,7 @@ pub(super) struct WrittenCondition {
 /// A reason why the original system (a Python module) decides differently from the imported rules.
 /// A comment in the imported rules describes each reason once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Difference {
+pub(super) enum DecisionDifference {
     PlainText,
     Length,
     Member,
@@ -47,23 +47,25 @@ pub(super) enum Difference {
     Path,
 }
 
-impl Difference {
+impl DecisionDifference {
     pub(super) fn comment_text(self) -> &'static str {
         match self {
-            Difference::PlainText => {
+            DecisionDifference::PlainText => {
                 "a text without quotes is itself here; the module evaluates it as Python, and fails or skips the condition"
             }
-            Difference::Length => {
+            DecisionDifference::Length => {
                 "lengths are compared here; the module takes no number on the right side of a length"
             }
-            Difference::Member => {
+            DecisionDifference::Member => {
                 "an element of a list and a key of a dict may be a text here; the module wants a list or a dict on the right side"
             }
-            Difference::Booleans => "true and false are no numbers here; to the module they are 1 and 0",
-            Difference::Operator => {
+            DecisionDifference::Booleans => {
+                "true and false are no numbers here; to the module they are 1 and 0"
+            }
+            DecisionDifference::Operator => {
                 "a condition without a known operator or type is left out here; the module fails on it"
             }
-            Difference::Path => {
+            DecisionDifference::Path => {
                 "a path through what is no dict leads to nothing here; the module fails on it"
             }
         }
@@ -74,7 +76,7 @@ impl Difference {
 #[derive(Default)]
 pub(super) struct ConditionFindings {
     /// Reasons why the original system may decide differently from the imported rules.
-    pub(super) differences: BTreeSet<Difference>,
+    pub(super) differences: BTreeSet<DecisionDifference>,
     /// Members of a JSON condition that the importer did not read. The unread members of its left
     /// and right sides are in the objects `left` and `right`.
     pub(super) unread_members: Map<String, Json>,
@@ -169,12 +171,12 @@ fn translate_condition(
     // spelling throughout.
     let operator_json = operator_node.ok_or_else(|| skip_because(message!("it has no operator")))?.value;
     let operator_name = operator_json.as_str();
-    let uses_capitals = operator_name.is_some_and(|name| verb_in_capitals(name).is_some());
+    let uses_capitals = operator_name.is_some_and(|name| verb_from_capitals(name).is_some());
     let unknown_operator =
         || skip_because(message!("there is no operator {}", quote_for_comment(&format_json(operator_json))));
     // The operator is checked before the types, whose spelling depends on the operator.
     if !uses_capitals && operator_name.and_then(Operator::from_name).is_none() {
-        findings.differences.insert(Difference::Operator);
+        findings.differences.insert(DecisionDifference::Operator);
         return Err(unknown_operator());
     }
     let (left, left_type) = read_step_output(&left, ("left", &message!("left")), uses_capitals, findings)?
@@ -184,14 +186,14 @@ fn translate_condition(
         false => Operator::from_name(name),
     };
     let operator = operator_name.and_then(find_operator).ok_or_else(|| {
-        findings.differences.insert(Difference::Operator);
-        let operand_types = operator_name.map_or(&[][..], operand_types_in_capitals);
+        findings.differences.insert(DecisionDifference::Operator);
+        let operand_types = operator_name.map_or(&[][..], operand_types_for_capitals);
         match operand_types.is_empty() {
             true => unknown_operator(),
             false => skip_because(message!(
                 "the operator {} does not take {} on its left side, only {}",
                 quote_for_comment(&format_json(operator_json)),
-                left_type.with_article(),
+                left_type.name_with_article(),
                 comma_list(operand_types.iter().map(|ty| ty.name()))
             )),
         }
@@ -203,17 +205,17 @@ fn translate_condition(
         Some((access, ty)) => RightSide::Step(access, ty),
         None => read_constant(&right, operator, uses_capitals, findings)?,
     };
-    match (operator.verb, &right) {
+    match (operator.comparison, &right) {
         (Comparison::Length(_), RightSide::Constant(..) | RightSide::Step(_, ValueType::Number)) => {
-            findings.differences.insert(Difference::Length);
+            findings.differences.insert(DecisionDifference::Length);
         }
         (Comparison::Infix("contains" | "not contains"), RightSide::Constant(..))
             if operator.operand_type == ValueType::List =>
         {
-            findings.differences.insert(Difference::Member);
+            findings.differences.insert(DecisionDifference::Member);
         }
         (Comparison::Infix("has_key" | "not has_key"), RightSide::Constant(..)) => {
-            findings.differences.insert(Difference::Member);
+            findings.differences.insert(DecisionDifference::Member);
         }
         _ => {}
     }
@@ -247,15 +249,15 @@ fn read_step_output(
     let type_node = type_node.ok_or_else(|| skip_because(message!("the {which} value has no type")))?.value;
     let ty = type_node.as_str().and_then(|name| ValueType::from_spelling(name, uses_capitals)).ok_or_else(
         || {
-            findings.differences.insert(Difference::Operator);
+            findings.differences.insert(DecisionDifference::Operator);
             skip_because(message!("there is no type {}", quote_for_comment(&format_json(type_node))))
         },
     )?;
     if ty == ValueType::Number {
-        findings.differences.insert(Difference::Booleans);
+        findings.differences.insert(DecisionDifference::Booleans);
     }
     if output.contains('/') {
-        findings.differences.insert(Difference::Path);
+        findings.differences.insert(DecisionDifference::Path);
     }
     let keys = std::iter::once(id).chain(output.split('/'));
     Ok(Some((format_path("steps", keys), ty)))
@@ -277,7 +279,7 @@ fn read_constant(
     {
         let found =
             declared.map_or(message!("no type"), |ty| message!("the type {}", quote_for_comment(&ty)));
-        let wanted = expected_type.with_article();
+        let wanted = expected_type.name_with_article();
         return Err(skip_because(message!("the operator needs {wanted}, but the right value has {found}")));
     }
     let node = side.get("value").ok_or_else(|| skip_because(message!("the right value is missing")))?;
@@ -290,7 +292,7 @@ fn read_constant(
             Json::String(text) => Message::verbatim(quote_for_comment(text)),
             other => kind_with_article(other),
         };
-        let wanted = expected_type.with_article();
+        let wanted = expected_type.name_with_article();
         Err(skip_because(message!("the operator needs {wanted}, but the right value is {found}")))
     };
     let json = match (expected_type, parsed) {
@@ -298,7 +300,7 @@ fn read_constant(
         (ValueType::String, _) => match node.value {
             // A text without quotes is taken literally.
             Json::String(text) => {
-                findings.differences.insert(Difference::PlainText);
+                findings.differences.insert(DecisionDifference::PlainText);
                 Json::String(text.clone())
             }
             _ => return type_mismatch(),
@@ -311,7 +313,7 @@ fn read_constant(
         | (ValueType::Dict, Some(Literal::Json(json @ Json::Object(_)))) => json,
         _ => return type_mismatch(),
     };
-    if operator.verb == Comparison::Regex {
+    if operator.comparison == Comparison::Regex {
         let pattern = json.as_str().unwrap_or_default();
         return match regex::translate(pattern, false) {
             Ok(translated) => {
@@ -346,14 +348,15 @@ fn write_condition(
     let never_holds = match right {
         _ if left_type != operator.operand_type => Some(format!(
             "never holds: the operator is for {}, the left value is {}",
-            operator.operand_type.with_article(),
-            left_type.with_article()
+            operator.operand_type.name_with_article(),
+            left_type.name_with_article()
         )),
-        RightSide::Step(_, ty) if !operator.accepts_type(*ty) => {
-            Some(format!("never holds: the operator does not take {} on its right side", ty.with_article()))
-        }
+        RightSide::Step(_, ty) if !operator.accepts_type(*ty) => Some(format!(
+            "never holds: the operator does not take {} on its right side",
+            ty.name_with_article()
+        )),
         RightSide::InvalidRegex(reason) => Some(format!("never holds: {reason}")),
-        RightSide::NonJson(_) if operator.verb != Comparison::Infix("!=") => {
+        RightSide::NonJson(_) if operator.comparison != Comparison::Infix("!=") => {
             Some(constant_remark("never holds"))
         }
         _ => None,
@@ -362,7 +365,7 @@ fn write_condition(
     if never_holds.is_some() && (is_unwritable || operator.can_be_true(left_type, right_type)) {
         return WrittenCondition { text: never_true_condition(&left_text, right), remark: never_holds };
     }
-    let (text, remark) = match (right, operator.verb) {
+    let (text, remark) = match (right, operator.comparison) {
         (RightSide::NonJson(_), _) => {
             (format!("len({left_text}) >= 0"), Some(constant_remark("holds for every value of its type")))
         }

@@ -115,7 +115,7 @@ impl ConditionFacts {
                 ));
             }
         };
-        object.refuse_unread(&message!("a `{}`", ty.as_text()?))?;
+        object.refuse_unread_members(&message!("a `{}`", ty.as_text()?))?;
         Ok(formula)
     }
 

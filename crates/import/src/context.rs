@@ -95,8 +95,8 @@ fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResul
     if let Some(nodes) = object.get("nodes") {
         let mut kept = Map::new();
         for (id, node) in nodes.as_object(&message!("the nodes of a workflow"))?.members() {
-            let part = check_node(&node);
-            if document.read_part(ItemKind::Node, id, part)?.is_some() {
+            let part = check_workflow_node(&node);
+            if document.part_or_skip(ItemKind::Node, id, part)?.is_some() {
                 kept.insert(id.to_owned(), node.value.clone());
             }
         }
@@ -105,7 +105,7 @@ fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResul
     Ok(Json::Object(workflow))
 }
 
-fn check_node(node: &JsonNode<'_>) -> ReadResult<()> {
+fn check_workflow_node(node: &JsonNode<'_>) -> ReadResult<()> {
     let object = node.as_object(&message!("a node"))?;
     object.get_required("type", &message!("a node"))?.as_text()?;
     if let Some(config) = object.get("config") {

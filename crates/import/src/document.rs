@@ -4,7 +4,7 @@
 use super::kept;
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
-use super::unreadable::Unreadable;
+use super::unreadable::UnreadablePart;
 use super::write::{quote_for_comment, write_comment};
 use super::{ImportError, Imported, Untranslatable};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};
@@ -27,7 +27,7 @@ pub(super) struct ImportedStatement {
     /// The parts of the body that come from items of their own, such as the branches of a choice.
     /// Each has the number of lines of the body before the part, and the index of its item in the
     /// report.
-    pub(super) body_parts: Vec<(usize, usize)>,
+    pub(super) body_lines_and_items: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -48,10 +48,10 @@ pub(super) struct RulesDocument {
     /// is skipped.
     pub(super) is_strict: bool,
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
-    pub(super) is_literal: bool,
+    pub(super) compares_patterns_literally: bool,
     /// Whether the document had values that are not JSON, such as `NaN`. Marked objects (objects
     /// with the key `UNREADABLE_KEY`) now replace these values.
-    pub(super) is_repaired: bool,
+    pub(super) has_marked_objects: bool,
     /// Items (such as routes) that cannot be translated, by path. They were found in earlier passes
     /// over the document. The current pass skips and reports these items.
     pub(super) refused_items: BTreeMap<Vec<PathStep>, Untranslatable>,
@@ -60,7 +60,7 @@ pub(super) struct RulesDocument {
     /// reads the document without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Paths of the values that are not JSON and belong to no item, each with the reason.
-    pub(super) unread_values: Vec<(Vec<PathStep>, Message)>,
+    pub(super) unreadable_values: Vec<(Vec<PathStep>, Message)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     pub(super) original_names: HashMap<String, String>,
@@ -70,11 +70,11 @@ pub(super) struct RulesDocument {
 struct RenderedRules {
     text: String,
     /// The number of the last line of each statement.
-    last_lines: Vec<usize>,
+    statement_last_lines: Vec<usize>,
     /// The parts of the text, in order: a whole statement with the comments before it, or a part of
     /// its body, such as a branch of a choice. Each has the number of its first line, and the index
     /// in the report of the item that it comes from; `None` if it comes from no item.
-    parts: Vec<(usize, Option<usize>)>,
+    part_lines_and_items: Vec<(usize, Option<usize>)>,
 }
 
 impl RulesDocument {
@@ -89,7 +89,7 @@ impl RulesDocument {
         name_keys: &[&str],
         read: impl FnOnce(&mut RulesDocument) -> ReadResult<T>,
     ) -> ReadResult<Option<(usize, T)>> {
-        self.read_named_item(kind, node, node.name(name_keys), read)
+        self.read_named_item(kind, node, node.item_name(name_keys), read)
     }
 
     /// Like [`RulesDocument::read_item`], but for an item whose `name` is not one of its members:
@@ -123,7 +123,7 @@ impl RulesDocument {
     /// Returns the result of reading a part of an item, such as one pattern of a flow. A part that
     /// cannot be translated is an error if the import is strict. Otherwise the part is reported as
     /// skipped, and `None` is returned.
-    pub(super) fn read_part<T>(
+    pub(super) fn part_or_skip<T>(
         &mut self,
         kind: ItemKind,
         name: &str,
@@ -142,9 +142,9 @@ impl RulesDocument {
     /// Refuses the items that contain values which are not JSON, so that the next pass over the
     /// document skips these items. `unreadable` contains the path of each value, and the reason. A
     /// value that belongs to no item is listed in the report as a skipped field.
-    pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
+    pub(super) fn refuse_unreadable_items(&mut self, unreadable: &[UnreadablePart]) {
         let is_context = self.payload_context.is_some();
-        for Unreadable { steps, reason, .. } in unreadable {
+        for UnreadablePart { steps, reason, .. } in unreadable {
             if self.refused_items.keys().any(|item| steps.starts_with(item)) {
                 self.report.set_skip_reason(steps, reason);
                 continue;
@@ -174,11 +174,11 @@ impl RulesDocument {
                         Untranslatable { message, steps: steps.clone(), position: None, range: None };
                     self.newly_refused.push((item.steps.clone(), refusal));
                 }
-                None => self.unread_values.push((steps.clone(), reason.clone())),
+                None => self.unreadable_values.push((steps.clone(), reason.clone())),
             }
         }
         if self.newly_refused.is_empty() {
-            for (steps, reason) in &self.unread_values {
+            for (steps, reason) in &self.unreadable_values {
                 self.report.add_skipped_item(ItemKind::Field, "", steps, reason.clone());
             }
         }
@@ -194,7 +194,7 @@ impl RulesDocument {
 
     /// Adds a note for the author: the route, branch or flow `original` has the name `new_name` in
     /// the rules. The name `original` is already taken, or is not a valid name.
-    pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
+    pub(super) fn add_rename_note(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.add_note(message!(
             "the name {original} is taken or cannot be the name of a rule; it is {new_name} here"
@@ -204,7 +204,11 @@ impl RulesDocument {
     /// Returns the members of `object` that the importer did not read, for a comment that keeps the
     /// members. Members with a value that is not JSON are left out. For each returned member, adds
     /// a note for the author. `of` names the object in the note.
-    pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
+    pub(super) fn collect_unread_members(
+        &mut self,
+        object: &ObjectReader<'_>,
+        of: &Message,
+    ) -> Map<String, Json> {
         let mut unread = Map::new();
         for (key, node) in object.unread_members() {
             if node.has_unreadable() {
@@ -219,13 +223,13 @@ impl RulesDocument {
     /// Returns the comment that keeps these members of the document; `None` if no member is left.
     /// See [`kept::members_comment`].
     pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
-        kept::members_comment(members, self.is_repaired)
+        kept::members_comment(members, self.has_marked_objects)
     }
 
     /// Keeps the members of the document's top-level object that the importer did not read in a
     /// comment at the start of the file. Adds a note for the author about each of them.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
-        let unread = self.unread_members(object, &message!("the document"));
+        let unread = self.collect_unread_members(object, &message!("the document"));
         self.kept_in_header.extend(unread);
     }
 
@@ -258,7 +262,7 @@ impl RulesDocument {
     /// Returns the text of the rules file, with the lines of its statements. `allows` contains, by
     /// statement index, the warning codes that a comment before the statement suppresses.
     fn render_rules(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> RenderedRules {
-        let kept = kept::document_comment(&self.kept_in_header, self.is_repaired);
+        let kept = kept::document_comment(&self.kept_in_header, self.has_marked_objects);
         let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
         let (mut last_lines, mut parts) = (Vec::new(), Vec::new());
@@ -280,7 +284,9 @@ impl RulesDocument {
             }
             lines += text[counted..].matches('\n').count();
             parts.push((part, statement.item_index));
-            parts.extend(statement.body_parts.iter().map(|(offset, item)| (lines + 1 + offset, Some(*item))));
+            parts.extend(
+                statement.body_lines_and_items.iter().map(|(offset, item)| (lines + 1 + offset, Some(*item))),
+            );
             counted = text.len();
             text.push_str(&statement.body);
             text.push('\n');
@@ -289,7 +295,7 @@ impl RulesDocument {
             last_lines.push(lines);
             part = lines + 1;
         }
-        RenderedRules { text, last_lines, parts }
+        RenderedRules { text, statement_last_lines: last_lines, part_lines_and_items: parts }
     }
 
     /// Compiles the rules file and returns the result of the import. A comment with a reason before
@@ -302,7 +308,7 @@ impl RulesDocument {
         };
         if let Some(context) = self.payload_context {
             let text = bundled::DECISIONS.to_owned();
-            let (rules, (report, _)) = (compile(&text)?, self.report.finish(Vec::new()));
+            let (rules, (report, _)) = (compile(&text)?, self.report.finish_report(Vec::new()));
             return Ok(Imported {
                 parts: Vec::new(),
                 text,
@@ -317,11 +323,13 @@ impl RulesDocument {
         let warnings = self.collect_warnings(&rules);
         let mut item_warnings = Vec::new();
         if !warnings.is_empty() {
-            let last_lines = &rendered.last_lines;
-            let allows = allowed_codes(&rules, &warnings, last_lines);
+            let last_lines = &rendered.statement_last_lines;
+            let allows = warning_codes_by_statement(&rules, &warnings, last_lines);
             item_warnings.extend(warnings.iter().filter_map(|warning| {
-                let item =
-                    self.statements.get(statement_of_warning(&rules, warning, last_lines)?)?.item_index?;
+                let item = self
+                    .statements
+                    .get(statement_index_of_warning(&rules, warning, last_lines)?)?
+                    .item_index?;
                 Some((item, warning.code, warning.message.clone()))
             }));
             rendered = self.render_rules(&allows);
@@ -333,8 +341,11 @@ impl RulesDocument {
                 return Err(ImportError::Internal(message));
             }
         }
-        let (report, first_item) = self.report.finish(item_warnings);
-        let parts = rendered.parts.into_iter().map(|(line, item)| (line, item.map(|item| item + first_item)));
+        let (report, first_item) = self.report.finish_report(item_warnings);
+        let parts = rendered
+            .part_lines_and_items
+            .into_iter()
+            .map(|(line, item)| (line, item.map(|item| item + first_item)));
         Ok(Imported {
             parts: parts.collect(),
             text: rendered.text,
@@ -361,14 +372,14 @@ const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
 /// Returns the codes of `warnings`, grouped by the index of the statement that causes them.
 /// `last_lines` contains the number of the last line of each statement.
-fn allowed_codes(
+fn warning_codes_by_statement(
     rules: &Rules,
     warnings: &[Diagnostic],
     last_lines: &[usize],
 ) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
-        if let Some(index) = statement_of_warning(rules, warning, last_lines) {
+        if let Some(index) = statement_index_of_warning(rules, warning, last_lines) {
             allows.entry(index).or_default().insert(warning.code);
         }
     }
@@ -377,7 +388,7 @@ fn allowed_codes(
 
 /// Returns the index of the statement that causes a warning; `None` if the warning has no position.
 /// `last_lines` contains the number of the last line of each statement.
-fn statement_of_warning(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
+fn statement_index_of_warning(rules: &Rules, warning: &Diagnostic, last_lines: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
     Some(last_lines.partition_point(|end| *end < line))
 }

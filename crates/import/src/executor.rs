@@ -16,13 +16,13 @@ const FLOW_ID_PARAMETER: &str = "flow_id";
 
 /// Returns the statement that declares the tool for executing flows, read from the member `tools`.
 /// `None` if no tool has the name [`EXECUTOR_NAME`]. Each other tool becomes a comment.
-pub(super) fn read_statement(
+pub(super) fn read_executor_statement(
     object: &ObjectReader<'_>,
     document: &mut RulesDocument,
 ) -> ReadResult<Option<ImportedStatement>> {
     let mut statement = None;
     let tools = object.get_list("tools", &message!("tools"));
-    let tools = document.read_part(ItemKind::Tool, "", tools)?.unwrap_or_default();
+    let tools = document.part_or_skip(ItemKind::Tool, "", tools)?.unwrap_or_default();
     let mut others = document.skipped_elements(&tools);
     for (position, node) in tools.iter().enumerate() {
         let is_first = statement.is_none();
@@ -103,7 +103,7 @@ fn write_executor_statement(
             .iter()
             .filter_map(|key| Some((*key, endpoint.get(key)?)))
             .collect();
-        let unread = document.unread_members(&endpoint, &message!("the endpoint"));
+        let unread = document.collect_unread_members(&endpoint, &message!("the endpoint"));
         if !unread.is_empty() {
             kept.insert("endpoint".to_owned(), Json::Object(unread));
         }
@@ -113,7 +113,7 @@ fn write_executor_statement(
             .collect();
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
-    kept.extend(document.unread_members(tool, &message!("the tool")));
+    kept.extend(document.collect_unread_members(tool, &message!("the tool")));
     let comments = document.kept_comment(&kept).into_iter().collect();
     let tool_name = quote_name(&NameAllocator::default().unique_name(tool_name));
     let description =
@@ -137,7 +137,7 @@ pub(super) fn parameters_schema(description: &str) -> Json {
 /// Returns `schema`, the JSON schema of the tool's parameters that an import kept, with
 /// `description` as the description of the parameter `flow_id`. `None` if the schema has no such
 /// parameter.
-pub(super) fn with_description(mut schema: Json, description: &str) -> Option<Json> {
+pub(super) fn schema_with_description(mut schema: Json, description: &str) -> Option<Json> {
     let parameter = schema.get_mut("properties")?.get_mut(FLOW_ID_PARAMETER)?.as_object_mut()?;
     parameter.insert("description".to_owned(), json!(description));
     Some(schema)

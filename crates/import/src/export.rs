@@ -15,7 +15,7 @@ mod flows;
 mod pattern;
 mod routes;
 
-pub(super) use routes::written_conditions;
+pub(super) use routes::export_route_conditions;
 
 use super::kept;
 use super::located::PathStep;
@@ -61,7 +61,7 @@ impl System {
             System::Flows => flows::write_document(rules, &mut report),
             System::Context => Json::Object(Map::new()),
         };
-        Exported { document, report: report.finish(Vec::new()).0 }
+        Exported { document, report: report.finish_report(Vec::new()).0 }
     }
 }
 
@@ -85,7 +85,7 @@ impl ItemList {
 
     /// Adds the kept elements whose turn has come: the next kept element is added while its
     /// position is at most the current length of the list.
-    fn add_kept(&mut self) {
+    fn add_kept_items(&mut self) {
         while let Some((_, item)) = self.kept_items.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);
         }
@@ -93,8 +93,14 @@ impl ItemList {
 
     /// Adds the JSON of a rule. If the JSON format cannot express the rule, reports the rule as
     /// skipped.
-    fn push(&mut self, kind: ItemKind, name: &str, written: WriteResult<Json>, report: &mut ReportBuilder) {
-        self.add_kept();
+    fn push_or_report(
+        &mut self,
+        kind: ItemKind,
+        name: &str,
+        written: WriteResult<Json>,
+        report: &mut ReportBuilder,
+    ) {
+        self.add_kept_items();
         let mut steps = self.list_path.clone();
         match written {
             Ok(item) => {
@@ -106,7 +112,7 @@ impl ItemList {
         }
     }
 
-    fn finish(mut self) -> Vec<Json> {
+    fn into_items(mut self) -> Vec<Json> {
         self.items.extend(self.kept_items.into_iter().rev().map(|(_, item)| item));
         self.items
     }
@@ -115,9 +121,9 @@ impl ItemList {
 /// Returns the name of an item, such as a route, to write to the JSON document. `name` is the name
 /// in the rules. `kept` is the original name, if an import changed it: it is returned unless the
 /// author has renamed the item since the import.
-fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
+fn exported_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
     let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
-    let original = if names.leads_to_name(kept, name) { kept } else { name };
+    let original = if names.is_imported_as_name(kept, name) { kept } else { name };
     original.to_owned()
 }
 
@@ -126,12 +132,12 @@ fn key_step(name: &str) -> PathStep {
 }
 
 /// Returns the error text for a condition that the JSON format of the export cannot express.
-fn unknown_condition() -> Message {
+fn inexpressible_condition_message() -> Message {
     message!("the document has no condition of this kind")
 }
 
 /// Returns the JSON value of a constant expression; `None` for any other expression.
-fn constant(expr: &Expr) -> Option<&Json> {
+fn as_constant(expr: &Expr) -> Option<&Json> {
     match &expr.kind {
         ExprKind::Const(Const::Json(json)) => Some(json),
         _ => None,
@@ -148,6 +154,6 @@ fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
 /// Returns whether a comparison ignores case. `None` for a comparison mode other than exact and
 /// case folding, because the JSON format of the export has no such mode.
 fn ignores_case(mode: &TestMode) -> Option<bool> {
-    let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
+    let ignoring = TextMode { folds_case: true, ..TextMode::PLAIN };
     if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }
 }

@@ -27,7 +27,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     } else {
         let object = root.as_object(&message!("a list of flows, or an object with `flows`"))?;
         let flows = object.get_required("flows", &message!("the document"))?.as_list(&message!("flows"))?;
-        tool = executor::read_statement(&object, document)?;
+        tool = executor::read_executor_statement(&object, document)?;
         let is_intent = |node: &JsonNode<'_>| {
             let kind = node.value.get("type").and_then(Json::as_str);
             !document.refused_items.contains_key(&node.steps)
@@ -50,12 +50,12 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     }
     document.keep_skipped_in_header("flows", &flows);
     let mut settings_comments = Vec::new();
-    if document.is_literal && (used.literals || used.regexes) {
+    if document.compares_patterns_literally && (used.has_literals || used.has_regexes) {
         let comment =
             "Patterns are compared as they are written, as `==`, `in` and `re.search` of Python do.";
         settings_comments.push(comment.to_owned());
         settings.push("case: sensitive".to_owned());
-        settings.extend(used.literals.then(|| "white_space: kept".to_owned()));
+        settings.extend(used.has_literals.then(|| "white_space: kept".to_owned()));
     }
     if !settings.is_empty() {
         let (comments, body) = (settings_comments, format!("settings {{ {} }}", settings.join(", ")));
@@ -76,14 +76,14 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
 #[derive(Default)]
 struct PatternKinds {
     /// Whether any flow has patterns of the kind `exact` or `contains`, which are literal texts.
-    literals: bool,
-    regexes: bool,
+    has_literals: bool,
+    has_regexes: bool,
 }
 
 fn read_flow(
     node: &JsonNode<'_>,
     names: &mut NameAllocator,
-    used: &mut PatternKinds,
+    used_kinds: &mut PatternKinds,
     document: &mut RulesDocument,
 ) -> ReadResult<ImportedStatement> {
     let object = node.as_object(&message!("a flow"))?;
@@ -96,15 +96,15 @@ fn read_flow(
     let id = id.as_text()?;
     let label = title.as_ref().map_or(Ok(id), |title| title.as_text())?;
     let has_title = title.is_some();
-    let flow_name = names.unique_name(label_of(label));
+    let flow_name = names.unique_name(label_or_default(label));
     if flow_name != label {
-        document.note_rename(&flow_name, label);
+        document.add_rename_note(&flow_name, label);
     }
     let description = object.get_text("description")?.unwrap_or_default();
-    let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
-    let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
+    let kind = read_enum_word(&object, "type", "FlowType", &["keyword", "intent"])?;
+    let matching = read_enum_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
-    let mut kept = document.unread_members(&object, &message!("the flow {}", quote_for_comment(id)));
+    let mut kept = document.collect_unread_members(&object, &message!("the flow {}", quote_for_comment(id)));
     // An export cannot derive a name that was changed or that equals the id, so a comment keeps
     // such a name.
     if has_title && (flow_name != label || label == id) {
@@ -117,7 +117,8 @@ fn read_flow(
             let matching = matching.unwrap_or("contains");
             let literals =
                 read_patterns(&patterns, matching, &flow_name, (&mut comments, &mut kept), document)?;
-            let kind = if matching == "regex" { &mut used.regexes } else { &mut used.literals };
+            let kind =
+                if matching == "regex" { &mut used_kinds.has_regexes } else { &mut used_kinds.has_literals };
             *kind |= !literals.is_empty();
             if let Some(examples) = examples {
                 kept.insert("examples".to_owned(), examples.value.clone());
@@ -150,7 +151,7 @@ fn read_flow(
 
 /// Returns the text from which the name of a flow is made. `name` is the name in the document; if
 /// it is blank, the text is `flow`.
-pub(super) fn label_of(name: &str) -> &str {
+pub(super) fn label_or_default(name: &str) -> &str {
     if name.trim().is_empty() { "flow" } else { name }
 }
 
@@ -170,7 +171,7 @@ fn read_patterns(
         let pattern = read_pattern(node, matching, flow, comments, document);
         first_refusal = first_refusal.or_else(|| pattern.as_ref().err().cloned());
         let text = node.value.as_str().unwrap_or_default();
-        if let Some(literal) = document.read_part(ItemKind::Pattern, text, pattern)? {
+        if let Some(literal) = document.part_or_skip(ItemKind::Pattern, text, pattern)? {
             literals.push(literal);
         } else {
             comments.push(match node.is_unreadable() {
@@ -180,7 +181,7 @@ fn read_patterns(
             skipped.insert(position.to_string(), node.value.clone());
         }
     }
-    keep_patterns(skipped, kept);
+    keep_skipped_patterns(skipped, kept);
     match first_refusal {
         Some(refusal) if literals.is_empty() => {
             let message = message!("none of its patterns can be used: {}", refusal.message);
@@ -192,7 +193,7 @@ fn read_patterns(
 
 /// Adds the skipped patterns of a flow to `kept`, for a comment that keeps them. The keys of
 /// `skipped` are the positions of the patterns.
-fn keep_patterns(skipped: Map<String, Json>, kept: &mut Map<String, Json>) {
+fn keep_skipped_patterns(skipped: Map<String, Json>, kept: &mut Map<String, Json>) {
     if !skipped.is_empty() {
         kept.insert("trigger_patterns".to_owned(), Json::Object(skipped));
     }
@@ -219,7 +220,10 @@ fn write_intent(
         patterns.iter().copied().filter(|pattern| !is_blank(pattern)).map(quote_string).collect();
     if keywords.len() < patterns.len() {
         let blank = patterns.iter().enumerate().filter(|(_, pattern)| is_blank(pattern));
-        keep_patterns(blank.map(|(position, text)| (position.to_string(), json!(text))).collect(), kept);
+        keep_skipped_patterns(
+            blank.map(|(position, text)| (position.to_string(), json!(text))).collect(),
+            kept,
+        );
         comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
         document.report.add_note(message!("blank patterns, which mean nothing to an intent, were left out"));
     }
@@ -239,7 +243,7 @@ fn write_intent(
 /// Reads the member `key`, whose value must be one of `words`. The Python notation of an
 /// enumeration member, such as `FlowType.KEYWORD`, is accepted too; `class` is the enumeration's
 /// name. Returns `None` if the member is absent.
-fn read_word(
+fn read_enum_word(
     object: &ObjectReader<'_>,
     key: &str,
     class: &str,
@@ -266,7 +270,7 @@ fn read_pattern(
     document: &mut RulesDocument,
 ) -> ReadResult<String> {
     let text = node.as_text()?;
-    let is_compared = document.is_literal && matching != "regex";
+    let is_compared = document.compares_patterns_literally && matching != "regex";
     if text.is_empty() || text.trim().is_empty() && !is_compared {
         return node.refuse(match text.is_empty() {
             true => message!("this pattern is empty; remove it"),
@@ -276,7 +280,8 @@ fn read_pattern(
     if matching != "regex" {
         return Ok(quote_string(text));
     }
-    let translated = regex::read_regex(node, &message!("the pattern"), !document.is_literal)?;
+    let translated =
+        regex::read_regex(node, &message!("the pattern"), !document.compares_patterns_literally)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", quote_for_comment(text)));
         let original = quote_for_comment(text);

@@ -16,15 +16,15 @@ const REQUIRES_KEY: &str = "requires_permission";
 pub(super) struct UsedHandlers {
     handlers: Vec<Handler>,
     /// Maps the name of each handler to its index in `handlers`.
-    position_by_name: HashMap<String, usize>,
+    index_by_name: HashMap<String, usize>,
 }
 
 struct Handler {
     /// Name of the handler in rule syntax.
     name: String,
-    permissions: Vec<String>,
+    required_permissions: Vec<String>,
     /// Whether routes that lead to this handler require different permissions in the JSON document.
-    permissions_differ: bool,
+    has_differing_permissions: bool,
 }
 
 impl UsedHandlers {
@@ -48,20 +48,20 @@ impl UsedHandlers {
                 }
             }
         }
-        let position = *self.position_by_name.entry(name.to_owned()).or_insert(self.handlers.len());
+        let position = *self.index_by_name.entry(name.to_owned()).or_insert(self.handlers.len());
         let Some(handler) = self.handlers.get_mut(position) else {
             self.handlers.push(Handler {
                 name: name.to_owned(),
-                permissions: required,
-                permissions_differ: false,
+                required_permissions: required,
+                has_differing_permissions: false,
             });
             return Ok(());
         };
-        handler.permissions_differ |= handler.permissions.len() != required.len();
+        handler.has_differing_permissions |= handler.required_permissions.len() != required.len();
         for permission in required {
-            if !handler.permissions.contains(&permission) {
-                handler.permissions.push(permission);
-                handler.permissions_differ = true;
+            if !handler.required_permissions.contains(&permission) {
+                handler.required_permissions.push(permission);
+                handler.has_differing_permissions = true;
             }
         }
         Ok(())
@@ -70,11 +70,19 @@ impl UsedHandlers {
     /// Adds a `handler` statement for each handler if any of them requires a permission. All must
     /// be declared, because the rules may declare either all handlers or none. `default` is the
     /// handler for messages that no route matches; it is declared too.
-    pub(super) fn declare_all(&self, default: Option<&str>, document: &mut RulesDocument) {
-        if self.handlers.iter().all(|handler| handler.permissions.is_empty()) {
+    pub(super) fn declare_handlers(&self, default: Option<&str>, document: &mut RulesDocument) {
+        if self.handlers.iter().all(|handler| handler.required_permissions.is_empty()) {
             return;
         }
-        for (index, Handler { name, permissions, permissions_differ }) in self.handlers.iter().enumerate() {
+        for (
+            index,
+            Handler {
+                name,
+                required_permissions: permissions,
+                has_differing_permissions: permissions_differ,
+            },
+        ) in self.handlers.iter().enumerate()
+        {
             let mut comments = Vec::new();
             if index == 0 {
                 comments.push(format!(
@@ -106,7 +114,7 @@ impl UsedHandlers {
                 ..ImportedStatement::default()
             });
         }
-        if let Some(name) = default.filter(|name| !self.position_by_name.contains_key(*name)) {
+        if let Some(name) = default.filter(|name| !self.index_by_name.contains_key(*name)) {
             let body = format!("handler {name}()");
             document.statements.push(ImportedStatement {
                 body,

@@ -3,7 +3,7 @@
 //! and writes the parts back.
 
 use super::located::{has_unreadable, is_unreadable};
-use super::write::{KEPT_MARK, is_display_control};
+use super::write::{KEPT_COMMENT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
 use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json};
@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 pub(super) fn members_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
     members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
-    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", to_compact_json(&Json::Object(members))))
+    (!members.is_empty()).then(|| format!("{KEPT_COMMENT_MARK} {}", to_compact_json(&Json::Object(members))))
 }
 
 /// Like [`members_comment`], but for members of the whole document. In this comment, the word
@@ -26,8 +26,8 @@ pub(super) fn members_comment(members: &Map<String, Json>, is_repaired: bool) ->
 /// which may follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     Some(members_comment(members, is_repaired)?.replacen(
-        KEPT_MARK,
-        &format!("{KEPT_MARK} {DOCUMENT_WORD}"),
+        KEPT_COMMENT_MARK,
+        &format!("{KEPT_COMMENT_MARK} {DOCUMENT_WORD}"),
         1,
     ))
 }
@@ -35,12 +35,12 @@ pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -
 /// Returns the comment that keeps one word about an element of the rules, without the comment sign.
 /// For example, the word `capitals` before a choice says how its JSON spelled names.
 pub(super) fn word_comment(word: &str) -> String {
-    format!("{KEPT_MARK} {word}")
+    format!("{KEPT_COMMENT_MARK} {word}")
 }
 
 /// True if a comment directly before an element of the rules is a [`word_comment`] with this word.
 /// `span` lies in the first line of the element.
-pub(super) fn has_word_before(sources: &SourceMap, span: Span, word: &str) -> bool {
+pub(super) fn has_word_comment_before(sources: &SourceMap, span: Span, word: &str) -> bool {
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
@@ -97,8 +97,8 @@ fn to_compact_json(value: &Json) -> String {
 
 /// Returns the members that the comments directly before an element of the rules keep. `span` lies
 /// in the first line of the element. Empty if the line starts with another element.
-pub(super) fn members_before(sources: &SourceMap, span: Span) -> Map<String, Json> {
-    members_of(comments_before(sources, span).into_iter(), "")
+pub(super) fn kept_members_before(sources: &SourceMap, span: Span) -> Map<String, Json> {
+    kept_members(comments_before(sources, span).into_iter(), "")
 }
 
 /// Returns the comment lines directly before an element of the rules. `span` lies in the first line
@@ -120,12 +120,12 @@ pub(super) fn comments_before(sources: &SourceMap, span: Span) -> Vec<&str> {
 pub(super) fn members_in_header(sources: &SourceMap) -> Map<String, Json> {
     let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
     let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
-    members_of(text.lines().take_while(is_comment), DOCUMENT_WORD)
+    kept_members(text.lines().take_while(is_comment), DOCUMENT_WORD)
 }
 
 /// Returns the members that comment lines keep. `word` is the word that must follow the mark
 /// `json:` in these comments; it may be empty.
-fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
+fn kept_members<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
         let json = kept_text(line).and_then(|text| text.strip_prefix(word));
@@ -140,7 +140,7 @@ fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<St
 /// comment without the mark.
 fn kept_text(line: &str) -> Option<&str> {
     // A comment with two signs is documentation, whose words come from the document.
-    Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_MARK)?.trim())
+    Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_COMMENT_MARK)?.trim())
 }
 
 /// Merges `kept`, the parts of a JSON value that an import kept, into `value`, which an export

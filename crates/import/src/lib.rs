@@ -54,12 +54,12 @@ use rulec::payload::{Judge, JudgeError};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
-use rulec_base::source::{Origin, Position};
+use rulec_base::source::{Position, SourceOrigin};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::str::FromStr;
-use unreadable::Unreadable;
+use unreadable::UnreadablePart;
 
 /// Rules that were loaded from another system's JSON, with a report on the items that were loaded,
 /// changed or skipped.
@@ -101,7 +101,7 @@ impl Imported {
             (*line, item.and_then(position).unwrap_or(start))
         });
         if let (true, Some((_, file))) = (is_located, self.rules.sources().iter().next()) {
-            file.set_origin(Origin { name: name.to_owned(), parts: parts.collect() });
+            file.set_origin(SourceOrigin { name: name.to_owned(), part_positions: parts.collect() });
         }
         self
     }
@@ -309,7 +309,7 @@ impl System {
             repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.unreadable));
         let locate = |paths: &[&[PathStep]]| unreadable::locate_values(readable, unreadable, paths);
         let mut imported =
-            self.import_readable(&value, options, unreadable).map_err(|error| match error {
+            self.import_repaired_value(&value, options, unreadable).map_err(|error| match error {
                 ImportError::Untranslatable(error) => {
                     let range = locate(&[&error.steps]).pop().flatten();
                     let position =
@@ -318,7 +318,7 @@ impl System {
                 }
                 other => other,
             })?;
-        imported.report.locate_items(text, locate);
+        imported.report.set_item_positions(text, locate);
         Ok(imported)
     }
 
@@ -344,35 +344,38 @@ impl System {
     /// # Errors
     /// As for [`System::import`].
     pub fn import_value(self, value: &Json, options: Options) -> Result<Imported, ImportError> {
-        self.import_readable(value, options, &[])
+        self.import_repaired_value(value, options, &[])
     }
 
     /// Imports a JSON value in which [marked objects](located::UNREADABLE_KEY) replace the parts of
     /// a document that are not JSON. `unreadable` lists these parts. The items that contain them
     /// are skipped.
-    fn import_readable(
+    fn import_repaired_value(
         self,
         value: &Json,
         options: Options,
-        unreadable: &[Unreadable],
+        unreadable: &[UnreadablePart],
     ) -> Result<Imported, ImportError> {
         let mut refused = BTreeMap::new();
         loop {
             let mut document = RulesDocument {
                 is_strict: options.is_strict,
-                is_literal: options.is_literal,
-                is_repaired: !unreadable.is_empty(),
+                compares_patterns_literally: options.is_literal,
+                has_marked_objects: !unreadable.is_empty(),
                 refused_items: refused,
                 ..RulesDocument::default()
             };
-            let is_repaired = document.is_repaired;
-            self.read_document(&JsonNode { is_repaired, ..JsonNode::root(value) }, &mut document)?;
+            let is_repaired = document.has_marked_objects;
+            self.read_document(
+                &JsonNode { has_marked_objects: is_repaired, ..JsonNode::root(value) },
+                &mut document,
+            )?;
             if document.newly_refused.is_empty() {
-                document.refuse_unreadable(unreadable);
+                document.refuse_unreadable_items(unreadable);
             }
             if document.newly_refused.is_empty() {
                 if self == System::Context
-                    && let Some((steps, message)) = document.unread_values.pop()
+                    && let Some((steps, message)) = document.unreadable_values.pop()
                 {
                     // Without this value, the rules could allow too much.
                     let error = Untranslatable { message, steps, position: None, range: None };

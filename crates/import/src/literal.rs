@@ -28,7 +28,7 @@ pub(super) enum Literal {
 pub(super) fn parse_literal(text: &str) -> Option<Literal> {
     let mut reader =
         LiteralParser { text: text.trim_start_matches([' ', '\t']), offset: 0, nesting_depth: 0 };
-    let value = reader.parse_items(&[])?;
+    let value = reader.parse_value_or_tuple(&[])?;
     reader.skip_space();
     reader.remaining_text().is_empty().then_some(value)
 }
@@ -66,7 +66,7 @@ impl<'t> LiteralParser<'t> {
 
     /// Reads one value, or several values separated by commas, which form a tuple. `closers` are
     /// the delimiters that may follow the last value. `None` if the text is not a literal.
-    fn parse_items(&mut self, closers: &[&str]) -> Option<Literal> {
+    fn parse_value_or_tuple(&mut self, closers: &[&str]) -> Option<Literal> {
         let first = self.parse_value()?;
         let mut is_tuple = false;
         while self.eat_text(",") {
@@ -96,7 +96,7 @@ impl<'t> LiteralParser<'t> {
                 if self.eat_text(")") {
                     Some(Literal::Other)
                 } else {
-                    let value = self.parse_items(&[")"])?;
+                    let value = self.parse_value_or_tuple(&[")"])?;
                     self.eat_text(")").then_some(value)
                 }
             }
@@ -187,7 +187,7 @@ impl<'t> LiteralParser<'t> {
             end += 1 + tail.find(|c| !is_word_char(c)).unwrap_or(tail.len());
         }
         let number_text = &self.remaining_text()[..end];
-        let number = parse_unsigned(number_text)?;
+        let number = parse_unsigned_number(number_text)?;
         self.offset += end;
         Some(match number {
             UnsignedNumber::Integer(value) => {
@@ -322,7 +322,7 @@ enum UnsignedNumber {
 
 /// Parses a number without its sign; `None` if the text is not a number. Underscores are allowed
 /// between digits, and a decimal integer must not start with zero.
-fn parse_unsigned(text: &str) -> Option<UnsignedNumber> {
+fn parse_unsigned_number(text: &str) -> Option<UnsignedNumber> {
     let lower = text.to_ascii_lowercase();
     let has_misplaced_underscore = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");
     let is_between_digits = lower.match_indices('_').all(|(underscore, _)| {

@@ -31,34 +31,34 @@ pub(super) struct JsonNode<'j> {
     pub(super) steps: Vec<PathStep>,
     /// Whether the document had values that are not JSON, which [marked objects](UNREADABLE_KEY)
     /// now replace. If false, an object with this key is an ordinary value of the document.
-    pub(super) is_repaired: bool,
+    pub(super) has_marked_objects: bool,
 }
 
 impl<'j> JsonNode<'j> {
     pub(super) fn root(value: &'j Json) -> Self {
-        JsonNode { value, steps: Vec::new(), is_repaired: false }
+        JsonNode { value, steps: Vec::new(), has_marked_objects: false }
     }
 
     pub(super) fn child(&self, step: PathStep, value: &'j Json) -> Self {
         let mut steps = self.steps.clone();
         steps.push(step);
-        JsonNode { value, steps, is_repaired: self.is_repaired }
+        JsonNode { value, steps, has_marked_objects: self.has_marked_objects }
     }
 
     /// True if the value replaces a value of the document that is not JSON, such as `NaN`.
     pub(super) fn is_unreadable(&self) -> bool {
-        self.is_repaired && is_unreadable(self.value)
+        self.has_marked_objects && is_unreadable(self.value)
     }
 
     /// True if the value, or a part of the value, replaces a value of the document that is not
     /// JSON.
     pub(super) fn has_unreadable(&self) -> bool {
-        self.is_repaired && has_unreadable(self.value)
+        self.has_marked_objects && has_unreadable(self.value)
     }
 
     /// Returns the name of an item: the value of the first of the members `keys` that is a text.
     /// Empty if no such member is a text.
-    pub(super) fn name(&self, keys: &[&str]) -> &'j str {
+    pub(super) fn item_name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }
 
@@ -83,7 +83,7 @@ impl<'j> JsonNode<'j> {
             return self.refuse(message!("the value is no JSON"));
         }
         let map = self.expect_kind(self.value.as_object(), &message!("{wanted}, an object"))?;
-        Ok(ObjectReader { node: self.clone(), map, read_keys: RefCell::default() })
+        Ok(ObjectReader { node: self.clone(), map, already_read_keys: RefCell::default() })
     }
 
     pub(super) fn as_list(&self, wanted: &Message) -> ReadResult<Vec<JsonNode<'j>>> {
@@ -124,7 +124,7 @@ impl<'j> JsonNode<'j> {
 pub(super) struct ObjectReader<'j> {
     pub(super) node: JsonNode<'j>,
     map: &'j Map<String, Json>,
-    read_keys: RefCell<BTreeSet<String>>,
+    already_read_keys: RefCell<BTreeSet<String>>,
 }
 
 impl<'j> ObjectReader<'j> {
@@ -135,7 +135,7 @@ impl<'j> ObjectReader<'j> {
 
     /// Returns the member `key`, which may be null; `None` if it is absent.
     pub(super) fn get_with_null(&self, key: &str) -> Option<JsonNode<'j>> {
-        self.read_keys.borrow_mut().insert(key.to_owned());
+        self.already_read_keys.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
         Some(self.node.child(PathStep::Key(key.to_owned()), value))
     }
@@ -170,13 +170,13 @@ impl<'j> ObjectReader<'j> {
 
     /// Returns the members that no call has read so far.
     pub(super) fn unread_members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
-        let read_keys = self.read_keys.borrow();
+        let read_keys = self.already_read_keys.borrow();
         self.members().into_iter().filter(|(key, _)| !read_keys.contains(*key)).collect()
     }
 
     /// Returns an error if the object has members that were not read. Used where ignoring such
     /// members would change decisions. `of` names the object in the error.
-    pub(super) fn refuse_unread(&self, of: &Message) -> ReadResult<()> {
+    pub(super) fn refuse_unread_members(&self, of: &Message) -> ReadResult<()> {
         match self.unread_members().first() {
             Some((key, node)) => node.refuse(message!("{of} has no `{key}`")),
             None => Ok(()),
@@ -234,7 +234,7 @@ pub(super) fn format_path(steps: &[PathStep]) -> String {
 }
 
 /// Formats a path as a JSON pointer (RFC 6901), such as `/routes/2/condition`.
-pub(super) fn format_pointer(steps: &[PathStep]) -> String {
+pub(super) fn format_json_pointer(steps: &[PathStep]) -> String {
     let mut pointer = String::new();
     for step in steps {
         pointer.push('/');
@@ -248,10 +248,16 @@ pub(super) fn format_pointer(steps: &[PathStep]) -> String {
 
 /// Finds the byte range of the value at each path in `text`, which is valid JSON. The range is
 /// `None` for a path that leads to no value. Only the values on one of the paths are read.
-pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
+pub(super) fn find_value_ranges(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
     let mut ranges = vec![None; paths.len()];
     if let Ok(root) = serde_json::from_str::<&RawValue>(text) {
-        locate_below(text, root.get(), (paths, 0), &(0..paths.len()).collect::<Vec<_>>(), &mut ranges);
+        find_value_ranges_below(
+            text,
+            root.get(),
+            (paths, 0),
+            &(0..paths.len()).collect::<Vec<_>>(),
+            &mut ranges,
+        );
     }
     ranges
 }
@@ -259,7 +265,7 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
 /// Finds the byte ranges of the values at some of the `paths` in `text`. Each range is stored in
 /// `ranges` at the index of its path. `selected` contains the indices of these paths. The first
 /// `depth` steps of these paths are equal, and lead to the value `raw`, which is a part of `text`.
-fn locate_below(
+fn find_value_ranges_below(
     text: &str,
     raw: &str,
     (paths, depth): (&[&[PathStep]], usize),
@@ -288,7 +294,7 @@ fn locate_below(
             PathStep::Key(key) => map.get(key),
         };
         if let Some(inner) = inner {
-            locate_below(text, inner.get(), (paths, depth + 1), &selected, ranges);
+            find_value_ranges_below(text, inner.get(), (paths, depth + 1), &selected, ranges);
         }
     }
 }
@@ -299,24 +305,24 @@ pub(super) struct LineCounter<'t> {
     text: &'t str,
     /// The offset that was converted last, the number of line breaks before this offset, and the
     /// offset at which its line starts.
-    last_position: (usize, usize, usize),
+    last_offset_breaks_line_start: (usize, usize, usize),
 }
 
 impl<'t> LineCounter<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        LineCounter { text, last_position: (0, 0, 0) }
+        LineCounter { text, last_offset_breaks_line_start: (0, 0, 0) }
     }
 
     /// Returns the line and column of a byte offset, both from 1. The column counts characters.
     pub(super) fn line_and_column(&mut self, offset: usize) -> (usize, usize) {
-        let (mut counted, mut breaks, mut line_start) = self.last_position;
+        let (mut counted, mut breaks, mut line_start) = self.last_offset_breaks_line_start;
         if offset < counted {
             (counted, breaks, line_start) = (0, 0, 0);
         }
         let between = self.text.get(counted..offset).unwrap_or_default();
         breaks += between.matches('\n').count();
         line_start = between.rfind('\n').map_or(line_start, |at| counted + at + 1);
-        self.last_position = (offset, breaks, line_start);
+        self.last_offset_breaks_line_start = (offset, breaks, line_start);
         (breaks + 1, self.text.get(line_start..offset).unwrap_or_default().chars().count() + 1)
     }
 }
@@ -336,7 +342,7 @@ mod tests {
             .unwrap();
         let list = inner.get("b \" c").unwrap().as_list(&message!("texts")).unwrap();
         let place = |node: &JsonNode| {
-            let range = locate_all(text, &[&node.steps]).remove(0).unwrap();
+            let range = find_value_ranges(text, &[&node.steps]).remove(0).unwrap();
             (format_path(&node.steps), LineCounter::new(text).line_and_column(range.start))
         };
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));

@@ -40,7 +40,7 @@ impl ValueType {
         ValueType::from_name(name).or_else(|| ValueType::ALL.into_iter().find(in_capitals))
     }
 
-    pub(super) fn with_article(self) -> Message {
+    pub(super) fn name_with_article(self) -> Message {
         message!("a {}", self.name())
     }
 }
@@ -61,7 +61,7 @@ pub(super) enum Comparison {
 /// The verbs in the operator names of the original system, whose JSON documents are imported. An
 /// operator's name consists of its operand type, `_` and a verb, such as `string_equal`. Each row
 /// has a verb, its operand types and its comparison.
-pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
+pub(super) const OPERATOR_VERBS: &[(&str, &[ValueType], Comparison)] = {
     use Comparison::{Infix, Length, Regex};
     use ValueType::{Bool, Dict, List, Number, String};
     &[
@@ -88,7 +88,7 @@ pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
 
 /// Returns the verb (such as `greater_than`) for its name in capitals, such as `GREATER_THAN`, or
 /// for a short form such as `GT`. `None` for any other name.
-pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
+pub(super) fn verb_from_capitals(name: &str) -> Option<String> {
     let full_name = match name {
         "GT" => "GREATER_THAN",
         "LT" => "LESS_THAN",
@@ -98,14 +98,14 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
         name => name,
     };
     let verb = full_name.to_ascii_lowercase();
-    VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
+    OPERATOR_VERBS.iter().any(|(verb_name, ..)| *verb_name == verb).then_some(verb)
 }
 
 /// Returns the operand types that the operator with this name in capitals, such as `GREATER_THAN`,
 /// accepts on its left side. Empty if no operator has this name.
-pub(super) fn operand_types_in_capitals(name: &str) -> &'static [ValueType] {
-    let verb = verb_in_capitals(name);
-    VERBS
+pub(super) fn operand_types_for_capitals(name: &str) -> &'static [ValueType] {
+    let verb = verb_from_capitals(name);
+    OPERATOR_VERBS
         .iter()
         .find(|(known, ..)| Some(*known) == verb.as_deref())
         .map_or(&[], |(_, operand_types, _)| operand_types)
@@ -115,7 +115,7 @@ pub(super) fn operand_types_in_capitals(name: &str) -> &'static [ValueType] {
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     pub(super) operand_type: ValueType,
-    pub(super) verb: Comparison,
+    pub(super) comparison: Comparison,
 }
 
 impl Operator {
@@ -126,23 +126,23 @@ impl Operator {
     }
 
     fn from_verb(operand_type: ValueType, verb: &str) -> Option<Operator> {
-        let (_, _, verb) = VERBS.iter().find(|(verb_name, operand_types, _)| {
+        let (_, _, verb) = OPERATOR_VERBS.iter().find(|(verb_name, operand_types, _)| {
             *verb_name == verb && operand_types.contains(&operand_type)
         })?;
-        Some(Operator { operand_type, verb: *verb })
+        Some(Operator { operand_type, comparison: *verb })
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
     /// type is the declared type of the left side, `left`. `None` if there is no such operator, or
     /// if the type of the left side is unknown.
     pub(super) fn from_spelling(name: &str, left: Option<ValueType>) -> Option<Operator> {
-        Operator::from_verb(left?, &verb_in_capitals(name)?)
+        Operator::from_verb(left?, &verb_from_capitals(name)?)
     }
 
     /// Returns the type that a literal on the right side must have. It can differ from the type of
     /// the left side: the length of a list is compared with a number.
     pub(super) fn literal_type(self) -> ValueType {
-        match (self.verb, self.operand_type) {
+        match (self.comparison, self.operand_type) {
             (Comparison::Length(_), _) => ValueType::Number,
             (Comparison::Infix("contains" | "not contains" | "has_key" | "not has_key"), _) => {
                 ValueType::String
@@ -154,7 +154,7 @@ impl Operator {
     /// True if the right side may have the type `right`. The importer calls this only for a right
     /// side that is the output of a workflow step; literals have [`Operator::literal_type`].
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
-        match (self.verb, self.operand_type) {
+        match (self.comparison, self.operand_type) {
             (Comparison::Length(_), _) => {
                 matches!(right, ValueType::Number | ValueType::String | ValueType::List)
             }
@@ -170,7 +170,7 @@ impl Operator {
     /// condition word for word: it writes another condition that is never true.
     pub(super) fn can_be_true(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
-        match self.verb {
+        match self.comparison {
             Comparison::Infix("==" | "!=") => left == right,
             Comparison::Infix("contains" | "not contains") => {
                 left == List || (left == String && right == String)
@@ -183,11 +183,11 @@ impl Operator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operator, VERBS, ValueType};
+    use super::{OPERATOR_VERBS, Operator, ValueType};
 
     #[test]
     fn every_operator_is_known_by_the_documents_own_spelling() {
-        for (verb, operand_types, _) in VERBS {
+        for (verb, operand_types, _) in OPERATOR_VERBS {
             for operand_type in ValueType::ALL {
                 let operator = Operator::from_spelling(&verb.to_ascii_uppercase(), Some(operand_type));
                 assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn every_operator_of_the_original_is_known_by_its_name() {
-        let names = VERBS.iter().flat_map(|(verb, operand_types, _)| {
+        let names = OPERATOR_VERBS.iter().flat_map(|(verb, operand_types, _)| {
             operand_types.iter().map(move |operand_type| format!("{}_{verb}", operand_type.name()))
         });
         let names: Vec<String> = names.collect();

@@ -94,8 +94,8 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
         chars: pattern.chars().peekable(),
         translated: String::new(),
         flags: RegexFlags::default(),
-        depth: 0,
-        has_item: false,
+        group_depth: 0,
+        has_read_item: false,
         has_alternatives: false,
         is_anchored: false,
     };
@@ -122,9 +122,9 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
 /// the parser.
 #[derive(Clone, Copy, Default)]
 struct RegexFlags {
-    multiline: bool,
-    verbose: bool,
-    ascii: bool,
+    is_multiline: bool,
+    is_verbose: bool,
+    is_ascii: bool,
 }
 
 /// The element (such as a character or a group) directly before the current position. A quantifier
@@ -143,10 +143,10 @@ struct RegexTranslator<'p> {
     chars: Peekable<Chars<'p>>,
     translated: String,
     flags: RegexFlags,
-    depth: usize,
+    group_depth: usize,
     /// Whether an element (such as a character or a group) has been read. After the first element,
     /// flags for the whole expression are an error.
-    has_item: bool,
+    has_read_item: bool,
     has_alternatives: bool,
     is_anchored: bool,
 }
@@ -183,7 +183,7 @@ impl RegexTranslator<'_> {
                 break;
             }
             self.chars.next();
-            if self.flags.verbose && (c.is_ascii_whitespace() || c == '#') {
+            if self.flags.is_verbose && (c.is_ascii_whitespace() || c == '#') {
                 if c == '#' {
                     self.take_while(|c| c != '\n');
                 }
@@ -191,12 +191,12 @@ impl RegexTranslator<'_> {
             }
             last = match c {
                 '|' => {
-                    self.has_alternatives |= self.depth == 0;
+                    self.has_alternatives |= self.group_depth == 0;
                     self.translated.push('|');
                     LastItem::Nothing
                 }
                 '*' | '+' | '?' => self.translate_quantifier(&c.to_string(), last)?,
-                '{' => match self.read_bounds()? {
+                '{' => match self.translate_repetition_bounds()? {
                     Some(bounds) => self.translate_quantifier(&bounds, last)?,
                     None => {
                         self.translated.push_str("\\{");
@@ -204,12 +204,13 @@ impl RegexTranslator<'_> {
                     }
                 },
                 '^' => {
-                    self.is_anchored |= !self.has_item && self.depth == 0 && !self.flags.multiline;
+                    self.is_anchored |=
+                        !self.has_read_item && self.group_depth == 0 && !self.flags.is_multiline;
                     self.translated.push('^');
                     LastItem::Nothing
                 }
                 '$' => {
-                    self.translated.push_str(if self.flags.multiline { "$" } else { r"\n?$" });
+                    self.translated.push_str(if self.flags.is_multiline { "$" } else { r"\n?$" });
                     LastItem::Nothing
                 }
                 '.' => {
@@ -219,9 +220,9 @@ impl RegexTranslator<'_> {
                 '[' => self.translate_class()?,
                 '(' => self.translate_group(last)?,
                 '\\' => self.translate_escape()?,
-                c => self.write_literal(c),
+                c => self.write_literal_char(c),
             };
-            self.has_item = true;
+            self.has_read_item = true;
         }
         Ok(())
     }
@@ -243,7 +244,7 @@ impl RegexTranslator<'_> {
 
     /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
     /// brace is a literal.
-    fn read_bounds(&mut self) -> TranslateResult<Option<String>> {
+    fn translate_repetition_bounds(&mut self) -> TranslateResult<Option<String>> {
         let mut lookahead = RegexTranslator { translated: String::new(), chars: self.chars.clone(), ..*self };
         let low = lookahead.take_while(|c| c.is_ascii_digit());
         let comma = lookahead.eat_char(',');
@@ -274,7 +275,7 @@ impl RegexTranslator<'_> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {
             self.translated.push('(');
-            return self.translate_inner(outer_flags);
+            return self.translate_group_content(outer_flags);
         }
         match self.chars.next() {
             Some(':') => self.translated.push_str("(?:"),
@@ -306,19 +307,19 @@ impl RegexTranslator<'_> {
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.translate_flags(c, outer_flags),
             _ => return invalid_pattern(message!("it has an unknown group syntax `(?`")),
         }
-        self.translate_inner(outer_flags)
+        self.translate_group_content(outer_flags)
     }
 
     /// Translates the content and the end of a group. `outer_flags` are the flags before the group.
     /// They apply again after the group, because flags that are set inside a group end with it.
-    fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
-        self.depth += 1;
-        if self.depth > MAX_GROUP_DEPTH {
+    fn translate_group_content(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
+        self.group_depth += 1;
+        if self.group_depth > MAX_GROUP_DEPTH {
             return unsupported_pattern(message!("its groups are nested too deep"));
         }
-        self.has_item = true;
+        self.has_read_item = true;
         self.translate_alternatives()?;
-        self.depth -= 1;
+        self.group_depth -= 1;
         self.flags = outer_flags;
         if !self.eat_char(')') {
             return invalid_pattern(message!("a group is not closed"));
@@ -337,12 +338,12 @@ impl RegexTranslator<'_> {
             match c {
                 'i' | 's' => flag_text.push(c),
                 'm' => {
-                    self.flags.multiline = is_enabled;
+                    self.flags.is_multiline = is_enabled;
                     flag_text.push(c);
                 }
-                'x' => self.flags.verbose = is_enabled,
-                'a' if is_enabled => self.flags.ascii = true,
-                'u' if is_enabled => self.flags.ascii = false,
+                'x' => self.flags.is_verbose = is_enabled,
+                'a' if is_enabled => self.flags.is_ascii = true,
+                'u' if is_enabled => self.flags.is_ascii = false,
                 '-' if is_enabled => {
                     is_enabled = false;
                     flag_text.push('-');
@@ -350,9 +351,9 @@ impl RegexTranslator<'_> {
                 ':' => {
                     let flag_text = flag_text.trim_end_matches('-');
                     self.translated.push_str(&format!("(?{flag_text}:"));
-                    return self.translate_inner(outer_flags);
+                    return self.translate_group_content(outer_flags);
                 }
-                ')' if self.has_item || self.depth > 0 || !is_enabled => {
+                ')' if self.has_read_item || self.group_depth > 0 || !is_enabled => {
                     return invalid_pattern(message!("flags for the whole expression must be at its start"));
                 }
                 ')' => {
@@ -370,9 +371,9 @@ impl RegexTranslator<'_> {
     /// Translates the rest of an escape after `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return invalid_pattern(message!("it ends with a `\\`")) };
-        let assertion = match (c, self.flags.ascii) {
+        let assertion = match (c, self.flags.is_ascii) {
             ('A', _) => {
-                self.is_anchored |= !self.has_item && self.depth == 0;
+                self.is_anchored |= !self.has_read_item && self.group_depth == 0;
                 Some(r"\A")
             }
             ('Z', _) => Some(r"\z"),
@@ -387,8 +388,8 @@ impl RegexTranslator<'_> {
             return Ok(LastItem::Nothing);
         }
         let Some(category) = self.translate_category(c) else {
-            let c = self.read_escaped(c, false)?;
-            return Ok(self.write_literal(c));
+            let c = self.read_escaped_char(c, false)?;
+            return Ok(self.write_literal_char(c));
         };
         self.translated.push_str(category);
         Ok(LastItem::Item)
@@ -397,7 +398,7 @@ impl RegexTranslator<'_> {
     /// Returns the translation of a character category such as `\d`, where `c` is the letter after
     /// the backslash. `None` if `c` names no category.
     fn translate_category(&self, c: char) -> Option<&'static str> {
-        Some(match (c, self.flags.ascii) {
+        Some(match (c, self.flags.is_ascii) {
             ('d', false) => r"\d",
             ('D', false) => r"\D",
             ('s', false) => r"\s",
@@ -417,7 +418,7 @@ impl RegexTranslator<'_> {
     /// Returns the character of the escape `\c`, where `c` is the character after the backslash.
     /// `in_class` is true inside a character class such as `[\b]`, where some escapes have another
     /// meaning.
-    fn read_escaped(&mut self, c: char, in_class: bool) -> TranslateResult<char> {
+    fn read_escaped_char(&mut self, c: char, in_class: bool) -> TranslateResult<char> {
         Ok(match c {
             'a' => '\u{7}',
             'b' if in_class => '\u{8}',
@@ -430,7 +431,7 @@ impl RegexTranslator<'_> {
             'u' => self.read_char_code(4)?,
             'U' => self.read_char_code(8)?,
             'N' => return unsupported_pattern(message!("characters by their names are not supported")),
-            '0'..='9' => self.read_octal(c, in_class)?,
+            '0'..='9' => self.read_octal_escape(c, in_class)?,
             c if c.is_ascii_alphabetic() => return invalid_pattern(message!("`\\{c}` is not an escape")),
             c => c,
         })
@@ -445,7 +446,7 @@ impl RegexTranslator<'_> {
 
     /// Reads an octal escape such as `\0` or `\012`, from its first digit. Outside a character
     /// class, `\1` is a back-reference, which is an error. `in_class` is true inside a class.
-    fn read_octal(&mut self, first: char, in_class: bool) -> TranslateResult<char> {
+    fn read_octal_escape(&mut self, first: char, in_class: bool) -> TranslateResult<char> {
         let mut digits = String::from(first);
         while digits.len() < 3 {
             let Some(digit) = self.chars.next_if(|c| ('0'..='7').contains(c)) else { break };
@@ -460,7 +461,7 @@ impl RegexTranslator<'_> {
         code.and_then(char::from_u32).ok_or_else(out_of_range)
     }
 
-    fn write_literal(&mut self, c: char) -> LastItem {
+    fn write_literal_char(&mut self, c: char) -> LastItem {
         if r"\.+*?()|[{^$".contains(c) {
             self.translated.push('\\');
         }

@@ -128,7 +128,7 @@ impl Report {
 
     /// Sets the line, the column and the byte range of each item. `text` is the document's text.
     /// `locate` returns the byte range of the value at each path.
-    pub(super) fn locate_items(
+    pub(super) fn set_item_positions(
         &mut self,
         text: &str,
         locate: impl FnOnce(&[&[PathStep]]) -> Vec<Option<Range<usize>>>,
@@ -319,7 +319,7 @@ impl ReportBuilder {
         outcome: Outcome,
         notes: Vec<Message>,
     ) -> usize {
-        let pointer = located::format_pointer(steps);
+        let pointer = located::format_json_pointer(steps);
         let (name, steps) = (name.to_owned(), steps.to_vec());
         let (position, range, warnings) = (None, None, Vec::new());
         self.items.push(ReportItem { kind, name, outcome, notes, warnings, pointer, position, range, steps });
@@ -329,7 +329,7 @@ impl ReportBuilder {
     /// Finishes the report, and adds the `warnings`. Each warning is paired with the index of the
     /// item that it is about. If there are notes on the document as a whole, an item for them is
     /// inserted before all others. Also returns the number of inserted items, 0 or 1.
-    pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> (Report, usize) {
+    pub(super) fn finish_report(mut self, warnings: Vec<(usize, Code, Message)>) -> (Report, usize) {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {
                 item.warnings.push((code, message));

@@ -4,7 +4,7 @@
 use super::condition::ConditionFacts;
 use super::derived::{LENGTH_STATEMENT, urgency_statements};
 use super::document::{ImportedStatement, RulesDocument};
-use super::export::written_conditions;
+use super::export::export_route_conditions;
 use super::handlers::UsedHandlers;
 use super::located::{JsonNode, ReadResult};
 use super::report::ItemKind;
@@ -24,7 +24,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         let routes =
             object.get_required("routes", &message!("the document"))?.as_list(&message!("routes"))?;
         if let Some(node) = object.get("default") {
-            default = document.read_part(ItemKind::Default, "", read_handler(&node))?;
+            default = document.part_or_skip(ItemKind::Default, "", read_handler(&node))?;
             if default.is_none() {
                 document.kept_in_header.insert("default".to_owned(), node.value.clone());
             }
@@ -46,7 +46,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         imported_routes.extend(document.read_item(ItemKind::Route, node, &["name"], read)?);
     }
     document.keep_skipped_in_header("routes", &routes);
-    handlers.declare_all(default.as_deref(), document);
+    handlers.declare_handlers(default.as_deref(), document);
     add_derived_values(&facts, document);
     let conditions: Vec<String> =
         imported_routes.iter().map(|(_, route)| facts.write_route_condition(&route.condition)).collect();
@@ -58,7 +58,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             mut comments,
             docs,
             original_condition: original,
-            mut kept,
+            kept_members: mut kept,
             ..
         } = route;
         // If an export would write the condition differently, a comment keeps the original.
@@ -102,7 +102,7 @@ fn export_conditions(facts: &ConditionFacts, conditions: &[String]) -> Vec<Optio
     }
     let route = |(index, condition): (usize, &String)| format!("route r{index} when {condition} -> h");
     statements.extend(conditions.iter().enumerate().map(route));
-    written_conditions(&statements.join("\n"))
+    export_route_conditions(&statements.join("\n"))
 }
 
 struct ImportedRoute {
@@ -111,7 +111,7 @@ struct ImportedRoute {
     /// The condition of the route, as it is in the JSON document.
     original_condition: Json,
     /// The members of the route that rules cannot express.
-    kept: Map<String, Json>,
+    kept_members: Map<String, Json>,
     handler: String,
     written_target: String,
     comments: Vec<String>,
@@ -135,7 +135,7 @@ fn read_route(
     let mut comments = Vec::new();
     if new_name != original {
         comments.push(format!("Named {} in the original.", quote_for_comment(original)));
-        document.note_rename(&new_name, original);
+        document.add_rename_note(&new_name, original);
     }
     let priority = object.get("priority").map(|node| node.as_int()).transpose()?.unwrap_or(0);
     let handler = read_handler(&object.get_required("handler", &message!("a route"))?)?;
@@ -150,11 +150,11 @@ fn read_route(
     remarks.into_iter().for_each(|remark| document.report.add_note(remark));
     let docs = object.get_text("description")?.unwrap_or_default().to_owned();
     let of = message!("the route {}", quote_for_comment(original));
-    let mut kept = document.unread_members(&object, &of);
+    let mut kept = document.collect_unread_members(&object, &of);
     if new_name != original {
         kept.insert("name".to_owned(), json!(original));
     }
-    if write::doc_text(&docs) != docs {
+    if write::imported_doc_text(&docs) != docs {
         kept.insert("description".to_owned(), Json::from(&*docs));
     }
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
@@ -162,7 +162,7 @@ fn read_route(
         statement_head: format!("route {}{priority}", quote_name(&new_name)),
         condition,
         original_condition: condition_node.value.clone(),
-        kept,
+        kept_members: kept,
         written_target: format!("{handler}{metadata}"),
         handler,
         comments,

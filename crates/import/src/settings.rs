@@ -22,7 +22,7 @@ pub(super) fn read_settings(
     let Some(node) = object.get(SETTINGS_KEY) else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
     let settings = node.as_object(&message!("settings"));
-    let Some(settings) = document.read_part(ItemKind::Field, SETTINGS_KEY, settings)? else {
+    let Some(settings) = document.part_or_skip(ItemKind::Field, SETTINGS_KEY, settings)? else {
         document.kept_in_header.insert(SETTINGS_KEY.to_owned(), node.value.clone());
         return Ok(entries);
     };
@@ -39,7 +39,7 @@ pub(super) fn read_settings(
                 Ok(None)
             }
         };
-        match document.read_part(ItemKind::Field, key, entry)?.flatten() {
+        match document.part_or_skip(ItemKind::Field, key, entry)?.flatten() {
             Some(value) => entries.push(format!("{key}: {value}")),
             None => {
                 let kept = document.kept_in_header.entry(SETTINGS_KEY).or_insert_with(|| json!({}));

@@ -4,7 +4,7 @@
 //! it again.
 
 use super::kept;
-use super::operator::verb_in_capitals;
+use super::operator::verb_from_capitals;
 use rulec::{SourceMap, Span};
 use serde_json::{Value as Json, json};
 
@@ -33,7 +33,7 @@ impl Spelling {
     /// Returns the spelling of a choice of the rules, which the comment before the choice says.
     /// `span` is the span of the choice's name.
     pub(super) fn of_comment_before(sources: &SourceMap, span: Span) -> Spelling {
-        if kept::has_word_before(sources, span, CAPITALS_WORD) {
+        if kept::has_word_comment_before(sources, span, CAPITALS_WORD) {
             Spelling::Document
         } else {
             Spelling::Module
@@ -59,7 +59,7 @@ impl Spelling {
 
     /// True if all names in the condition have this spelling, so that an export in this spelling
     /// writes the same names.
-    pub(super) fn is_of_condition(self, condition: &Json) -> bool {
+    pub(super) fn is_spelling_of_condition(self, condition: &Json) -> bool {
         match self {
             Spelling::Module => is_in_module_spelling(condition),
             Spelling::Document => is_in_document_spelling(condition),
@@ -100,7 +100,7 @@ fn is_in_module_spelling(condition: &Json) -> bool {
 
 fn is_in_document_spelling(condition: &Json) -> bool {
     let is_operator =
-        |name: &str| verb_in_capitals(name).is_some_and(|verb| verb.to_ascii_uppercase() == name);
+        |name: &str| verb_from_capitals(name).is_some_and(|verb| verb.to_ascii_uppercase() == name);
     let is_side = |side: &Json| {
         let Some(ty) = side["type"].as_str().filter(|ty| *ty == ty.to_ascii_uppercase()) else {
             return false;

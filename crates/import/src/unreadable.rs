@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Maximum number of unreadable values (values that are not JSON) in a document. It is limited
 /// because the importer searches all items for each such value.
-const MAX_VALUES: usize = 1_000;
+const MAX_UNREADABLE_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
 pub(super) struct RepairedDocument {
@@ -24,11 +24,11 @@ pub(super) struct RepairedDocument {
     /// The parsed document. A [marked object](UNREADABLE_KEY) replaces each unreadable value, and
     /// each value whose key is unreadable.
     pub(super) value: Json,
-    pub(super) unreadable: Vec<Unreadable>,
+    pub(super) unreadable: Vec<UnreadablePart>,
 }
 
 /// A part of a document that is not JSON.
-pub(super) struct Unreadable {
+pub(super) struct UnreadablePart {
     /// The path of the value. For a key, the path of the object that has the key.
     pub(super) steps: Vec<PathStep>,
     /// The range of the value in the text, in bytes. `None` for a key.
@@ -46,9 +46,9 @@ pub(super) fn repair_document(original: &str, error: JsonError) -> Result<Repair
     if found.is_empty() {
         return Err(error.into());
     }
-    if found.len() > MAX_VALUES {
+    if found.len() > MAX_UNREADABLE_VALUES {
         let message = message!(
-            "the document has more than {MAX_VALUES} values that are no JSON, such as `NaN`; write it as JSON"
+            "the document has more than {MAX_UNREADABLE_VALUES} values that are no JSON, such as `NaN`; write it as JSON"
         );
         let (steps, position, range) = (Vec::new(), None, None);
         return Err(Untranslatable { message, steps, position, range }.into());
@@ -78,7 +78,7 @@ pub(super) fn repair_document(original: &str, error: JsonError) -> Result<Repair
         if is_key {
             steps.pop();
         }
-        unreadable.push(Unreadable { steps, range: (!is_key).then_some(range), reason });
+        unreadable.push(UnreadablePart { steps, range: (!is_key).then_some(range), reason });
     }
     Ok(RepairedDocument { text, value, unreadable })
 }
@@ -87,12 +87,12 @@ pub(super) fn repair_document(original: &str, error: JsonError) -> Result<Repair
 /// that `unreadable` lists, the range is its range in the original text.
 pub(super) fn locate_values(
     text: &str,
-    unreadable: &[Unreadable],
+    unreadable: &[UnreadablePart],
     paths: &[&[PathStep]],
 ) -> Vec<Option<Range<usize>>> {
     let original: BTreeMap<&[PathStep], &Range<usize>> =
         unreadable.iter().filter_map(|one| Some((&*one.steps, one.range.as_ref()?))).collect();
-    let ranges = located::locate_all(text, paths).into_iter();
+    let ranges = located::find_value_ranges(text, paths).into_iter();
     ranges
         .zip(paths)
         .map(|(range, path)| original.get(path).map(|range| (*range).clone()).or(range))
@@ -115,7 +115,7 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
         match byte {
             b'"' => {
                 let (end, has_half_pair) = read_string(bytes, at);
-                if is_mark_key(&text[at..end]) && is_before_colon(bytes, end) {
+                if is_marked_object_key(&text[at..end]) && is_before_colon(bytes, end) {
                     found.push((at..end, true, message!("the key is U+FFFF, which is no character")));
                 } else if has_half_pair {
                     let is_key = is_before_colon(bytes, end);
@@ -143,7 +143,7 @@ fn find_unreadable(text: &str) -> Vec<(Range<usize>, bool, Message)> {
 
 /// True if the JSON string `string`, with its quotes, is the key of marked objects, which replace
 /// unreadable values.
-fn is_mark_key(string: &str) -> bool {
+fn is_marked_object_key(string: &str) -> bool {
     const ESCAPED_MARK_KEY: &str = "\"\\uFFFF\"";
     string.len() <= ESCAPED_MARK_KEY.len()
         && serde_json::from_str::<String>(string).is_ok_and(|key| key == UNREADABLE_KEY)
@@ -170,8 +170,10 @@ fn read_string(bytes: &[u8], start: usize) -> (usize, bool) {
 /// Returns the length in bytes of the escape sequence at the start of `bytes`, and whether it is
 /// half of a surrogate pair. A whole pair counts as one sequence.
 fn read_escape(bytes: &[u8]) -> (usize, bool) {
-    match code_unit(bytes) {
-        Some(0xD800..=0xDBFF) if matches!(bytes.get(6..).and_then(code_unit), Some(0xDC00..=0xDFFF)) => {
+    match utf16_code_unit(bytes) {
+        Some(0xD800..=0xDBFF)
+            if matches!(bytes.get(6..).and_then(utf16_code_unit), Some(0xDC00..=0xDFFF)) =>
+        {
             (12, false)
         }
         Some(unit) => (6, (0xD800..=0xDFFF).contains(&unit)),
@@ -181,7 +183,7 @@ fn read_escape(bytes: &[u8]) -> (usize, bool) {
 
 /// Returns the code unit of an escape such as `\ud83d` at the start of the bytes. `None` for any
 /// other bytes.
-fn code_unit(bytes: &[u8]) -> Option<u16> {
+fn utf16_code_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
@@ -275,10 +277,10 @@ mod tests {
         }
         let deep = format!("{}NaN{}", "[".repeat(300_000), "]".repeat(300_000));
         assert!(matches!(repair_text(&deep), Err(ImportError::Json(_))));
-        let many = format!("[{}NaN]", "NaN,".repeat(MAX_VALUES));
+        let many = format!("[{}NaN]", "NaN,".repeat(MAX_UNREADABLE_VALUES));
         let error = repair_text(&many).map(|_| ()).expect_err("it has too many such values").to_string();
         assert!(error.contains("more than 1000 values that are no JSON"), "{error}");
         let most = repair_text(&many.replacen("NaN,", "", 1)).expect("it can be read");
-        assert_eq!(format_path(&most.unreadable[MAX_VALUES - 1].steps), "[999]");
+        assert_eq!(format_path(&most.unreadable[MAX_UNREADABLE_VALUES - 1].steps), "[999]");
     }
 }

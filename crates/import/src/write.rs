@@ -7,7 +7,7 @@ pub(super) use rulec_syntax::write::{
 use std::collections::{HashMap, HashSet};
 
 /// The first word of a comment that keeps parts of a JSON document. Such a comment is one line.
-pub(super) const KEPT_MARK: &str = "json:";
+pub(super) const KEPT_COMMENT_MARK: &str = "json:";
 
 /// Maximum width of a line, in characters. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
@@ -33,20 +33,20 @@ impl NameAllocator {
     /// Returns `preferred` or a similar name, which is unique and contains no backquote. The caller
     /// adds backquotes around the name if the syntax requires them.
     pub(super) fn unique_name(&mut self, preferred: &str) -> String {
-        self.unique_text(&clean_name(preferred))
+        self.unique_text(&replace_invalid_chars(preferred))
     }
 
     /// Allocates the name of an item for an export. Returns true if an import would convert
     /// `original`, a name in the document, to `name`, the name of the item in the rules. Must be
     /// called for all items in the order of an import.
-    pub(super) fn leads_to_name(&mut self, original: &str, name: &str) -> bool {
-        self.leads_to_text(&clean_name(original), &clean_name(name))
+    pub(super) fn is_imported_as_name(&mut self, original: &str, name: &str) -> bool {
+        self.is_imported_as_text(&replace_invalid_chars(original), &replace_invalid_chars(name))
     }
 
-    /// Like [`leads_to_name`](NameAllocator::leads_to_name), but for names that
+    /// Like [`is_imported_as_name`](NameAllocator::leads_to_name), but for names that
     /// [`unique_text`](NameAllocator::unique_text) allocates, which may contain any character.
-    pub(super) fn leads_to_text(&mut self, original: &str, name: &str) -> bool {
-        let is_original = self.next_text(original) == name;
+    pub(super) fn is_imported_as_text(&mut self, original: &str, name: &str) -> bool {
+        let is_original = self.next_unique_text(original) == name;
         self.unique_text(if is_original { original } else { name });
         is_original
     }
@@ -54,14 +54,14 @@ impl NameAllocator {
     /// Returns a unique text: `base`, followed by a number if necessary. Used for names that the
     /// rules write in quotation marks, which may contain any character.
     pub(super) fn unique_text(&mut self, base: &str) -> String {
-        let name = self.next_text(base);
+        let name = self.next_unique_text(base);
         self.used_names.insert(name.clone());
         name
     }
 
     /// Returns the text that [`unique_text`](NameAllocator::unique_text) would return for `base`
     /// now.
-    fn next_text(&mut self, base: &str) -> String {
+    fn next_unique_text(&mut self, base: &str) -> String {
         if !self.used_names.contains(base) {
             return base.to_owned();
         }
@@ -77,7 +77,7 @@ impl NameAllocator {
 }
 
 /// Replaces the characters of a name that are not valid even in backquotes.
-fn clean_name(preferred: &str) -> String {
+fn replace_invalid_chars(preferred: &str) -> String {
     let clean: String =
         preferred.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
     if clean.is_empty() { "unnamed".to_owned() } else { clean }
@@ -133,7 +133,7 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
-        if marker == "#" && paragraph.starts_with(KEPT_MARK) {
+        if marker == "#" && paragraph.starts_with(KEPT_COMMENT_MARK) {
             out.push_str(&format!("{pad}{marker} {paragraph}\n"));
             continue;
         }
@@ -162,7 +162,7 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
 
 /// Returns the doc comment that a statement has if an import writes the text `text` as comment
 /// lines before it. In the result, long lines are broken and repeated spaces are lost.
-pub(super) fn doc_text(text: &str) -> String {
+pub(super) fn imported_doc_text(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_original_name_is_found_again() {
+    fn original_names_are_recognized() {
         let mut names = NameAllocator::default();
         for (original, name, is_original) in [
             ("a", "a", true),
@@ -202,7 +202,7 @@ mod tests {
             ("a", "a_6", true),
             ("x`y", "x_y", true),
         ] {
-            assert_eq!(names.leads_to_name(original, name), is_original, "{original} {name}");
+            assert_eq!(names.is_imported_as_name(original, name), is_original, "{original} {name}");
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
         let mut names = NameAllocator::default();
         for number in 1..=200_000 {
             let name = if number == 1 { "same".to_owned() } else { format!("same_{number}") };
-            assert!(names.leads_to_name("same", &name));
+            assert!(names.is_imported_as_name("same", &name));
         }
         assert_eq!(names.unique_text("same"), "same_200001");
     }

@@ -15,13 +15,13 @@
 use super::JitError;
 use cranelift_jit::JITModule;
 use memchr::memmem::Finder;
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_lang::value::Value;
 use rulec_sema::hir::TableId;
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::bytecode::chunk::Pred;
 use rulec_vm::bytecode::pools::{KeywordMatcher, MemberSet};
-use rulec_vm::vm::Message;
+use rulec_vm::vm::SlotValueSource;
 use rulec_vm::vm::compiled::{LazyVm, Memo, ValueCells};
 use std::any::Any;
 use std::ffi::c_void;
@@ -110,8 +110,8 @@ pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 pub(super) struct CodeSegment {
     /// Index of the first route of this segment (a range of routes with one compiled function),
     /// counted from the first route of the table.
-    pub first: u32,
-    pub search: SegmentFn,
+    pub first_route: u32,
+    pub search_fn: SegmentFn,
 }
 
 /// A Cranelift module (compiled functions in memory), under construction or finished. Dropping it
@@ -153,11 +153,11 @@ pub struct JitCode {
     bytecode: Arc<Bytecode>,
     /// The segments (functions) of each table, in the order in which routes are tried. The last
     /// segment of a table also contains the table's default.
-    tables: Vec<Box<[CodeSegment]>>,
+    segments_by_table: Vec<Box<[CodeSegment]>>,
     /// Owns the memory of the code, and is otherwise unused. The mutex makes the type `Sync`,
     /// because a module is `Send` but not `Sync`.
     _module: Mutex<OwnedModule>,
-    size: usize,
+    code_bytes: usize,
 }
 
 impl JitCode {
@@ -180,50 +180,51 @@ impl JitCode {
                 )
             })
         };
-        let segment = |(first, id): &(u32, _)| CodeSegment { first: *first, search: segment_function(*id) };
+        let segment =
+            |(first, id): &(u32, _)| CodeSegment { first_route: *first, search_fn: segment_function(*id) };
         let tables = tables.iter().map(|parts| parts.iter().map(segment).collect()).collect();
-        Ok(JitCode { bytecode, tables, _module: Mutex::new(module), size })
+        Ok(JitCode { bytecode, segments_by_table: tables, _module: Mutex::new(module), code_bytes: size })
     }
 
     pub fn bytecode(&self) -> &Bytecode {
         &self.bytecode
     }
 
-    pub fn size(&self) -> usize {
-        self.size
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes
     }
 
     pub(super) fn segments(&self, table: usize) -> &[CodeSegment] {
-        self.tables.get(table).map_or(&[], |segments| segments)
+        self.segments_by_table.get(table).map_or(&[], |segments| segments)
     }
 }
 
 impl std::fmt::Debug for JitCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "JitCode({} tables, {} bytes)", self.tables.len(), self.size)
+        write!(f, "JitCode({} tables, {} bytes)", self.segments_by_table.len(), self.code_bytes)
     }
 }
 
 /// State of a decision that runs compiled code. Compiled code reads the first fields of this struct
 /// at fixed offsets.
 #[repr(C)]
-pub struct Machine<'a, M: Message<'a>> {
+pub struct Machine<'a, M: SlotValueSource<'a>> {
     /// Address of the values of the slots (fields that rules read), 24 bytes each.
-    pub(super) slots: *const Value<'a>,
+    pub(super) slot_values: *const Value<'a>,
     /// The memo cells (cached results of conditions). The result in a cell is valid only if the
     /// cell also contains the number of the current decision.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
     /// The value computed by the last call of the helper [`HelperTable::eval_block`]. The helper
     /// returns the address of this field.
-    pub(super) result: Value<'a>,
+    pub(super) block_result: Value<'a>,
     pub(super) code: &'a JitCode,
-    pub(super) hosts: &'a [Host],
+    pub(super) hosts: &'a [RegisteredFunction],
     pub(super) vm: LazyVm<'a, M>,
     /// Cells for the values of slots (message fields), each of which is read at its first use.
     /// `None` if all slots were read before the decision.
-    pub(super) cells: Option<SlotCells<'a>>,
-    pub(super) panic: Option<Box<dyn Any + Send>>,
+    pub(super) slot_cells: Option<SlotCells<'a>>,
+    pub(super) caught_panic: Option<Box<dyn Any + Send>>,
 }
 
 /// Cells for the values of message fields in one decision. Between decisions, `storage` keeps the
@@ -237,7 +238,7 @@ pub(super) struct SlotCells<'a> {
 /// each message type has its own helpers. A helper that returns a truth value returns it as a
 /// number: 1 for true and 0 for false or, if the result may be unknown, the number of a [`Tri`].
 #[repr(C)]
-pub struct HelperTable<'a, M: Message<'a>> {
+pub struct HelperTable<'a, M: SlotValueSource<'a>> {
     /// Reads the slot (message field) with the given id into the cell from which compiled code
     /// reads its value. The returned number has no meaning.
     pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
@@ -283,38 +284,47 @@ pub struct EntryCode {
     pub(super) table: TableId,
     /// The compiled function of the table's first segment (or of the whole table, if there is only
     /// one).
-    search: SegmentFn,
+    search_fn: SegmentFn,
     /// Number of slots (fields that rules read) of the program.
     pub(super) slot_count: usize,
     /// Number of memo cells (cached results) that a decision needs.
-    pub(super) memo_len: usize,
+    pub(super) memo_cell_count: usize,
 }
 
 impl EntryCode {
     /// Returns the compiled code of one table, prepared for repeated decisions; `None` if there is
     /// no code for the table.
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
-        let search = code.segments(table.index()).first()?.search;
+        let search = code.segments(table.index()).first()?.search_fn;
         let chunk = code.bytecode().chunk();
-        let (slot_count, memo_len) = (chunk.slots.len(), chunk.memo_len());
-        Some(EntryCode { code: Arc::clone(code), table, search, slot_count, memo_len })
+        let (slot_count, memo_len) = (chunk.slots.len(), chunk.memo_cell_count());
+        Some(EntryCode {
+            code: Arc::clone(code),
+            table,
+            search_fn: search,
+            slot_count,
+            memo_cell_count: memo_len,
+        })
     }
 
     /// Searches the first segment (range of routes) of the table with its compiled function, and
     /// returns the function's encoded result. `None` if `machine` was not created for this code.
     #[inline(always)]
-    pub(super) fn enter_table<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
-        std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search, 0))
+    pub(super) fn search_first_segment<'a, M: SlotValueSource<'a> + 'a>(
+        &self,
+        machine: &mut Machine<'a, M>,
+    ) -> Option<u64> {
+        std::ptr::eq(machine.code, &*self.code).then(|| machine.call_segment(self.search_fn, 0))
     }
 }
 
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     /// Searches a segment (range of routes) of a table with its compiled function. The search
     /// begins with route `first_route`, counted from the start of the segment. Returns the
     /// function's encoded result; `None` if the table has no such segment.
     #[inline]
-    pub(super) fn enter_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
-        let CodeSegment { search, .. } = *self.code.segments(table).get(segment)?;
+    pub(super) fn search_segment(&mut self, segment: usize, table: usize, first_route: usize) -> Option<u64> {
+        let CodeSegment { search_fn: search, .. } = *self.code.segments(table).get(segment)?;
         Some(self.call_segment(search, first_route))
     }
 
@@ -328,7 +338,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         // cells for all memoized results, and to helpers for its message type. The code refers to
         // constants of the bytecode, which `code` keeps alive. No helper unwinds.
         let encoded_result = unsafe { search(std::ptr::from_mut(self).cast(), first_route) };
-        if self.panic.is_some() {
+        if self.caught_panic.is_some() {
             self.resume_panic();
         }
         encoded_result
@@ -338,7 +348,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// caught and stored one.
     #[cold]
     fn resume_panic(&mut self) {
-        if let Some(panic) = self.panic.take() {
+        if let Some(panic) = self.caught_panic.take() {
             std::panic::resume_unwind(panic);
         }
     }

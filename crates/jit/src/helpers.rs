@@ -8,12 +8,12 @@
 
 use super::code::{HelperTable, JitCode, Machine, SlotCells};
 use memchr::memmem::Finder;
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_lang::value::{Tri, Value, compare_int_float, recycle_vec};
 use rulec_vm::bytecode::chunk::Pred;
 use rulec_vm::bytecode::pools::{KeywordMatcher, MemberSet};
 use rulec_vm::vm::compiled::{DecisionMemory, LazyVm, Memo, ValueCells, list_has_text};
-use rulec_vm::vm::{Message, SlotValues, Vm};
+use rulec_vm::vm::{SlotValueSource, SlotValues, Vm};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl<'a> Machine<'a, SlotValues<'a>> {
     /// Creates a machine (the state of a decision by compiled code) over slot values that were
     /// already read from the message. Precondition: `slots` has a value for every slot.
     #[inline(always)]
-    pub(super) fn over_values(
+    pub(super) fn with_slot_values(
         code: &'a JitCode,
         memory: DecisionMemory<'a>,
         slots: SlotValues<'a>,
@@ -32,11 +32,15 @@ impl<'a> Machine<'a, SlotValues<'a>> {
     }
 }
 
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     /// Creates a machine (the state of a decision by compiled code) over slots that are read from
     /// the message at their first use.
     #[inline(never)]
-    pub(super) fn over_cells(code: &'a JitCode, memory: DecisionMemory<'a>, message: M) -> Machine<'a, M> {
+    pub(super) fn with_slot_cells(
+        code: &'a JitCode,
+        memory: DecisionMemory<'a>,
+        message: M,
+    ) -> Machine<'a, M> {
         let DecisionMemory { hosts, memo, vm, cells: storage, .. } = memory;
         let mut cells: ValueCells<'a> = recycle_vec(std::mem::take(storage));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
@@ -48,20 +52,30 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     #[inline(always)]
     fn new(
         code: &'a JitCode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         memo: Memo<'a>,
         vm: LazyVm<'a, M>,
         cells: Option<SlotCells<'a>>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
         let (helpers, result) = (&Self::HELPER_TABLE, Value::Missing);
-        Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
+        Machine {
+            slot_values: slots,
+            memo,
+            helpers,
+            block_result: result,
+            code,
+            hosts,
+            vm,
+            slot_cells: cells,
+            caught_panic: None,
+        }
     }
 
     /// Returns the VM, which evaluates the conditions and values that have no machine code. `None`
     /// if nothing in this decision has needed the VM so far.
     pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
-        self.vm.if_created()
+        self.vm.created_vm()
     }
 
     /// Returns the VM, which evaluates the conditions and values that have no machine code. Creates
@@ -75,7 +89,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// can be skipped.
     #[inline]
     pub(super) fn must_release(&self) -> bool {
-        self.vm_if_created().is_some() || self.cells.is_some()
+        self.vm_if_created().is_some() || self.slot_cells.is_some()
     }
 
     /// Runs the operation of a helper (a function that compiled code calls) and returns its result.
@@ -83,13 +97,13 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// `operation` if an earlier helper panicked.
     #[inline]
     fn run_guarded<T>(&mut self, default_result: T, operation: impl FnOnce(&mut Self) -> Option<T>) -> T {
-        if self.panic.is_some() {
+        if self.caught_panic.is_some() {
             return default_result;
         }
         match catch_unwind(AssertUnwindSafe(|| operation(self))) {
             Ok(result) => result.unwrap_or(default_result),
             Err(panic) => {
-                self.panic = Some(panic);
+                self.caught_panic = Some(panic);
                 default_result
             }
         }
@@ -105,7 +119,7 @@ impl Drop for SlotCells<'_> {
 const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 
 /// The helpers: functions that compiled code calls. The fields of [`HelperTable`] document them.
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         read_slot: Self::read_slot,
         eval_pred: Self::eval_pred,
@@ -124,7 +138,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     extern "C" fn read_slot(&mut self, slot: usize) -> u64 {
         let value = self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The cell is filled in any case, because compiled code reads it again.
-        if let Some(cell) = self.cells.as_ref().and_then(|slots| slots.cells.get(slot)) {
+        if let Some(cell) = self.slot_cells.as_ref().and_then(|slots| slots.cells.get(slot)) {
             cell.set(Some(value));
         }
         0
@@ -139,9 +153,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     extern "C" fn eval_block(&mut self, block: usize) -> *const Value<'a> {
-        self.result =
+        self.block_result =
             self.run_guarded(Value::Missing, |machine| Some(machine.vm()?.eval_block(block as u32)));
-        &raw const self.result
+        &raw const self.block_result
     }
 
     extern "C" fn matches_text(&mut self, matcher: &KeywordMatcher, value: &Value<'a>) -> u64 {

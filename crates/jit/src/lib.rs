@@ -73,7 +73,7 @@ impl JitCode {
         };
         // The code generator panics where it cannot continue, for example without memory.
         catch_unwind(AssertUnwindSafe(compile))
-            .unwrap_or_else(|panic| Err(JitError::Failed(rulec_eval::host::panic_text(&*panic))))
+            .unwrap_or_else(|panic| Err(JitError::Failed(rulec_eval::host::format_host_panic(&*panic))))
     }
 }
 
@@ -85,7 +85,7 @@ pub fn check_available() -> Result<(), JitError> {
 /// Whether compiled code keeps the address of the slot values in a reserved register. The previous
 /// value of the register is restored when the code returns.
 /// Measured in benches/notes/jit.md, "Ten routes".
-const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
+const PINS_SLOT_ADDRESS: bool = cfg!(target_arch = "x86_64");
 
 fn target_isa() -> Result<OwnedTargetIsa, JitError> {
     if cfg!(not(target_pointer_width = "64")) {
@@ -102,7 +102,7 @@ fn target_isa() -> Result<OwnedTargetIsa, JitError> {
         ("unwind_info", "false"),
         // Without the register, the slots' address is kept on the stack and loaded twice at each
         // use.
-        ("enable_pinned_reg", if PINS_SLOTS { "true" } else { "false" }),
+        ("enable_pinned_reg", if PINS_SLOT_ADDRESS { "true" } else { "false" }),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
     ] {
         flags.set(flag, value).map_err(|error| JitError::Failed(error.to_string()))?;

@@ -26,7 +26,7 @@ mod text;
 
 use super::JitError;
 use super::code::{JitCode, OwnedModule};
-use body::Body;
+use body::FunctionBody;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, JumpTableData, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -50,7 +50,7 @@ pub(super) const ROUTE_RESULT: u64 = 0;
 pub(super) const DEFAULT_RESULT: u64 = 1;
 pub(super) const INSTRUCTION_RESULT: u64 = 2;
 /// Encoded result of a search through a table that selected neither a route nor a default.
-pub(super) const NOTHING_RESULT: u64 = u64::MAX;
+pub(super) const NO_CHOICE_RESULT: u64 = u64::MAX;
 /// Encoded result of a segment (range of routes) without a matching route, after which the search
 /// continues in the next segment.
 pub(super) const NEXT_SEGMENT_RESULT: u64 = u64::MAX - 1;
@@ -66,7 +66,7 @@ fn encode_result(instr: &Instr, address: u64) -> u64 {
 
 /// The state while one rule set is compiled to a Cranelift module.
 struct Lowering<'c> {
-    code: &'c Bytecode,
+    bytecode: &'c Bytecode,
     module: OwnedModule,
     /// The compiled function of each condition block, by the block's id. A condition block is
     /// bytecode for a condition that several routes share. Blocks that are compiled inline have no
@@ -79,7 +79,7 @@ struct Lowering<'c> {
     /// compiled inline; else `None`.
     inline_sizes: Vec<Option<u32>>,
     /// Number of bytes of machine code that were generated so far.
-    size: usize,
+    code_bytes: usize,
 }
 
 /// Compiles all tables of a rule set to machine code, and makes the functions of the module
@@ -87,8 +87,14 @@ struct Lowering<'c> {
 pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result<JitCode, JitError> {
     let inline_sizes = arith::inline_sizes(code.chunk());
     let (condition_functions, pending_functions) = (HashMap::new(), Vec::new());
-    let mut lowering =
-        Lowering { code: &code, module, condition_functions, pending_functions, inline_sizes, size: 0 };
+    let mut lowering = Lowering {
+        bytecode: &code,
+        module,
+        condition_functions,
+        pending_functions,
+        inline_sizes,
+        code_bytes: 0,
+    };
     let mut context = lowering.module.make_context();
     let mut builder_context = FunctionBuilderContext::new();
     let mut tables = Vec::with_capacity(code.chunk().tables.len());
@@ -99,7 +105,7 @@ pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result
         lowering.lower_condition(block, id, &mut context, &mut builder_context)?;
     }
     lowering.module.finalize_definitions().map_err(compile_error)?;
-    let Lowering { module, size, .. } = lowering;
+    let Lowering { module, code_bytes: size, .. } = lowering;
     JitCode::new(code, module, &tables, size)
 }
 
@@ -107,13 +113,13 @@ fn compile_error(error: impl std::fmt::Display) -> JitError {
     JitError::Failed(error.to_string())
 }
 
-fn malformed_error(problem: &str) -> JitError {
+fn malformed_bytecode_error(problem: &str) -> JitError {
     JitError::Failed(format!("malformed bytecode: {problem}"))
 }
 
 impl Lowering<'_> {
     fn chunk(&self) -> &Chunk {
-        self.code.chunk()
+        self.bytecode.chunk()
     }
 
     fn function_signature(&self, params: usize) -> Signature {
@@ -136,7 +142,7 @@ impl Lowering<'_> {
 
     fn define_function(&mut self, id: FuncId, context: &mut Context) -> Result<(), JitError> {
         self.module.define_function(id, context).map_err(compile_error)?;
-        self.size += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        self.code_bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
         self.module.clear_context(context);
         Ok(())
     }
@@ -181,25 +187,28 @@ impl Lowering<'_> {
         last: usize,
         builder: FunctionBuilder<'_>,
     ) -> Result<(), JitError> {
-        let block =
-            *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed_error("no block"))?;
-        let mut body = Body::new(self, builder);
+        let block = *self
+            .chunk()
+            .blocks
+            .get(table.block as usize)
+            .ok_or_else(|| malformed_bytecode_error("no block"))?;
+        let mut body = FunctionBody::new(self, builder);
         let params = body.begin_outermost_function();
         let first_route = params[1];
         // The start of each route, and the end after the last route.
-        let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
-        let nothing_block = body.b.create_block();
+        let starts: Vec<_> = (first..=last).map(|_| body.builder.create_block()).collect();
+        let nothing_block = body.builder.create_block();
         if let [start, _, ..] = &*starts {
-            let dispatch = body.b.create_block();
-            body.b.ins().brif(first_route, dispatch, &[], *start, &[]);
+            let dispatch = body.builder.create_block();
+            body.builder.ins().brif(first_route, dispatch, &[], *start, &[]);
             body.switch_to(dispatch);
         }
-        let calls = starts.iter().map(|block| body.b.func.dfg.block_call(*block, &[] as &[BlockArg]));
+        let calls = starts.iter().map(|block| body.builder.func.dfg.block_call(*block, &[] as &[BlockArg]));
         let calls: Vec<_> = calls.collect();
-        let nothing_call = body.b.func.dfg.block_call(nothing_block, &[] as &[BlockArg]);
-        let jumps = body.b.create_jump_table(JumpTableData::new(nothing_call, &calls));
-        let index = body.b.ins().ireduce(types::I32, first_route);
-        body.b.ins().br_table(index, jumps);
+        let nothing_call = body.builder.func.dfg.block_call(nothing_block, &[] as &[BlockArg]);
+        let jumps = body.builder.create_jump_table(JumpTableData::new(nothing_call, &calls));
+        let index = body.builder.ins().ireduce(types::I32, first_route);
+        body.builder.ins().br_table(index, jumps);
 
         for (route_index, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
             body.lower_instructions(route.start, route.end, starts[route_index], starts[route_index + 1])?;
@@ -211,19 +220,19 @@ impl Lowering<'_> {
             let end = block.end.wrapping_sub(1);
             let ends_after_routes = table.routes.last().map_or(block.start, |route| route.end) == end;
             if !ends_after_routes {
-                return Err(malformed_error("code behind the routes"));
+                return Err(malformed_bytecode_error("code behind the routes"));
             }
             let last = body
                 .lowering
-                .code
+                .bytecode
                 .chunk()
                 .instrs
                 .get(end as usize)
-                .ok_or_else(|| malformed_error("no end"))?;
+                .ok_or_else(|| malformed_bytecode_error("no end"))?;
             body.emit_return(encode_result(last, end.into()));
         }
         body.switch_to(nothing_block);
-        body.emit_return(NOTHING_RESULT);
+        body.emit_return(NO_CHOICE_RESULT);
         body.finish_function();
         Ok(())
     }
@@ -237,13 +246,13 @@ impl Lowering<'_> {
     ) -> Result<(), JitError> {
         let block = self.chunk().blocks.get(id as usize).copied();
         let Some(Block { start, end, kind: BlockKind::Condition, .. }) = block else {
-            return Err(malformed_error("no condition"));
+            return Err(malformed_bytecode_error("no condition"));
         };
         context.func.signature = self.function_signature(1);
-        let mut body = Body::new(self, FunctionBuilder::new(&mut context.func, builder_context));
+        let mut body = FunctionBody::new(self, FunctionBuilder::new(&mut context.func, builder_context));
         body.begin_function();
-        let (entry_block, end_block) = (body.b.create_block(), body.b.create_block());
-        body.b.ins().jump(entry_block, &[]);
+        let (entry_block, end_block) = (body.builder.create_block(), body.builder.create_block());
+        body.builder.ins().jump(entry_block, &[]);
         body.lower_instructions(start, end, entry_block, end_block)?;
         // Unreachable in verified code.
         body.switch_to(end_block);
@@ -253,7 +262,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionBody<'_, '_, '_> {
     /// Lowers the instructions of a route or condition block between the addresses `start` and
     /// `end`. The code begins at `entry_block`. A bytecode jump to `end` becomes a jump to
     /// `end_block`.
@@ -264,9 +273,9 @@ impl Body<'_, '_, '_> {
         entry_block: cranelift_codegen::ir::Block,
         end_block: cranelift_codegen::ir::Block,
     ) -> Result<(), JitError> {
-        let code = self.lowering.code;
+        let code = self.lowering.bytecode;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
-        let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
+        let instrs = instrs.ok_or_else(|| malformed_bytecode_error("a block outside the code"))?;
         let mut blocks: Vec<_> = instrs.iter().map(|_| None).collect();
         blocks.push(Some(end_block));
         if let Some(first) = blocks.first_mut() {
@@ -275,17 +284,17 @@ impl Body<'_, '_, '_> {
         for (index, instr) in instrs.iter().enumerate() {
             let Some(block) = blocks[index] else { continue };
             self.switch_to(block);
-            let next = *blocks[index + 1].get_or_insert_with(|| self.b.create_block());
+            let next = *blocks[index + 1].get_or_insert_with(|| self.builder.create_block());
             let target = match instr.jump_target() {
                 Some(target) if target > start + index as u32 && target <= end => {
-                    *blocks[(target - start) as usize].get_or_insert_with(|| self.b.create_block())
+                    *blocks[(target - start) as usize].get_or_insert_with(|| self.builder.create_block())
                 }
-                Some(_) => return Err(malformed_error("a jump out of its part")),
+                Some(_) => return Err(malformed_bytecode_error("a jump out of its part")),
                 None => end_block,
             };
             match *instr {
                 Instr::Jump { .. } => {
-                    self.b.ins().jump(target, &[]);
+                    self.builder.ins().jump(target, &[]);
                 }
                 Instr::Answer { holds } => self.emit_return(holds.into()),
                 Instr::Choose { .. } | Instr::Goto { .. } => {
@@ -298,11 +307,11 @@ impl Body<'_, '_, '_> {
         // empty. Such a block follows the end of a route's code, and no jump leads to it.
         for (index, block) in blocks.iter().enumerate().take(instrs.len()) {
             if let Some(block) = block
-                && !self.b.func.layout.is_block_inserted(*block)
+                && !self.builder.func.layout.is_block_inserted(*block)
             {
                 debug_assert!(index > 0);
                 self.switch_to(*block);
-                self.b.ins().jump(end_block, &[]);
+                self.builder.ins().jump(end_block, &[]);
             }
         }
         Ok(())

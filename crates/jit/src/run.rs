@@ -4,17 +4,18 @@
 
 use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{
-    DEFAULT_RESULT, INSTRUCTION_RESULT, NEXT_SEGMENT_RESULT, NOTHING_RESULT, RESULT_KIND_SHIFT, ROUTE_RESULT,
+    DEFAULT_RESULT, INSTRUCTION_RESULT, NEXT_SEGMENT_RESULT, NO_CHOICE_RESULT, RESULT_KIND_SHIFT,
+    ROUTE_RESULT,
 };
 use rulec_base::broken_invariant;
-use rulec_eval::decision::{Choice, Details};
-use rulec_eval::host::Host;
+use rulec_eval::decision::{Choice, DecisionDetails};
+use rulec_eval::host::RegisteredFunction;
 use rulec_lang::arena::EachBlocks;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{BindingId, Outcome, RuleId, Slot, TableId, ValueId};
 use rulec_vm::table_search::{self, SearchResult, Searcher};
 use rulec_vm::vm::compiled::Memo;
-use rulec_vm::vm::{BindingSlots, JsonMessage, Message, Scratch, SlotValues};
+use rulec_vm::vm::{BindingSlots, JsonMessage, Scratch, SlotValueSource, SlotValues};
 use serde_json::Value as Json;
 
 impl JitCode {
@@ -25,16 +26,24 @@ impl JitCode {
     #[inline(always)]
     pub fn over_slots<'a>(
         &'a self,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, SlotValues<'a>> {
         let (code, chunk) = (self.bytecode(), self.bytecode().chunk());
         // The machine is constructed in place in both branches, because moving it would copy it.
         if slots.values.len() >= chunk.slots.len() {
-            Machine::over_values(self, scratch.start_decision(code, hosts, chunk.memo_len()), slots)
+            Machine::with_slot_values(
+                self,
+                scratch.start_decision(code, hosts, chunk.memo_cell_count()),
+                slots,
+            )
         } else {
-            Machine::over_cells(self, scratch.start_decision(code, hosts, chunk.memo_len()), slots)
+            Machine::with_slot_cells(
+                self,
+                scratch.start_decision(code, hosts, chunk.memo_cell_count()),
+                slots,
+            )
         }
     }
 
@@ -42,19 +51,19 @@ impl JitCode {
     #[inline(always)]
     pub fn over_json<'a>(
         &'a self,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, JsonMessage<'a>> {
         let (memory, message) = scratch.start_json_decision(self.bytecode(), hosts, message);
-        Machine::over_cells(self, memory, message)
+        Machine::with_slot_cells(self, memory, message)
     }
 
     /// Prepares a decision by compiled code over a message and bindings, which are names whose
     /// values change. `bindings` is the number of bindings. No binding has a value yet.
     pub fn over_bindings<'a>(
         &'a self,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         slots: &'a [Slot],
         message: &'a Json,
         bindings: usize,
@@ -62,19 +71,20 @@ impl JitCode {
     ) -> Machine<'a, BindingSlots<'a>> {
         let (memory, message) =
             scratch.start_bindings_decision(self.bytecode(), hosts, slots, message, bindings);
-        Machine::over_cells(self, memory, message)
+        Machine::with_slot_cells(self, memory, message)
     }
 
     /// Prepares a decision over any source of the values of slots (fields that rules read).
     #[cfg(test)]
-    pub(super) fn over_message<'a, M: Message<'a> + 'a>(
+    pub(super) fn over_message<'a, M: SlotValueSource<'a> + 'a>(
         &'a self,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         message: M,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, M> {
-        let memory = scratch.start_decision(self.bytecode(), hosts, self.bytecode().chunk().memo_len());
-        Machine::over_cells(self, memory, message)
+        let memory =
+            scratch.start_decision(self.bytecode(), hosts, self.bytecode().chunk().memo_cell_count());
+        Machine::with_slot_cells(self, memory, message)
     }
 }
 
@@ -82,13 +92,18 @@ impl EntryCode {
     /// Chooses a route or the default of the table, by compiled code. The parameters are the same
     /// as those that [`JitCode::over_slots`] describes.
     #[inline]
-    pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
+    pub fn choose(
+        &self,
+        hosts: &[RegisteredFunction],
+        slots: SlotValues<'_>,
+        scratch: &mut Scratch,
+    ) -> Choice {
         if slots.values.len() < self.slot_count {
             return self.code.over_slots(hosts, slots, scratch).decide(self.table);
         }
-        let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_len);
-        let mut machine = Machine::over_values(&self.code, memory, slots);
-        let encoded_result = self.enter_table(&mut machine);
+        let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_cell_count);
+        let mut machine = Machine::with_slot_values(&self.code, memory, slots);
+        let encoded_result = self.search_first_segment(&mut machine);
         let end = machine.decode_result(self.table, 0, encoded_result);
         let choice = table_search::resolve_choice(&mut machine, end);
         // Most decisions have nothing to release, so dropping every part of the machine would waste
@@ -104,7 +119,7 @@ impl EntryCode {
 /// order in which they are tried.
 type RoutePosition = (TableId, u32);
 
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     /// Returns the choice by the table `entry`: the first route whose condition is true, or the
     /// default. Jumps to other tables are followed.
     #[inline(always)]
@@ -118,9 +133,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     ///
     /// If the table is evaluated for each element of a list, the VM evaluates it instead. The
     /// reason is that compiled code does not count repetitions against the limits.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+    pub fn matching_rules(&mut self, entry: TableId) -> Vec<RuleId> {
         if self.vm_if_created().is_some_and(|vm| vm.arena().is_repeated()) {
-            return self.vm().map_or_else(Vec::new, |vm| vm.matched(entry));
+            return self.vm().map_or_else(Vec::new, |vm| vm.matching_rules(entry));
         }
         let (mut routes, mut next_position) = (Vec::new(), 0);
         while let Some((position, route)) = self.first_match(entry, next_position) {
@@ -134,7 +149,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// position `start`; `None` if no such route matches.
     pub(super) fn first_match(&mut self, table: TableId, start: u32) -> Option<(u32, RuleId)> {
         match self.search_from((table, start)) {
-            SearchResult::Goto { route, resume: (_, resume_position), .. } => {
+            SearchResult::Goto { route, resume_position: (_, resume_position), .. } => {
                 Some((resume_position - 1, route))
             }
             SearchResult::Choose(route) => {
@@ -149,8 +164,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// the position relative to the start of the segment. `None` if the table has no code.
     fn find_segment(&self, (table, position): RoutePosition) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
-        let index = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
-        Some((index, (position - segments.get(index)?.first) as usize))
+        let index = segments.partition_point(|segment| segment.first_route <= position).checked_sub(1)?;
+        Some((index, (position - segments.get(index)?.first_route) as usize))
     }
 
     /// Searches a table, beginning with the route at index `first_route` of a segment (a range of
@@ -163,7 +178,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         segment: usize,
         first_route: usize,
     ) -> SearchResult<RoutePosition> {
-        let encoded_result = self.enter_segment(segment, table.index(), first_route);
+        let encoded_result = self.search_segment(segment, table.index(), first_route);
         self.decode_result(table, segment, encoded_result)
     }
 
@@ -178,9 +193,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         mut encoded_result: Option<u64>,
     ) -> SearchResult<RoutePosition> {
         if encoded_result == Some(NEXT_SEGMENT_RESULT) {
-            encoded_result = self.enter_next_segments(table, segment);
+            encoded_result = self.search_next_segments(table, segment);
         }
-        let encoded_result = encoded_result.unwrap_or(NOTHING_RESULT);
+        let encoded_result = encoded_result.unwrap_or(NO_CHOICE_RESULT);
         let id_or_address = encoded_result as u32;
         match encoded_result >> RESULT_KIND_SHIFT {
             ROUTE_RESULT => SearchResult::Choose(RuleId(id_or_address)),
@@ -207,10 +222,10 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs the segments (ranges of routes) after `segment`, until one has another result than
     /// [`NEXT_SEGMENT_RESULT`]. `None` if the table has no further segment.
     #[inline(never)]
-    fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
+    fn search_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
             segment += 1;
-            match self.enter_segment(segment, table.index(), 0) {
+            match self.search_segment(segment, table.index(), 0) {
                 Some(NEXT_SEGMENT_RESULT) => {}
                 encoded_result => return encoded_result,
             }
@@ -218,7 +233,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Searcher for Machine<'a, M> {
     type Position = RoutePosition;
     type Rule = RuleId;
 
@@ -232,16 +247,16 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.memo.recall(Memo::table_cell(self.code.bytecode().chunk(), table)).is_some()
+        self.memo.memoized_result(Memo::table_cell_index(self.code.bytecode().chunk(), table)).is_some()
     }
 
     fn mark_exhausted(&mut self, table: TableId) {
-        self.memo.store(Memo::table_cell(self.code.bytecode().chunk(), table), Tri::False);
+        self.memo.store(Memo::table_cell_index(self.code.bytecode().chunk(), table), Tri::False);
     }
 }
 
 /// Computation of the values of outcomes (such as handler arguments), by the VM.
-impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
         self.vm().map_or(Value::Missing, |vm| vm.eval_value(id))
     }
@@ -249,16 +264,16 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Computes a handler's arguments, or the nodes to which a router sends the message. `None` if
     /// the outcome has no values to compute.
     #[inline]
-    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
-        if outcome.has_values() { self.vm()?.outcome(outcome) } else { None }
+    pub fn eval_outcome(&mut self, outcome: &Outcome) -> Option<Box<DecisionDetails>> {
+        if outcome.has_values() { self.vm()?.eval_outcome(outcome) } else { None }
     }
 
     /// Adds to `details` the failures and the duration of host function calls, and the exceeded
     /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
-    pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
+    pub fn add_calls(&self, details: &mut Option<Box<DecisionDetails>>) {
         if let Some(vm) = self.vm_if_created() {
-            vm.add_calls(details);
+            vm.add_call_details(details);
         }
     }
 }
@@ -272,7 +287,7 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         if let Some(vm) = self.vm() {
             self.memo.epoch = vm.bind(binding, value);
         }
-        self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
+        self.slot_cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
     /// Sets which `each` blocks of a payload enclose the expressions that are evaluated after this
@@ -286,6 +301,6 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
 
     /// Returns the current values of the bindings (names whose value can change).
     pub fn binding_values(&mut self) -> &[Value<'a>] {
-        self.vm().map_or(&[], |vm| vm.roots())
+        self.vm().map_or(&[], |vm| vm.binding_values())
     }
 }

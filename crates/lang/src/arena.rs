@@ -57,7 +57,7 @@ impl Arena {
 
     /// Empties the arena for a new decision with the given limits.
     #[inline]
-    pub fn begin(&mut self, limits: &Limits) {
+    pub fn begin_decision(&mut self, limits: &Limits) {
         reset_bump(&mut self.bump);
         self.limits = *limits;
         self.set_enclosing_blocks(EachBlocks::default());
@@ -204,7 +204,7 @@ impl Arena {
     /// True if this amount of work, repeated for each element of the enclosing quantifiers, is
     /// within a limit. Otherwise records the limit as exceeded.
     #[inline]
-    pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
+    pub fn is_within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
     }
 

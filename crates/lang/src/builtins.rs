@@ -12,7 +12,7 @@ mod urls;
 mod words;
 
 pub use clock::{canonical_clock_text, neighbouring_clock_texts};
-pub use words::within_budget_similarity;
+pub use words::is_similarity_within_budget;
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -26,17 +26,17 @@ use rulec_base::message;
 use std::cmp::Ordering;
 
 /// Everything about a built-in function: a row of [`TABLE`].
-pub struct FnInfo {
+pub struct FunctionInfo {
     pub function: Function,
     /// The function's name in rule files.
     pub name: &'static str,
     /// The name and the accepted kinds of each parameter.
     pub params: &'static [(&'static str, KindSet)],
     /// Number of trailing parameters whose arguments are optional.
-    pub optional: usize,
+    pub optional_count: usize,
     /// Whether the argument for the last parameter may be repeated.
-    pub variadic: bool,
-    pub result: FnResult,
+    pub is_variadic: bool,
+    pub result: FunctionResult,
     pub cost: Cost,
     /// The implementation, which returns missing if an argument is missing or of another kind. New
     /// texts and lists are allocated in the arena.
@@ -49,7 +49,7 @@ pub struct FnInfo {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FnResult {
+pub enum FunctionResult {
     /// The function's result is always of one of these kinds.
     Kinds(KindSet),
     Strings,
@@ -73,10 +73,10 @@ pub enum FnResult {
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.
-    Maybe(&'static FnResult, Message),
+    Maybe(&'static FunctionResult, Message),
 }
 
-impl FnInfo {
+impl FunctionInfo {
     pub fn result_ty(&self, args: &[Ty]) -> Ty {
         self.result.resolve_ty(args)
     }
@@ -85,14 +85,17 @@ impl FnInfo {
     /// elements. The types of elements are not checked when a list is read, so the result may be of
     /// any kind.
     pub fn returns_elements(&self) -> bool {
-        matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
+        matches!(
+            &self.result,
+            FunctionResult::Maybe(FunctionResult::ElementOfFirst | FunctionResult::SumOfFirst, _)
+        )
     }
 
     /// Explains when the result is missing although no argument is missing; `None` if the result is
     /// never missing in that case.
     pub fn missing_result_reason(&self) -> Option<&Message> {
         match &self.result {
-            FnResult::Maybe(_, reason) => Some(reason),
+            FunctionResult::Maybe(_, reason) => Some(reason),
             _ => None,
         }
     }
@@ -100,21 +103,21 @@ impl FnInfo {
     /// True if the function can be called with this number of arguments.
     pub fn accepts_argument_count(&self, count: usize) -> bool {
         let param_count = self.params.len();
-        count >= param_count - self.optional && (count <= param_count || self.variadic)
+        count >= param_count - self.optional_count && (count <= param_count || self.is_variadic)
     }
 
     /// Returns the signature of the function as shown to authors of rules.
     pub fn signature(&self) -> String {
-        let required_count = self.params.len() - self.optional;
+        let required_count = self.params.len() - self.optional_count;
         let param = |(index, (name, kinds)): (usize, &(&str, KindSet))| {
             format!("{name}{}: {kinds}", if index < required_count { "" } else { "?" })
         };
         let params: Vec<String> = self.params.iter().enumerate().map(param).collect();
-        format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
+        format!("{}({}{})", self.name, params.join(", "), if self.is_variadic { ", …" } else { "" })
     }
 }
 
-impl FnResult {
+impl FunctionResult {
     fn resolve_ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // If no element can be a number, the result type is `number`.
@@ -126,21 +129,21 @@ impl FnResult {
             number_type => Ty::from_kinds(number_type),
         };
         match self {
-            FnResult::Kinds(kinds) => Ty::from_kinds(*kinds),
-            FnResult::Strings => Ty::list(Ty::STRING),
-            FnResult::Ints => Ty::list(Ty::INT),
-            FnResult::Decimals => Ty::list(Ty::DECIMAL),
-            FnResult::Rounded if args.len() == 2 => Ty::DECIMAL,
-            FnResult::Rounded => Ty::INT,
-            FnResult::ValuesOfFirst => Ty::list(element()),
-            FnResult::ElementOfFirst => element(),
+            FunctionResult::Kinds(kinds) => Ty::from_kinds(*kinds),
+            FunctionResult::Strings => Ty::list(Ty::STRING),
+            FunctionResult::Ints => Ty::list(Ty::INT),
+            FunctionResult::Decimals => Ty::list(Ty::DECIMAL),
+            FunctionResult::Rounded if args.len() == 2 => Ty::DECIMAL,
+            FunctionResult::Rounded => Ty::INT,
+            FunctionResult::ValuesOfFirst => Ty::list(element()),
+            FunctionResult::ElementOfFirst => element(),
             // The sum of an empty list is the int 0.
-            FnResult::SumOfFirst => number_type(element().kinds.union(KindSet::INT)),
-            FnResult::Bucket if args.len() == 3 => Ty::NUMBER,
-            FnResult::Bucket => Ty::INT,
-            FnResult::Maybe(result, _) => result.resolve_ty(args),
-            FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
-            FnResult::LikeArguments => {
+            FunctionResult::SumOfFirst => number_type(element().kinds.union(KindSet::INT)),
+            FunctionResult::Bucket if args.len() == 3 => Ty::NUMBER,
+            FunctionResult::Bucket => Ty::INT,
+            FunctionResult::Maybe(result, _) => result.resolve_ty(args),
+            FunctionResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
+            FunctionResult::LikeArguments => {
                 number_type(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
             }
         }
@@ -156,15 +159,15 @@ macro_rules! functions {
         pub enum Function { $($function,)* }
 
         /// The table of built-in functions, in the order of [`Function`].
-        pub static TABLE: &[FnInfo] = &[$(FnInfo {
+        pub static TABLE: &[FunctionInfo] = &[$(FunctionInfo {
             function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
-            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, implementation: $implementation, doc: message!($doc),
+            optional_count: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, is_variadic: $variadic, result: $result, cost: Cost::$cost, implementation: $implementation, doc: message!($doc),
             example: ($cond, $input),
         },)*];
     };
 }
 
-use FnResult::{
+use FunctionResult::{
     Bucket, Decimals, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Rounded, Strings,
     SumOfFirst, ValuesOfFirst,
 };
@@ -175,7 +178,7 @@ const ANY_NUMBER: K = K::NUMBER.union(K::DECIMAL);
 
 // Each row is a function; parameters after the semicolon are optional.
 functions! {
-    Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
+    Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, value_len,
         message!("The number of characters of a text, elements of a list, or keys of a dict."),
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
     Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| words::change_case(args, arena, char::to_lowercase),
@@ -214,16 +217,16 @@ functions! {
     IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), message!("the first text does not contain the second")), Scan, words::index_of,
         message!("The number of characters before the first `wanted` in the text; missing if the text does not contain `wanted`."),
         r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
-    Number "number" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text is not a number")), Scan, words::number,
+    Number "number" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text is not a number")), Scan, words::to_number,
         message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing if the text is not a number. A number is returned unchanged; a decimal with a fraction becomes the nearest float."),
         r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
-    Decimal "decimal" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::DECIMAL), message!("the value is not a number of up to 28 digits")), Scan, |args, _| numbers::decimal(args),
+    Decimal "decimal" ("x": K::STRING.union(ANY_NUMBER)) false -> Maybe(&Kinds(K::DECIMAL), message!("the value is not a number of up to 28 digits")), Scan, |args, _| numbers::to_decimal_value(args),
         message!("The exact decimal number that an int is, or that a text or a float of the message writes; missing if the text is not a number of up to 28 digits."),
         r#"decimal(ctx.price) * 3 == 0.3"# on r#"{"ctx":{"price":"0.10"}}"#;
-    Decimals "decimals" ("list": K::LIST) false -> Decimals, Scan, shape::decimals,
+    Decimals "decimals" ("list": K::LIST) false -> Decimals, Scan, shape::to_decimals,
         message!("The elements of a list as decimals; an element that is not a number of up to 28 digits is null."),
         r#"sum(decimals(ctx.prices)) == 0.3"# on r#"{"ctx":{"prices":[0.1,0.2]}}"#;
-    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text is not a version")), Scan, words::version,
+    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text is not a version")), Scan, words::to_version,
         message!("The version that a text writes, compared by semantic versioning: 1.10.0 is greater than 1.9.0 and 1.10.0-rc.1. `v1.2` is 1.2.0. Missing if the text is not a version."),
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, words::split,
@@ -253,10 +256,10 @@ functions! {
     Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::clock_field(args, |at| at.year()),
         message!("The year."),
         r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Date "date" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::date,
+    Date "date" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::date_text,
         message!("The date as text, such as \"2026-01-05\", of a time or of a text with a date. In a comparison with a date, the other side is read as a date too. Missing if the text is not a date."),
         r#"date(ctx.now, "America/New_York") == "2026-01-04" and ctx.now < date("2026-02-01", "UTC")"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
-    Time "time" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::time_of_day,
+    Time "time" ("at": K::DATETIME.union(K::STRING); "zone": K::STRING) false -> Kinds(K::STRING), Scan, clock::time_of_day_text,
         message!("The time of day as text, such as \"22:30:00\", of a time or of a text with a time of day. In a comparison, the other side is read as a time of day too, and a range may pass midnight. Missing if the text is not a time of day."),
         r#"time(ctx.now) in "22:30".."6:15" and time(ctx.now, "Asia/Kolkata") == "20:45""# on r#"{"ctx":{"now":"2026-01-05T23:15:00+08:00"}}"#;
     FromEpochSeconds "from_epoch_seconds" ("x": K::NUMBER) false -> Maybe(&Kinds(K::DATETIME), message!("the time is outside the years 0 to 9999")), Scalar, |args, _| clock::from_epoch(args, 1),
@@ -274,7 +277,7 @@ functions! {
     Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::map_entries(args, arena, |(_, value)| value),
         message!("The values of a dict, in the order of their keys."),
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
-    Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
+    Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without_texts,
         message!("The list without the texts that the other list contains."),
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
     Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is not a number, or the sum is too large")), Scan, shape::sum,
@@ -289,20 +292,20 @@ functions! {
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
         message!("The value at the key, or at a path of several keys, of each element of a list. Elements without this value are skipped."),
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
-    JsonSize "json_size" ("x": K::ALL.union(K::DECIMAL)) false -> Kinds(K::INT), Scan, shape::json_size,
+    JsonSize "json_size" ("x": K::MESSAGE_KINDS.union(K::DECIMAL)) false -> Kinds(K::INT), Scan, shape::json_size,
         message!("The number of bytes of the value as JSON in UTF-8, without white space between tokens."),
         r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
-    Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
+    Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated_dict,
         message!("The dict with the updates applied. A dotted key such as \"config.url\" updates an inner value, and is applied after the key \"config\"."),
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
         r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
     StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text does not start with the prefix")), Scan, words::strip_prefix,
         message!("The text after the prefix; missing if the text does not start with the prefix."),
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
-    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank,
+    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank_or_missing,
         message!("The text, or missing if the text is blank."),
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
-    Capture "capture" ("text": K::STRING, "pattern": K::STRING; "group": K::STRING.union(K::INT)) false -> Maybe(&Kinds(K::STRING), message!("the expression or its group matches nothing")), Regex, words::capture,
+    Capture "capture" ("text": K::STRING, "pattern": K::STRING; "group": K::STRING.union(K::INT)) false -> Maybe(&Kinds(K::STRING), message!("the expression or its group matches nothing")), Regex, words::captured_text,
         message!("The part of a text that a group of a regular expression matches, in the first match. The group is a number or a name. Without it, the part is that of the first group, or the whole match if the expression has no group. Missing if nothing matches. The expression must be constant."),
         r#"capture(text, r"order #(\d+)") == "42" and capture(text, r"(?<day>\w+)day", "day") == "Mon""# on r#"{"text":"order #42 of Monday"}"#;
     UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, urls::url_host,
@@ -317,26 +320,26 @@ functions! {
     UrlQuery "url_query" ("text": K::STRING, "key": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the URL has no such key in its query")), Scan, urls::url_query,
         message!("The decoded value of a key in the query of a URL; the first value if the key occurs several times."),
         r#"url_query(text, "next") == "/a b""# on r#"{"text":"https://example.com/?next=%2Fa+b"}"#;
-    Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
+    Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicate_indices,
         message!("The indices of the records whose name at the key occurs in an earlier record. A name is a text that is not blank."),
         r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;
-    Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched,
+    Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched_record_indices,
         message!("The indices of the `records` whose text at `key` is not the `name` of any record in `among`."),
         r#"unmatched(ctx.edges, "to", ctx.nodes, "id")[0] == 1"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"to":"a"},{"to":"x"}]}}"#;
-    Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated,
+    Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated_node_indices,
         message!("The indices of the nodes that no edge connects to another node."),
         r#"isolated(ctx.nodes, "id", ctx.edges, "from", "to")[0] == 2"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"c"}],"edges":[{"from":"a","to":"b"}]}}"#;
-    Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::acyclic,
+    Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::is_acyclic,
         message!("Whether the edges between the nodes form no cycle."),
         r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
-    Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
+    Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestor_names,
         message!("The names of the nodes from which edges lead to the given node, directly or through other nodes, in the order of the list."),
         r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
-    Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
+    Placeholders "placeholders" ("value": K::MESSAGE_KINDS) false -> Strings, Scan, words::placeholder_names,
         message!("The distinct names in the placeholders of a value's texts, at any depth. A placeholder is a dollar sign followed by a name in braces."),
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
@@ -382,7 +385,7 @@ pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
 
 /// True if `name` is the usual name of a clock function in other languages, such as `now` or
 /// `sysdate`. Rules have no such function.
-pub fn reads_clock(name: &str) -> bool {
+pub fn is_clock_function(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
     matches!(
         name.as_str(),
@@ -396,7 +399,7 @@ pub const NO_CLOCK_HELP: Message = message!(
 );
 
 impl Function {
-    pub fn info(self) -> &'static FnInfo {
+    pub fn info(self) -> &'static FunctionInfo {
         &TABLE[self as usize]
     }
 
@@ -420,7 +423,7 @@ impl Function {
             // Functions of cost `Loop` look up, hash and number the names of records, so each byte
             // counts as four units of work.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
-            if !arena.within_budget(Limit::SearchWork, work) {
+            if !arena.is_within_budget(Limit::SearchWork, work) {
                 return Value::Missing;
             }
         }
@@ -432,7 +435,7 @@ impl Function {
     }
 }
 
-fn len<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+fn value_len<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let length = match args {
         [Value::Str(text)] => text.chars().count(),
         [other] => match other.list_len().or(other.dict_len()) {

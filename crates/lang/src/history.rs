@@ -155,7 +155,7 @@ impl Timeline {
     /// Returns this timeline with the time of the newest recorded message that was removed because
     /// the history had more messages than its bound `at most` allows.
     #[must_use]
-    pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
+    pub fn with_last_dropped_time(self, dropped: Option<OffsetDateTime>) -> Timeline {
         Timeline { last_dropped_time: dropped, ..self }
     }
 
@@ -166,7 +166,7 @@ impl Timeline {
 
     /// Returns the time of the newest recorded message that was removed because the history had
     /// more messages than its bound `at most` allows. `None` if none was removed.
-    pub fn dropped(&self) -> Option<OffsetDateTime> {
+    pub fn last_dropped_time(&self) -> Option<OffsetDateTime> {
         self.last_dropped_time
     }
 
@@ -187,7 +187,7 @@ impl Timeline {
 
     /// Returns the index of the first element whose time is `since` or later. Returns the number of
     /// elements if all are earlier.
-    pub fn first_since(&self, since: OffsetDateTime) -> usize {
+    pub fn first_index_since(&self, since: OffsetDateTime) -> usize {
         self.times.partition_point(|at| *at < since)
     }
 
@@ -209,7 +209,7 @@ impl Timeline {
 
     /// Removes the `count` oldest recorded messages, which have expired. Unlike
     /// [`Timeline::drop_surplus`], does not record that messages are lacking.
-    pub fn remove_first(&mut self, count: usize) {
+    pub fn remove_oldest(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
     }
@@ -220,7 +220,7 @@ impl Timeline {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {
             self.last_dropped_time = self.last_dropped_time.max(self.times.get(last).copied());
-            self.remove_first(surplus);
+            self.remove_oldest(surplus);
         }
         surplus
     }

@@ -19,12 +19,12 @@ pub struct LimitInfo {
     pub name: &'static str,
     pub default: u64,
     /// The default value of the limit, as the documentation writes it.
-    pub written: &'static str,
+    pub default_text: &'static str,
     pub unit: Message,
     /// What the limit bounds, for the documentation.
     pub doc: &'static str,
     /// What happens if a decision exceeds the limit, for the documentation.
-    pub beyond: &'static str,
+    pub effect_if_exceeded: &'static str,
 }
 
 macro_rules! limits {
@@ -35,8 +35,8 @@ macro_rules! limits {
 
         /// The table of limits, in the order of [`Limit`].
         pub static TABLE: &[LimitInfo] = &[$(LimitInfo {
-            limit: Limit::$limit, name: $name, default: $default, written: $written, unit: $unit, doc: $doc,
-            beyond: $beyond,
+            limit: Limit::$limit, name: $name, default: $default, default_text: $written, unit: $unit, doc: $doc,
+            effect_if_exceeded: $beyond,
         },)*];
 
         const DEFAULT_MAXIMA: [u64; COUNT] = [$($default),*];

@@ -118,7 +118,7 @@ impl<'t> Privacy<'t> {
 
     fn privacy_of_field(record: &'t RecordType, key: &str) -> Option<Privacy<'t>> {
         let field = record.get(key)?;
-        Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
+        Some(if field.is_private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
 
     /// Replaces the private values inside a value by [`MASK`], and the private keys too. A value
@@ -130,7 +130,7 @@ impl<'t> Privacy<'t> {
             // Null counts as missing, so a mask would claim that there is a value.
             (_, Json::Null) => Json::Null,
             (Privacy::Private(_), _) => Json::from(MASK),
-            (_, Json::Object(map)) if self.allows_object() => {
+            (_, Json::Object(map)) if self.may_show_object() => {
                 let entries = map.into_iter().map(|(key, value)| {
                     let (privacy, hidden) = self.at_key(&key);
                     (if hidden { MASK.to_owned() } else { key }, privacy.mask(value))
@@ -145,7 +145,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    fn allows_object(self) -> bool {
+    fn may_show_object(self) -> bool {
         match self {
             Privacy::Partly(ty) => ty.kinds.overlaps(KindSet::DICT),
             Privacy::Public | Privacy::Message(_) => true,
@@ -164,12 +164,12 @@ pub fn may_contain_private(ty: &Ty) -> bool {
 }
 
 fn has_private_field(record: &RecordType) -> bool {
-    record.fields.iter().any(|field| field.private || may_contain_private(&field.ty))
+    record.fields.iter().any(|field| field.is_private || may_contain_private(&field.ty))
 }
 
 fn is_misspelt_private(record: &RecordType, key: &str) -> bool {
     let lower = key.to_lowercase();
-    let private = record.fields.iter().filter(|field| field.private || may_contain_private(&field.ty));
+    let private = record.fields.iter().filter(|field| field.is_private || may_contain_private(&field.ty));
     let mut names = private.map(|field| &*field.name).peekable();
     names.peek().is_some() && names.any(|name| name.to_lowercase() == lower || nearest(key, [name]).is_some())
 }
@@ -184,14 +184,14 @@ mod tests {
         let field = |(name, ty, private): &(&str, Ty, bool)| Field {
             name: (*name).into(),
             ty: ty.clone(),
-            optional: true,
-            private: *private,
+            is_optional: true,
+            is_private: *private,
         };
         fields.iter().map(field).collect()
     }
 
     #[test]
-    fn a_value_of_another_shape_than_declared_is_masked() {
+    fn values_of_undeclared_shape_are_masked() {
         let user = Ty::record(record_type(&[("id", Ty::INT, false), ("phone", Ty::STRING, true)]));
         let input = record_type(&[
             ("user", user.clone(), false),

@@ -55,7 +55,7 @@ impl InputContract {
             .map(|field| ContractField {
                 name: field.name.clone(),
                 kinds: field.ty.kinds,
-                is_optional: field.optional,
+                is_optional: field.is_optional,
                 allowed_values: field.ty.values().cloned(),
                 nested_contract: field.ty.fields().map(InputContract::new),
             })
@@ -138,13 +138,13 @@ fn find_violation_in_fields(
 ) -> Option<InputViolation> {
     record.fields.iter().find_map(|field| {
         let json = object.get(&*field.name).unwrap_or(&Json::Null);
-        if json.is_null() && field.optional {
+        if json.is_null() && field.is_optional {
             return None;
         }
         find_violation_in_value(
             &field.ty,
             json,
-            is_private || field.private,
+            is_private || field.is_private,
             format!("{path_prefix}{}", field.name),
         )
     })
@@ -215,7 +215,7 @@ fn find_record_violations<'r>(
             violations.push(InputViolation { path: path.join("."), expected, found: kind, hint });
         };
         match map.get(&*field.name) {
-            None | Some(Json::Null) if field.optional => {}
+            None | Some(Json::Null) if field.is_optional => {}
             None | Some(Json::Null) => add_violation(MISSING_KIND.to_owned()),
             Some(json) if Value::from_json(json).read_as(field.ty.kinds).is_missing() => {
                 add_violation(json_kind_name(json))
@@ -225,7 +225,13 @@ fn find_record_violations<'r>(
             }
             Some(Json::Object(inner)) => {
                 if let Some(record_type) = field.ty.fields() {
-                    find_record_violations(record_type, inner, is_private || field.private, path, violations);
+                    find_record_violations(
+                        record_type,
+                        inner,
+                        is_private || field.is_private,
+                        path,
+                        violations,
+                    );
                 }
             }
             Some(_) => {}
@@ -269,11 +275,11 @@ mod tests {
     use serde_json::json;
 
     fn new_field(name: &str, ty: Ty, optional: bool) -> Field {
-        Field { name: name.into(), ty, optional, private: false }
+        Field { name: name.into(), ty, is_optional: optional, is_private: false }
     }
 
     #[test]
-    fn breaches_name_the_field_and_both_types() {
+    fn violations_name_field_and_types() {
         let user = RecordType::from_iter([new_field("role", Ty::STRING, false)]);
         let input = RecordType::from_iter([
             new_field("text", Ty::STRING, false),
@@ -304,7 +310,7 @@ mod tests {
     fn nested_violations_are_found_in_lists_and_dicts() {
         let node =
             RecordType::from_iter([new_field("type", Ty::STRING, false), new_field("n", Ty::INT, true)]);
-        let secret = Field { private: true, ..new_field("keys", Ty::dict(Ty::INT), true) };
+        let secret = Field { is_private: true, ..new_field("keys", Ty::dict(Ty::INT), true) };
         let record = RecordType::from_iter([
             new_field("nodes", Ty::dict(Ty::record(node)), true),
             new_field("tags", Ty::list(Ty::list(Ty::STRING)), true),

@@ -58,7 +58,9 @@ impl Kind {
     #[inline]
     pub const fn is_comparable_with(self, other: Kind) -> bool {
         let both = KindSet::single(self).union(KindSet::single(other));
-        self as u8 == other as u8 || both.is_subset(KindSet::NUMBER) || both.is_subset(KindSet::EXACT)
+        self as u8 == other as u8
+            || both.is_subset_of(KindSet::NUMBER)
+            || both.is_subset_of(KindSet::EXACT_NUMBER)
     }
 }
 
@@ -71,7 +73,7 @@ impl KindSet {
     pub const EMPTY: KindSet = KindSet(0);
     /// The kinds that values of messages have by default. Versions and decimals are excluded: a
     /// value is read as one of them only where the rules ask for it.
-    pub const ALL: KindSet = KindSet(0x7f);
+    pub const MESSAGE_KINDS: KindSet = KindSet(0x7f);
     /// The set of all kinds, including versions and decimals.
     pub const EVERY_KIND: KindSet = KindSet(0x1ff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
@@ -86,7 +88,7 @@ impl KindSet {
     pub const DECIMAL: KindSet = KindSet(1 << Kind::Decimal as u8);
     /// The kinds of exact numbers. An int is converted to a decimal if the other operand is a
     /// decimal.
-    pub const EXACT: KindSet = KindSet(Self::INT.0 | Self::DECIMAL.0);
+    pub const EXACT_NUMBER: KindSet = KindSet(Self::INT.0 | Self::DECIMAL.0);
 
     pub const fn single(kind: Kind) -> KindSet {
         KindSet(1 << kind as u8)
@@ -109,7 +111,7 @@ impl KindSet {
     pub const fn has(self, kind: Kind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
-    pub const fn is_subset(self, other: KindSet) -> bool {
+    pub const fn is_subset_of(self, other: KindSet) -> bool {
         self.0 & !other.0 == 0
     }
     pub const fn overlaps(self, other: KindSet) -> bool {
@@ -131,7 +133,7 @@ impl KindSet {
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
         let with_ints = if accepts_ints { self.union(KindSet::INT) } else { self };
-        if KindSet::ALL.is_subset(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
+        if KindSet::MESSAGE_KINDS.is_subset_of(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
     }
 
     /// Returns this set, extended by the kinds whose values can be compared with its values.
@@ -141,7 +143,7 @@ impl KindSet {
     #[must_use]
     pub fn with_comparable_kinds(self) -> KindSet {
         match self {
-            _ if self.overlaps(KindSet::DECIMAL) => self.union(KindSet::EXACT),
+            _ if self.overlaps(KindSet::DECIMAL) => self.union(KindSet::EXACT_NUMBER),
             _ if self.overlaps(KindSet::NUMBER) => self.union(KindSet::NUMBER),
             _ => self,
         }
@@ -154,7 +156,7 @@ impl KindSet {
     pub fn comparable_kinds_with(self, other: KindSet) -> KindSet {
         let has_ints_with_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
         match has_ints_with_decimals {
-            true => self.union(KindSet::EXACT),
+            true => self.union(KindSet::EXACT_NUMBER),
             false => self.with_comparable_kinds(),
         }
     }
@@ -172,7 +174,7 @@ impl KindSet {
     /// Returns the names of the kinds as shown in an error message.
     pub fn to_message(self) -> Message {
         let mut kind_names: Vec<&str> = Vec::new();
-        let number = KindSet::NUMBER.is_subset(self);
+        let number = KindSet::NUMBER.is_subset_of(self);
         for kind in self.iter() {
             kind_names.push(match kind {
                 Kind::Bool => "bool",
@@ -190,7 +192,7 @@ impl KindSet {
             });
         }
         match kind_names.is_empty() {
-            _ if KindSet::ALL.is_subset(self) => Message::verbatim("any"),
+            _ if KindSet::MESSAGE_KINDS.is_subset_of(self) => Message::verbatim("any"),
             true => message!("nothing"),
             false => list_alternatives(kind_names),
         }
@@ -240,7 +242,7 @@ impl Ty {
     pub const fn from_kinds(kinds: KindSet) -> Ty {
         Ty { kinds, inner: InnerType::Unknown }
     }
-    pub const ANY: Ty = Ty::from_kinds(KindSet::ALL);
+    pub const ANY: Ty = Ty::from_kinds(KindSet::MESSAGE_KINDS);
     pub const BOOL: Ty = Ty::from_kinds(KindSet::BOOL);
     pub const INT: Ty = Ty::from_kinds(KindSet::INT);
     pub const FLOAT: Ty = Ty::from_kinds(KindSet::FLOAT);
@@ -261,11 +263,11 @@ impl Ty {
         Ty { kinds: KindSet::DICT, inner: InnerType::Fields(Arc::new(record)) }
     }
 
-    pub fn one_of(values: Enumeration) -> Ty {
+    pub fn enumeration(values: Enumeration) -> Ty {
         Ty { kinds: KindSet::STRING, inner: InnerType::Values(values) }
     }
 
-    pub fn builtin(name: &str) -> Option<Ty> {
+    pub fn from_builtin_name(name: &str) -> Option<Ty> {
         Some(match name {
             "string" => Ty::STRING,
             "int" => Ty::INT,
@@ -286,7 +288,7 @@ impl Ty {
 
     /// Returns the name of the built-in type for a type name of this or another language, such as
     /// `string` for `varchar`. `None` for other words.
-    pub fn meant_name(word: &str) -> Option<&'static str> {
+    pub fn builtin_for_type_name(word: &str) -> Option<&'static str> {
         let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == word);
         builtin.or_else(|| Ty::builtin_for_foreign_name(word))
     }
@@ -321,7 +323,7 @@ impl Ty {
     pub fn decimal_paths(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();
         if self.kinds.has(Kind::Decimal) {
-            places.add_number();
+            places.add_root_path();
         }
         match &self.inner {
             InnerType::Unknown | InnerType::Values(_) => {}
@@ -363,7 +365,7 @@ impl Ty {
     /// accepted as a float or decimal. Element types and fields are compared only if they are known
     /// for both types.
     pub fn is_subtype_of(&self, other: &Ty) -> bool {
-        if !self.kinds.is_subset(other.kinds.with_accepted_kinds()) {
+        if !self.kinds.is_subset_of(other.kinds.with_accepted_kinds()) {
             return false;
         }
         match (&self.inner, &other.inner) {
@@ -371,12 +373,13 @@ impl Ty {
             (InnerType::Fields(a), InnerType::Fields(b)) => {
                 b.fields.iter().all(|other_field| match a.get(&other_field.name) {
                     Some(field) => {
-                        field.ty.is_subtype_of(&other_field.ty) && (other_field.optional || !field.optional)
+                        field.ty.is_subtype_of(&other_field.ty)
+                            && (other_field.is_optional || !field.is_optional)
                     }
-                    None => other_field.optional,
+                    None => other_field.is_optional,
                 }) && a.fields.iter().all(|field| b.get(&field.name).is_some())
             }
-            (InnerType::Values(a), InnerType::Values(b)) => a.is_subset(b),
+            (InnerType::Values(a), InnerType::Values(b)) => a.is_subset_of(b),
             (InnerType::Fields(a), InnerType::Element(b)) => {
                 a.fields.iter().all(|field| field.ty.is_subtype_of(b))
             }
@@ -432,7 +435,7 @@ impl fmt::Display for Ty {
                         f.write_str("…")?;
                         break;
                     }
-                    write!(f, "{}{}: {}", field.name, if field.optional { "?" } else { "" }, field.ty)?;
+                    write!(f, "{}{}: {}", field.name, if field.is_optional { "?" } else { "" }, field.ty)?;
                 }
                 f.write_str(" }")
             }
@@ -448,7 +451,7 @@ impl Codec for KindSet {
 
     fn read(reader: &mut Reader<'_>) -> Result<KindSet, DecodeError> {
         let kinds = KindSet(u16::read(reader)?);
-        if kinds.is_subset(KindSet::EVERY_KIND) {
+        if kinds.is_subset_of(KindSet::EVERY_KIND) {
             Ok(kinds)
         } else {
             Err(DecodeError("there is no such kind"))
@@ -464,17 +467,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_read_as_a_person_would_say_them() {
+    fn kinds_display_as_english_lists() {
         let check = |kinds: KindSet, expected: &str| assert_eq!(kinds.to_string(), expected);
         check(KindSet::NUMBER, "number");
         check(KindSet::STRING.union(KindSet::LIST), "string or list");
         check(KindSet::NUMBER.union(KindSet::DATETIME), "number or datetime");
-        check(KindSet::ALL, "any");
+        check(KindSet::MESSAGE_KINDS, "any");
         check(KindSet::EMPTY, "nothing");
     }
 
     #[test]
-    fn fits_follows_kinds_and_insides() {
+    fn subtypes_follow_kinds_and_elements() {
         assert!(
             Ty::INT.is_subtype_of(&Ty::NUMBER)
                 && Ty::INT.is_subtype_of(&Ty::FLOAT)

@@ -9,7 +9,7 @@ mod reading;
 
 use crate::ty::Kind;
 use bumpalo::Bump;
-use exact::{compare_decimals, compare_wide, decimal_to_json};
+use exact::{compare_decimals, compare_wide_ints, decimal_to_json};
 use rulec_base::decimal::Decimal;
 use rulec_base::text::version;
 use serde_json::{Map, Value as Json};
@@ -405,7 +405,7 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::Decimal(_), _) | (_, Value::Decimal(_)) => compare_decimals(left, right),
-        (Value::Wide(_), _) | (_, Value::Wide(_)) => compare_wide(left, right),
+        (Value::Wide(_), _) | (_, Value::Wide(_)) => compare_wide_ints(left, right),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
         (Value::Version(a), Value::Version(b)) => version::compare_versions(a, b),
         // UTF-8 order equals code point order.

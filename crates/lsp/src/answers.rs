@@ -1,7 +1,7 @@
 //! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
 //! the analysis of the requested file.
 
-use super::capabilities::{ADD_TEST, RUN_TEST};
+use super::capabilities::{ADD_TEST_COMMAND, RUN_TEST_COMMAND};
 use super::findings;
 use super::lines::Lines;
 use super::pages;
@@ -47,15 +47,15 @@ pub(super) fn to_location(analyzed_file: &AnalyzedFile, span: Span) -> Option<Lo
 pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>> {
     let position = resolve_position(workspace, &params.text_document_position_params);
     let hover = position.and_then(|position| {
-        Some((position.analyzed_file.analysis.hover(position.file, position.offset)?, position))
+        Some((position.analyzed_file.analysis.hover(position.file, position.byte_offset)?, position))
     });
     Ok(hover.map(|(hover, position)| {
-        let mut value = format!("```rules\n{}\n```", hover.code);
+        let mut value = format!("```rules\n{}\n```", hover.source_code);
         if !hover.text.is_empty() {
             value = format!("{value}\n\n{}", hover.text.localized(position.analyzed_file.language));
         }
-        if let Some(code) = hover.page {
-            value = pages::page(code, position.analyzed_file.language);
+        if let Some(code) = hover.diagnostic_code {
+            value = pages::page_markdown(code, position.analyzed_file.language);
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(position.analyzed_file.range(hover.span)) }
@@ -69,7 +69,8 @@ pub(super) fn symbol_at(
     params: &TextDocumentPositionParams,
 ) -> Option<(RequestPosition, SymbolId)> {
     let position = resolve_position(workspace, params)?;
-    let occurrence = position.analyzed_file.analysis.index.occurrence_at(position.file, position.offset)?;
+    let occurrence =
+        position.analyzed_file.analysis.index.occurrence_at(position.file, position.byte_offset)?;
     Some((position, occurrence.symbol))
 }
 
@@ -79,7 +80,7 @@ pub fn references(workspace: &Workspace, params: ReferenceParams) -> Answer<Opti
     };
     let occurrences = position.analyzed_file.analysis.index.occurrences_of(symbol);
     let selected_occurrences =
-        occurrences.filter(|occurrence| params.context.include_declaration || !occurrence.declares);
+        occurrences.filter(|occurrence| params.context.include_declaration || !occurrence.is_declaration);
     Ok(Some(
         selected_occurrences
             .filter_map(|occurrence| to_location(&position.analyzed_file, occurrence.span))
@@ -87,7 +88,7 @@ pub fn references(workspace: &Workspace, params: ReferenceParams) -> Answer<Opti
     ))
 }
 
-pub fn highlight(
+pub fn document_highlights(
     workspace: &Workspace,
     params: DocumentHighlightParams,
 ) -> Answer<Option<Vec<DocumentHighlight>>> {
@@ -102,7 +103,7 @@ pub fn highlight(
         .filter(|occurrence| occurrence.span.file == position.file);
     let to_highlight = |occurrence: rulec_ide::Occurrence| DocumentHighlight {
         range: position.analyzed_file.range(occurrence.span),
-        kind: Some(if occurrence.declares {
+        kind: Some(if occurrence.is_declaration {
             DocumentHighlightKind::WRITE
         } else {
             DocumentHighlightKind::READ
@@ -116,7 +117,7 @@ pub fn prepare_rename(
     params: TextDocumentPositionParams,
 ) -> Answer<Option<PrepareRenameResponse>> {
     let Some(position) = resolve_position(workspace, &params) else { return Ok(None) };
-    let occurrence = position.analyzed_file.analysis.renameable_at(position.file, position.offset)?;
+    let occurrence = position.analyzed_file.analysis.renameable_at(position.file, position.byte_offset)?;
     let placeholder = position.analyzed_file.analysis.index.symbols[occurrence.symbol].name.clone();
     Ok(Some(PrepareRenameResponse::RangeWithPlaceholder {
         range: position.analyzed_file.range(occurrence.span),
@@ -126,7 +127,8 @@ pub fn prepare_rename(
 
 pub fn rename(workspace: &Workspace, params: RenameParams) -> Answer<Option<WorkspaceEdit>> {
     let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
-    let edits = position.analyzed_file.analysis.rename(position.file, position.offset, &params.new_name)?;
+    let edits =
+        position.analyzed_file.analysis.rename(position.file, position.byte_offset, &params.new_name)?;
     Ok(Some(workspace_edit(&position.analyzed_file, &edits)))
 }
 
@@ -171,7 +173,7 @@ fn to_document_symbol(lines: &Lines<'_>, entry: &OutlineEntry) -> DocumentSymbol
     DocumentSymbol {
         // The protocol does not allow an empty name.
         name: if entry.name.trim().is_empty() { "?".to_owned() } else { entry.name.clone() },
-        detail: Some(entry.kind.word().to_owned()),
+        detail: Some(entry.kind.to_word().to_owned()),
         kind: to_lsp_symbol_kind(entry.kind),
         tags: None,
         deprecated: None,
@@ -206,11 +208,11 @@ pub fn workspace_symbols(
     for analyzed_file in workspace.all_analyses() {
         for symbol in &analyzed_file.analysis.index.symbols {
             let is_local = matches!(symbol.kind, DeclarationKind::Local | DeclarationKind::Parameter);
-            let (false, Some(declaration)) = (is_local, &symbol.declared) else { continue };
+            let (false, Some(declaration)) = (is_local, &symbol.declaration) else { continue };
             if !symbol.name.to_lowercase().contains(&query) {
                 continue;
             }
-            let Some(location) = to_location(&analyzed_file, declaration.name) else { continue };
+            let Some(location) = to_location(&analyzed_file, declaration.name_span) else { continue };
             let is_listed =
                 symbols.iter().any(|listed| matches!(&listed.location, OneOf::Left(listed_location) if *listed_location == location));
             if !is_listed && symbols.len() < MAX_SYMBOLS {
@@ -228,7 +230,10 @@ pub fn workspace_symbols(
     Ok(Some(WorkspaceSymbolResponse::Nested(symbols)))
 }
 
-pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option<Vec<FoldingRange>>> {
+pub fn folding_ranges(
+    workspace: &Workspace,
+    params: FoldingRangeParams,
+) -> Answer<Option<Vec<FoldingRange>>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let text = analyzed_file.analysis.text(file);
     let lines = analyzed_file.lines(file);
@@ -237,8 +242,8 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
         FoldingRange {
             start_line: start,
             // The line of a closing bracket stays visible after folding.
-            end_line: if fold.comment { end } else { end.saturating_sub(1).max(start) },
-            kind: fold.comment.then_some(FoldingRangeKind::Comment),
+            end_line: if fold.is_comment { end } else { end.saturating_sub(1).max(start) },
+            kind: fold.is_comment.then_some(FoldingRangeKind::Comment),
             ..FoldingRange::default()
         }
     };
@@ -263,13 +268,13 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         if !diagnostic.span().is_some_and(overlaps_request) {
             continue;
         }
-        for action in actions::for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
+        for action in actions::actions_for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
             code_actions.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(analyzed_file.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::to_lsp_diagnostic(&analyzed_file, diagnostic)]),
                 edit: Some(workspace_edit(&analyzed_file, &action.edits)),
-                is_preferred: Some(action.safe),
+                is_preferred: Some(action.is_safe),
                 ..CodeAction::default()
             }));
         }
@@ -294,7 +299,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         let title = test_block::add_test_title(route).localized(analyzed_file.language).into_owned();
         let arguments = Some(vec![params.text_document.uri.to_string().into(), json!(params.range.start)]);
         // The search for a message takes longer than an editor may wait for its list of actions.
-        let command = Some(Command { title: title.clone(), command: ADD_TEST.to_owned(), arguments });
+        let command = Some(Command { title: title.clone(), command: ADD_TEST_COMMAND.to_owned(), arguments });
         let kind = Some(CodeActionKind::REFACTOR);
         let action = CodeAction { title, kind, command, ..CodeAction::default() };
         code_actions.push(CodeActionOrCommand::CodeAction(action));
@@ -309,7 +314,7 @@ fn explain_action(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagnostic) 
     let title = message!("explain {code}").localized(analyzed_file.language).into_owned();
     let command = Command {
         title: title.clone(),
-        command: pages::EXPLAIN.to_owned(),
+        command: pages::EXPLAIN_COMMAND.to_owned(),
         arguments: Some(vec![code.into()]),
     };
     CodeActionOrCommand::CodeAction(CodeAction {
@@ -325,14 +330,17 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let visible_hints =
-        analyzed_file.analysis.inlay_hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
+    let visible_hints = analyzed_file
+        .analysis
+        .inlay_hints(file)
+        .into_iter()
+        .filter(|hint| (start..=end).contains(&hint.offset));
     let to_lsp_hint = |hint: rulec_ide::hints::InlayHint| InlayHint {
-        position: lines.position(hint.at),
+        position: lines.position(hint.offset),
         label: InlayHintLabel::String(hint.text),
         kind: None,
         text_edits: None,
-        tooltip: Some(InlayHintTooltip::String(hint.why.localized(analyzed_file.language).into_owned())),
+        tooltip: Some(InlayHintTooltip::String(hint.tooltip.localized(analyzed_file.language).into_owned())),
         padding_left: None,
         padding_right: None,
         data: None,
@@ -346,8 +354,8 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let to_lsp_lens = |lens: rulec_ide::hints::CodeLens| {
         // A code lens about a route that another route hides only shows text, so its command is
         // empty.
-        let (command, arguments) = match lens.test {
-            Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
+        let (command, arguments) = match lens.test_name {
+            Some(name) => (RUN_TEST_COMMAND.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),
         };
         // A title is plain text, not Markdown.
@@ -365,7 +373,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     ))
 }
 
-pub fn diagnostics(
+pub fn document_diagnostics(
     workspace: &Workspace,
     params: DocumentDiagnosticParams,
 ) -> Answer<DocumentDiagnosticReportResult> {

@@ -14,7 +14,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// A job of the compiling thread. When the job has ended, the thread sends it back to the server as
 /// a report.
 #[derive(Clone, Copy)]
-pub struct FinishedJob {
+pub struct Job {
     /// The revision of the workspace whose files the job compiles or analyses.
     pub revision: u64,
     /// Whether the job also runs the analysis of how the rules affect each other.
@@ -23,16 +23,16 @@ pub struct FinishedJob {
 
 /// Starts jobs on a compiling thread, at most one job at a time.
 pub struct Background {
-    reports: Sender<FinishedJob>,
+    finished_sender: Sender<Job>,
     /// The reports of jobs that have ended.
-    pub finished: Receiver<FinishedJob>,
+    pub finished: Receiver<Job>,
     is_running: bool,
 }
 
 impl Background {
     pub fn new() -> Background {
         let (reports, finished) = unbounded();
-        Background { reports, finished, is_running: false }
+        Background { finished_sender: reports, finished, is_running: false }
     }
 
     pub fn is_running(&self) -> bool {
@@ -42,31 +42,31 @@ impl Background {
     /// Starts `job`, which computes the diagnostics of these files, and also their findings if
     /// `runs_analysis` is set. The results are stored in the files. If no thread can be started,
     /// the job runs before this function returns.
-    pub fn start(&mut self, files: Vec<Arc<AnalyzedFile>>, job: FinishedJob) {
+    pub fn start_job(&mut self, files: Vec<Arc<AnalyzedFile>>, job: Job) {
         self.is_running = true;
         let files = Arc::new(files);
-        let (reports, shared) = (self.reports.clone(), files.clone());
+        let (reports, shared) = (self.finished_sender.clone(), files.clone());
         let run = move || {
-            compute(&shared, job.runs_analysis);
+            compute_diagnostics(&shared, job.runs_analysis);
             drop(shared);
             let _ = reports.send(job);
         };
         let builder = thread::Builder::new().name("compiler".to_owned()).stack_size(STACK_BYTES);
         if builder.spawn(run).is_err() {
-            compute(&files, job.runs_analysis);
-            let _ = self.reports.send(job);
+            compute_diagnostics(&files, job.runs_analysis);
+            let _ = self.finished_sender.send(job);
         }
     }
 
     /// Records that the server has received the report of the current job.
-    pub fn end(&mut self) {
+    pub fn end_job(&mut self) {
         self.is_running = false;
     }
 }
 
 /// Computes the diagnostics of the files, and their findings if `runs_analysis` is true. A panic is
 /// ignored here: the main thread then computes the same again, and reports the panic.
-fn compute(files: &[Arc<AnalyzedFile>], runs_analysis: bool) {
+fn compute_diagnostics(files: &[Arc<AnalyzedFile>], runs_analysis: bool) {
     for file in files {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             file.diagnostics();

@@ -1,16 +1,16 @@
 //! The capabilities that the server reports to the editor at startup, and the capabilities of the
 //! editor that the server uses.
 
-use super::pages::EXPLAIN;
+use super::pages::EXPLAIN_COMMAND;
 use ls_types::*;
 use rulec_ide::tokens::TokenClass;
 
 /// The command that runs a test. Its arguments are the document's URI and the name of the test.
-pub const RUN_TEST: &str = "rulec.runTest";
+pub const RUN_TEST_COMMAND: &str = "rulec.runTest";
 
 /// The command that adds a test for the route at a position. Its arguments are the document's URI
 /// and the position.
-pub const ADD_TEST: &str = "rulec.addTest";
+pub const ADD_TEST_COMMAND: &str = "rulec.addTest";
 
 /// The semantic token types that the server uses, in the order of [`TokenClass`].
 fn token_types() -> Vec<SemanticTokenType> {
@@ -81,7 +81,7 @@ pub fn capabilities() -> ServerCapabilities {
         folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
         inlay_hint_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: [RUN_TEST, EXPLAIN, ADD_TEST].map(str::to_owned).to_vec(),
+            commands: [RUN_TEST_COMMAND, EXPLAIN_COMMAND, ADD_TEST_COMMAND].map(str::to_owned).to_vec(),
             ..ExecuteCommandOptions::default()
         }),
         semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
@@ -107,14 +107,14 @@ pub fn capabilities() -> ServerCapabilities {
 }
 
 /// True if the editor can notify the server of file changes on disk.
-pub fn can_watch(editor: &ClientCapabilities) -> bool {
+pub fn can_watch_files(editor: &ClientCapabilities) -> bool {
     let workspace = editor.workspace.as_ref();
     let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
     watched.and_then(|watched| watched.dynamic_registration) == Some(true)
 }
 
 /// True if the server can ask the editor to request code lenses again.
-pub fn can_refresh(editor: &ClientCapabilities) -> bool {
+pub fn can_refresh_lenses(editor: &ClientCapabilities) -> bool {
     let lenses = editor.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
     lenses.and_then(|lenses| lenses.refresh_support) == Some(true)
 }

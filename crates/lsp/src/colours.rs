@@ -16,7 +16,7 @@ const INTEGERS_PER_TOKEN: u32 = 5;
 
 /// Returns the semantic tokens that begin within a range of byte offsets, as the protocol encodes
 /// them.
-fn tokens_in(
+fn tokens_in_range(
     analyzed_file: &AnalyzedFile,
     file: FileId,
     range: ops::RangeInclusive<u32>,
@@ -32,10 +32,10 @@ fn tokens_in(
         // line.
         let mut start = token.span.start;
         for part in text[token.span.range()].split_inclusive('\n') {
-            let position = cursor.advance(start);
+            let position = cursor.advance_to(start);
             start += part.len() as u32;
             let length = part.trim_end_matches(['\n', '\r']).encode_utf16().count() as u32;
-            let (token_type, token_modifiers_bitset) = encode_token_class(token.class, token.declares);
+            let (token_type, token_modifiers_bitset) = encode_token_class(token.class, token.is_declaration);
             if length > 0 {
                 let delta_line = position.line - previous.line;
                 let delta_start = if delta_line == 0 {
@@ -59,7 +59,7 @@ fn tokens_in(
 
 /// Returns an id for a list of semantic tokens, by which a later request refers to it. Equal lists
 /// have equal ids.
-fn id_of(data: &[SemanticToken]) -> String {
+fn token_list_id(data: &[SemanticToken]) -> String {
     let mut hasher = DefaultHasher::new();
     for token in data {
         (token.delta_line, token.delta_start, token.length).hash(&mut hasher);
@@ -73,8 +73,8 @@ pub fn all_tokens(
     params: SemanticTokensParams,
 ) -> Answer<Option<SemanticTokensResult>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let data = tokens_in(&analyzed_file, file, 0..=u32::MAX);
-    let id = id_of(&data);
+    let data = tokens_in_range(&analyzed_file, file, 0..=u32::MAX);
+    let id = token_list_id(&data);
     let path = path_of(&params.text_document.uri);
     workspace.sent_tokens().insert(path, (id.clone(), data.clone()));
     Ok(Some(SemanticTokensResult::Tokens(SemanticTokens { result_id: Some(id), data })))
@@ -87,7 +87,7 @@ pub fn tokens_of_range(
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let range = lines.offset(params.range.start)..=lines.offset(params.range.end);
-    let data = tokens_in(&analyzed_file, file, range);
+    let data = tokens_in_range(&analyzed_file, file, range);
     Ok(Some(SemanticTokensRangeResult::Tokens(SemanticTokens { result_id: None, data })))
 }
 
@@ -98,8 +98,8 @@ pub fn changed_tokens(
     params: SemanticTokensDeltaParams,
 ) -> Answer<Option<SemanticTokensFullDeltaResult>> {
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
-    let data = tokens_in(&analyzed_file, file, 0..=u32::MAX);
-    let id = id_of(&data);
+    let data = tokens_in_range(&analyzed_file, file, 0..=u32::MAX);
+    let id = token_list_id(&data);
     let path = path_of(&params.text_document.uri);
     let earlier = workspace.sent_tokens().insert(path, (id.clone(), data.clone()));
     let earlier = earlier.filter(|(earlier_id, _)| *earlier_id == params.previous_result_id);

@@ -2,8 +2,8 @@
 //! route, and showing the documentation page of a diagnostic code.
 
 use super::answers::{Answer, RequestRefusal, workspace_edit};
-use super::capabilities::{ADD_TEST, RUN_TEST};
-use super::pages::{self, EXPLAIN};
+use super::capabilities::{ADD_TEST_COMMAND, RUN_TEST_COMMAND};
+use super::pages::{self, EXPLAIN_COMMAND};
 use super::workspace::{Workspace, path_of};
 use ls_types::request::{self, Request as _};
 use ls_types::{ApplyWorkspaceEditParams, ExecuteCommandParams, Position, Uri};
@@ -14,12 +14,12 @@ use rulec_base::span::Span;
 use serde_json::{Value as Json, json};
 
 /// Executes a command of the editor and returns its result. Some commands also send a message to
-/// the editor through `editor`. If this message is a request, `id` is its id.
-pub fn execute(
+/// the editor through `send_to_editor`. If this message is a request, `id` is its id.
+pub fn execute_command(
     workspace: &Workspace,
     params: ExecuteCommandParams,
-    id: &str,
-    editor: &dyn Fn(Message),
+    request_id: &str,
+    send_to_editor: &dyn Fn(Message),
 ) -> Answer<Option<Json>> {
     let wrong_arguments = || {
         RequestRefusal(message!(
@@ -28,17 +28,19 @@ pub fn execute(
         ))
     };
     match (params.command.as_str(), params.arguments.as_slice()) {
-        (RUN_TEST, [Json::String(uri), Json::String(name), ..]) => run_test(workspace, uri, name).map(Some),
-        (ADD_TEST, [Json::String(uri), position, ..]) => {
+        (RUN_TEST_COMMAND, [Json::String(uri), Json::String(name), ..]) => {
+            run_test(workspace, uri, name).map(Some)
+        }
+        (ADD_TEST_COMMAND, [Json::String(uri), position, ..]) => {
             let position = serde_json::from_value(position.clone()).map_err(|_| wrong_arguments())?;
-            editor(Message::Request(add_test(workspace, uri, position, id)?));
+            send_to_editor(Message::Request(add_test(workspace, uri, position, request_id)?));
             Ok(None)
         }
-        (EXPLAIN, [Json::String(code), ..]) => {
+        (EXPLAIN_COMMAND, [Json::String(code), ..]) => {
             let code = Code::parse(code).ok_or_else(wrong_arguments)?;
             let language = workspace.language();
-            editor(pages::show_page_message(code, workspace.page_support(), language, id));
-            Ok(Some(pages::page(code, language).into()))
+            send_to_editor(pages::show_page_message(code, workspace.page_support(), language, request_id));
+            Ok(Some(pages::page_markdown(code, language).into()))
         }
         _ => Err(wrong_arguments()),
     }
@@ -69,7 +71,7 @@ fn run_test(workspace: &Workspace, uri: &str, name: &str) -> Answer<Json> {
 /// the id of the request.
 fn add_test(workspace: &Workspace, uri: &str, position: Position, id: &str) -> Answer<Request> {
     let position = workspace.resolve_position(&parse_uri(uri)?, position).ok_or_else(missing_document)?;
-    let selection = Span { file: position.file, start: position.offset, end: position.offset };
+    let selection = Span { file: position.file, start: position.byte_offset, end: position.byte_offset };
     let analyzed_file = &position.analyzed_file;
     let action = workspace
         .with_loader(analyzed_file, |loader| analyzed_file.analysis.test_for_route(loader, selection))

@@ -9,8 +9,8 @@ use rulec_ide::complete::snippets::{Snippet, SnippetPart};
 
 pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Option<CompletionResponse>> {
     let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
-    let completions = position.analyzed_file.analysis.complete(position.file, position.offset);
-    let range = position.analyzed_file.range(completions.replaces);
+    let completions = position.analyzed_file.analysis.complete(position.file, position.byte_offset);
+    let range = position.analyzed_file.range(completions.replaced_span);
     let to_lsp_item = |(index, item): (usize, rulec_ide::complete::CompletionItem)| {
         let snippet = item.snippet.as_ref().filter(|_| workspace.supports_snippets());
         let has_snippet = snippet.is_some();
@@ -50,12 +50,12 @@ fn to_lsp_snippet(snippet: &Snippet) -> String {
     let mut count = 0;
     for part in &snippet.parts {
         match part {
-            SnippetPart::Text(part) => text += &escape(part),
+            SnippetPart::Text(part) => text += &escape_snippet_text(part),
             SnippetPart::Placeholder(default) => {
                 count += 1;
                 text += &match default.is_empty() {
                     true => format!("${count}"),
-                    false => format!("${{{count}:{}}}", escape(default)),
+                    false => format!("${{{count}:{}}}", escape_snippet_text(default)),
                 };
             }
         }
@@ -64,6 +64,6 @@ fn to_lsp_snippet(snippet: &Snippet) -> String {
 }
 
 /// Escapes the characters that have a meaning in a snippet.
-fn escape(text: &str) -> String {
+fn escape_snippet_text(text: &str) -> String {
     text.replace('\\', "\\\\").replace('$', "\\$").replace('}', "\\}")
 }

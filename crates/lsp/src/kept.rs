@@ -13,15 +13,15 @@ pub struct KeptFindings {
 /// The lines that two versions of a text have in common at the start and at the end.
 struct CommonLines {
     /// Number of equal lines at the start of both versions.
-    prefix_len: u32,
+    prefix_line_count: u32,
     /// Line number (from 0, in the earlier version) of the first common line at the end.
-    suffix_start: u32,
+    suffix_start_line: u32,
     /// Number of lines in the later version minus number of lines in the earlier version.
     line_delta: i64,
 }
 
 impl CommonLines {
-    fn compare(earlier: &str, later: &str) -> CommonLines {
+    fn between_versions(earlier: &str, later: &str) -> CommonLines {
         let (earlier_lines, later_lines): (Vec<&str>, Vec<&str>) =
             (earlier.split('\n').collect(), later.split('\n').collect());
         let is_same = |(a, b): &(&&str, &&str)| a == b;
@@ -29,8 +29,8 @@ impl CommonLines {
         let remaining = (&earlier_lines[prefix_len..], &later_lines[prefix_len..]);
         let suffix_len = remaining.0.iter().rev().zip(remaining.1.iter().rev()).take_while(is_same).count();
         CommonLines {
-            prefix_len: prefix_len as u32,
-            suffix_start: (earlier_lines.len() - suffix_len) as u32,
+            prefix_line_count: prefix_len as u32,
+            suffix_start_line: (earlier_lines.len() - suffix_len) as u32,
             line_delta: later_lines.len() as i64 - earlier_lines.len() as i64,
         }
     }
@@ -38,11 +38,11 @@ impl CommonLines {
     /// Moves `range`, a range of the earlier version, to the lines that it has in the later
     /// version. Returns false, and changes nothing, if a line of the range differs between the
     /// versions.
-    fn shift(&self, range: &mut ls_types::Range) -> bool {
-        if range.end.line < self.prefix_len {
+    fn try_shift(&self, range: &mut ls_types::Range) -> bool {
+        if range.end.line < self.prefix_line_count {
             return true;
         }
-        if range.start.line < self.suffix_start {
+        if range.start.line < self.suffix_start_line {
             return false;
         }
         for position in [&mut range.start, &mut range.end] {
@@ -62,15 +62,15 @@ impl KeptFindings {
     /// ranges moved accordingly. A finding is valid if the lines of its range are unchanged, and so
     /// are the lines of its related ranges in the same document.
     pub fn valid_findings(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
-        let common = CommonLines::compare(&self.text, text);
+        let common = CommonLines::between_versions(&self.text, text);
         let shift_if_valid = |finding: &Diagnostic| {
             let mut finding = finding.clone();
             let related = finding.related_information.iter_mut().flatten();
             let mut locations = related
                 .map(|related_location| &mut related_location.location)
                 .filter(|location| location.uri == *document);
-            let all_unchanged = locations.all(|location| common.shift(&mut location.range));
-            (all_unchanged && common.shift(&mut finding.range)).then_some(finding)
+            let all_unchanged = locations.all(|location| common.try_shift(&mut location.range));
+            (all_unchanged && common.try_shift(&mut finding.range)).then_some(finding)
         };
         self.findings.iter().filter_map(shift_if_valid).collect()
     }

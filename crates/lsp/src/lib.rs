@@ -37,4 +37,4 @@ mod server;
 mod transport;
 mod workspace;
 
-pub use server::{ServeError, serve, stdio};
+pub use server::{ServeError, serve, serve_stdio};

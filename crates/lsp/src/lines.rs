@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A text with the byte offsets at which its lines start.
 pub struct Lines<'t> {
     text: &'t str,
-    starts: Arc<[u32]>,
+    line_starts: Arc<[u32]>,
 }
 
 /// Returns the byte offsets at which the lines of a text start, in ascending order.
@@ -25,27 +25,27 @@ impl<'t> Lines<'t> {
 
     /// Creates a view of a text. `starts` are its line starts, as returned by `line_starts`.
     pub fn with_starts(text: &'t str, starts: Arc<[u32]>) -> Lines<'t> {
-        Lines { text, starts }
+        Lines { text, line_starts: starts }
     }
 
     /// Returns the text of a line, including its line break.
     fn line(&self, line: usize) -> &'t str {
-        let start = self.starts.get(line).map_or(self.text.len(), |start| *start as usize);
-        let end = self.starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
+        let start = self.line_starts.get(line).map_or(self.text.len(), |start| *start as usize);
+        let end = self.line_starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
         &self.text[start..end]
     }
 
     /// Returns the byte offset of a position in this text.
     pub fn offset(&self, position: Position) -> u32 {
-        let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
+        let Some(start) = self.line_starts.get(position.line as usize) else { return self.text.len() as u32 };
         start + offset_in_line(self.line(position.line as usize), position.character)
     }
 
     /// Returns the position of a byte offset in this text.
     pub fn position(&self, offset: u32) -> Position {
-        let line = self.starts.partition_point(|start| *start <= offset) - 1;
+        let line = self.line_starts.partition_point(|start| *start <= offset) - 1;
         let line_text = self.line(line);
-        let offset_in_line = (offset - self.starts[line]) as usize;
+        let offset_in_line = (offset - self.line_starts[line]) as usize;
         let chars_before =
             line_text.char_indices().take_while(|(char_offset, _)| *char_offset < offset_in_line);
         Position { line: line as u32, character: chars_before.map(|(_, c)| c.len_utf16() as u32).sum() }
@@ -53,7 +53,7 @@ impl<'t> Lines<'t> {
 
     /// Returns a cursor at the start of the text, for positions in ascending order.
     pub fn cursor(&self) -> LineCursor<'_, 't> {
-        LineCursor { lines: self, line: 0, offset: 0, character: 0 }
+        LineCursor { lines: self, line_index: 0, offset: 0, character: 0 }
     }
 
     pub fn range(&self, bytes: ops::Range<usize>) -> Range {
@@ -64,7 +64,7 @@ impl<'t> Lines<'t> {
 /// Converts ascending byte offsets to positions, and reads each character once.
 pub struct LineCursor<'l, 't> {
     lines: &'l Lines<'t>,
-    line: usize,
+    line_index: usize,
     /// The last byte offset that was converted. The field `character` is the number of UTF-16 code
     /// units before this offset in its line.
     offset: u32,
@@ -74,15 +74,15 @@ pub struct LineCursor<'l, 't> {
 impl LineCursor<'_, '_> {
     /// Returns the position of a byte offset, which must not be less than the offset of the
     /// previous call.
-    pub fn advance(&mut self, offset: u32) -> Position {
-        let starts = &self.lines.starts;
-        while let Some(next) = starts.get(self.line + 1).filter(|next| **next <= offset) {
-            (self.line, self.offset, self.character) = (self.line + 1, *next, 0);
+    pub fn advance_to(&mut self, offset: u32) -> Position {
+        let starts = &self.lines.line_starts;
+        while let Some(next) = starts.get(self.line_index + 1).filter(|next| **next <= offset) {
+            (self.line_index, self.offset, self.character) = (self.line_index + 1, *next, 0);
         }
         let passed = self.lines.text.get(self.offset as usize..offset as usize).unwrap_or_default();
         self.character += passed.encode_utf16().count() as u32;
         self.offset = offset;
-        Position { line: self.line as u32, character: self.character }
+        Position { line: self.line_index as u32, character: self.character }
     }
 }
 
@@ -103,7 +103,7 @@ fn offset_in_line(line: &str, character: u32) -> u32 {
 /// the last requested position. If the changes are in ascending or descending order, no line is
 /// scanned twice.
 pub struct LineScan {
-    starts: Vec<u32>,
+    line_starts: Vec<u32>,
     /// Number of bytes that were searched for line ends. A test checks that no line is scanned
     /// twice.
     #[cfg(test)]
@@ -113,7 +113,7 @@ pub struct LineScan {
 impl LineScan {
     pub fn new() -> LineScan {
         LineScan {
-            starts: vec![0],
+            line_starts: vec![0],
             #[cfg(test)]
             scanned_bytes: 0,
         }
@@ -122,25 +122,25 @@ impl LineScan {
     /// Returns the byte offset of a position in `text`, the text after the changes so far.
     pub fn offset(&mut self, text: &str, position: Position) -> usize {
         let line = position.line as usize;
-        let mut scanned = self.starts.last().map_or(0, |start| *start as usize);
-        while self.starts.len() <= line + 1
+        let mut scanned = self.line_starts.last().map_or(0, |start| *start as usize);
+        while self.line_starts.len() <= line + 1
             && let Some(length) = text[scanned..].find('\n')
         {
             scanned += length + 1;
-            self.starts.push(scanned as u32);
+            self.line_starts.push(scanned as u32);
             #[cfg(test)]
             {
                 self.scanned_bytes += length + 1;
             }
         }
-        let Some(start) = self.starts.get(line).map(|start| *start as usize) else { return text.len() };
-        let end = self.starts.get(line + 1).map_or(text.len(), |end| *end as usize);
+        let Some(start) = self.line_starts.get(line).map(|start| *start as usize) else { return text.len() };
+        let end = self.line_starts.get(line + 1).map_or(text.len(), |end| *end as usize);
         start + offset_in_line(&text[start..end], position.character) as usize
     }
 
     /// Forgets the line starts after a byte offset, because the text after the offset has changed.
     pub fn forget_after(&mut self, offset: usize) {
-        self.starts.truncate(self.starts.partition_point(|start| *start as usize <= offset));
+        self.line_starts.truncate(self.line_starts.partition_point(|start| *start as usize <= offset));
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_counted_in_units_of_16_bits() {
+    fn positions_count_utf16_units() {
         let lines = Lines::new("a\u{1F600}文\r\nb\n");
         let make_position = |line, character| Position { line, character };
         for (offset, position) in [
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(lines.offset(position), offset);
         }
         let (mut cursor, offsets) = (lines.cursor(), [0, 1, 5, 8, 10, 10, 12]);
-        assert!(offsets.iter().all(|offset| cursor.advance(*offset) == lines.position(*offset)));
+        assert!(offsets.iter().all(|offset| cursor.advance_to(*offset) == lines.position(*offset)));
         // Inside a character, past the end of a line, past the end of the text.
         assert_eq!(lines.offset(make_position(0, 2)), 1);
         assert_eq!(lines.offset(make_position(0, 99)), 8);

@@ -10,7 +10,7 @@ use rulec_ide::navigate::FileLink;
 /// Returns the URI of the file to which a link in a rule file leads, such as the path of an import.
 /// `None` if the file does not exist.
 fn linked_uri(analyzed_file: &AnalyzedFile, link: &FileLink) -> Option<Uri> {
-    match analyzed_file.analysis.file(&link.path) {
+    match analyzed_file.analysis.file_id(&link.path) {
         Some(file) => analyzed_file.uri(file),
         None => Some(analyzed_file.absolute_path(&link.path))
             .filter(|path| path.is_file())
@@ -31,17 +31,17 @@ pub fn document_links(
     Ok(Some(links.collect()))
 }
 
-pub fn definition(
+pub fn goto_definition(
     workspace: &Workspace,
     params: GotoDefinitionParams,
 ) -> Answer<Option<GotoDefinitionResponse>> {
     let at = &params.text_document_position_params;
     let linked_file = resolve_position(workspace, at)
-        .and_then(|position| linked_file(&position.analyzed_file, position.file, position.offset));
+        .and_then(|position| linked_file(&position.analyzed_file, position.file, position.byte_offset));
     let location = linked_file.or_else(|| {
         symbol_at(workspace, at).and_then(|(position, symbol)| {
-            let declaration = position.analyzed_file.analysis.index.symbols[symbol].declared.as_ref()?;
-            to_location(&position.analyzed_file, declaration.name)
+            let declaration = position.analyzed_file.analysis.index.symbols[symbol].declaration.as_ref()?;
+            to_location(&position.analyzed_file, declaration.name_span)
         })
     });
     Ok(location.map(GotoDefinitionResponse::Scalar))
@@ -73,13 +73,14 @@ pub fn selection_ranges(
     Ok(Some(params.positions.into_iter().map(to_selection).collect()))
 }
 
-pub fn type_definition(
+pub fn goto_type_definition(
     workspace: &Workspace,
     params: request::GotoTypeDefinitionParams,
 ) -> Answer<Option<GotoDefinitionResponse>> {
     let position = resolve_position(workspace, &params.text_document_position_params);
     let location = position.and_then(|position| {
-        let declared = position.analyzed_file.analysis.type_definition(position.file, position.offset)?;
+        let declared =
+            position.analyzed_file.analysis.type_definition(position.file, position.byte_offset)?;
         to_location(&position.analyzed_file, declared)
     });
     Ok(location.map(GotoDefinitionResponse::Scalar))
@@ -88,11 +89,11 @@ pub fn type_definition(
 pub fn signature_help(workspace: &Workspace, params: SignatureHelpParams) -> Answer<Option<SignatureHelp>> {
     let position = resolve_position(workspace, &params.text_document_position_params);
     let signature = position.and_then(|position| {
-        let signature = position.analyzed_file.analysis.signature_at(position.file, position.offset)?;
+        let signature = position.analyzed_file.analysis.signature_at(position.file, position.byte_offset)?;
         Some((signature, position.analyzed_file.language))
     });
     Ok(signature.map(|(signature, language)| {
-        let active_parameter = signature.active.map(|index| index as u32);
+        let active_parameter = signature.active_parameter.map(|index| index as u32);
         let parameters = signature
             .parameters
             .into_iter()
@@ -127,7 +128,7 @@ pub fn format_range(
 }
 
 /// Formats the code before a closing brace or a line break that the user has just typed.
-pub fn format_typed(
+pub fn format_on_type(
     workspace: &Workspace,
     params: DocumentOnTypeFormattingParams,
 ) -> Answer<Option<Vec<TextEdit>>> {
@@ -136,7 +137,7 @@ pub fn format_typed(
     let edit = position
         .analyzed_file
         .analysis
-        .format_typed(position.file, position.offset, typed)
+        .format_typed(position.file, position.byte_offset, typed)
         .map_err(|error| RequestRefusal(error.to_message()))?;
     Ok(Some(text_edits(&position.analyzed_file, edit)))
 }

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 /// The command that shows the documentation page of a diagnostic code. Its argument is the code.
-pub const EXPLAIN: &str = "rulec.explain";
+pub const EXPLAIN_COMMAND: &str = "rulec.explain";
 
 /// The URI scheme of the documents that the server supplies.
-const SCHEME: &str = "rulec";
+const URI_SCHEME: &str = "rulec";
 /// The start of the URI of a documentation page.
 const PAGE_PREFIX: &str = "rulec:/codes/";
 
@@ -24,19 +24,19 @@ pub enum TextDocumentContent {}
 
 /// The parameters of the request [`TextDocumentContent`]: the URI of the document.
 #[derive(Deserialize, Serialize)]
-pub struct ContentParams {
+pub struct DocumentContentParams {
     uri: String,
 }
 
 /// The result of the request [`TextDocumentContent`]: the text of the document.
 #[derive(Deserialize, Serialize)]
-pub struct Content {
+pub struct DocumentContent {
     text: String,
 }
 
 impl request::Request for TextDocumentContent {
-    type Params = ContentParams;
-    type Result = Option<Content>;
+    type Params = DocumentContentParams;
+    type Result = Option<DocumentContent>;
     const METHOD: &'static str = "workspace/textDocumentContent";
 }
 
@@ -44,25 +44,25 @@ impl request::Request for TextDocumentContent {
 #[derive(Clone, Copy, Default)]
 pub struct PageSupport {
     /// Whether the editor can show documents that the server supplies.
-    pub has_documents: bool,
+    pub can_show_documents: bool,
     /// Whether the server can ask the editor to open a document.
-    can_open: bool,
+    can_open_documents: bool,
 }
 
 impl PageSupport {
     /// Reads the capabilities of the editor from the parameters of its `initialize` request.
-    pub fn of_editor(params: &Json) -> PageSupport {
+    pub fn from_initialize_params(params: &Json) -> PageSupport {
         let editor = &params["capabilities"];
         PageSupport {
-            has_documents: editor["workspace"]["textDocumentContent"].is_object(),
-            can_open: editor["window"]["showDocument"]["support"] == true,
+            can_show_documents: editor["workspace"]["textDocumentContent"].is_object(),
+            can_open_documents: editor["window"]["showDocument"]["support"] == true,
         }
     }
 }
 
 /// Adds to the result of `initialize` the capability that the server supplies documents.
-pub fn offer_documents(result: &mut Json) {
-    result["capabilities"]["workspace"]["textDocumentContent"] = json!({ "schemes": [SCHEME] });
+pub fn add_document_capability(result: &mut Json) {
+    result["capabilities"]["workspace"]["textDocumentContent"] = json!({ "schemes": [URI_SCHEME] });
 }
 
 /// Returns the URI of the document that contains the documentation page of a code.
@@ -71,7 +71,7 @@ pub fn page_uri(code: Code) -> Option<Uri> {
 }
 
 /// Returns the documentation page of a diagnostic code as Markdown.
-pub fn page(code: Code, language: Language) -> String {
+pub fn page_markdown(code: Code, language: Language) -> String {
     // HTML comments in a page mark generated tables.
     let page = code.page_in(language);
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
@@ -79,15 +79,15 @@ pub fn page(code: Code, language: Language) -> String {
 }
 
 /// Returns the text of a document that the server supplies. `None` if no such document exists.
-pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
+pub fn document_content(params: &DocumentContentParams, language: Language) -> Option<DocumentContent> {
     let name = params.uri.strip_prefix(PAGE_PREFIX).and_then(|name| name.strip_suffix(".md"));
-    name.and_then(Code::parse).map(|code| Content { text: page(code, language) })
+    name.and_then(Code::parse).map(|code| DocumentContent { text: page_markdown(code, language) })
 }
 
 /// Returns the message that makes the editor show the documentation page of a code. If this message
 /// is a request, `id` is its id.
 pub fn show_page_message(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
-    match page_uri(code).filter(|_| support.has_documents && support.can_open) {
+    match page_uri(code).filter(|_| support.can_show_documents && support.can_open_documents) {
         Some(uri) => {
             let params = json!({ "uri": uri, "takeFocus": true });
             Message::Request(Request::new(
@@ -97,7 +97,7 @@ pub fn show_page_message(code: Code, support: PageSupport, language: Language, i
             ))
         }
         None => {
-            let params = ShowMessageParams { typ: MessageType::INFO, message: page(code, language) };
+            let params = ShowMessageParams { typ: MessageType::INFO, message: page_markdown(code, language) };
             Message::Notification(Notification::new(notification::ShowMessage::METHOD.to_owned(), params))
         }
     }

@@ -49,7 +49,7 @@ impl Server<'_> {
         }
         // A code lens shows which route hides another one. This can change through an edit of
         // another file, so lenses are requested again after an analysis.
-        if runs_analysis && self.refreshes_lenses {
+        if runs_analysis && self.can_refresh_lenses {
             self.refresh_count += 1;
             let method = request::CodeLensRefresh::METHOD.to_owned();
             let id = format!("lenses-{}", self.refresh_count);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of rule files in a workspace whose imports are read.
-const MAX_FILES: usize = 2_000;
+const MAX_RULE_FILES: usize = 2_000;
 /// Maximum number of folders that are searched for rule files. Limits the search if the editor has
 /// opened the root of a file system.
 const MAX_FOLDERS: usize = 20_000;
@@ -15,16 +15,16 @@ const MAX_FOLDERS: usize = 20_000;
 pub struct FileSearch {
     pub files: BTreeSet<PathBuf>,
     /// Number of folders that were read so far, to stop at [`MAX_FOLDERS`].
-    folders: usize,
+    folder_count: usize,
 }
 
 impl FileSearch {
     /// Searches a folder and its subfolders for rule files. Skips hidden folders, `target`,
     /// `node_modules`, and symbolic links to folders. Also skips folders in another file system
     /// than `file_system`. Stops when the maximum number of files or folders is reached.
-    pub fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
+    pub fn collect_files(&mut self, folder: &Path, file_system: Option<u64>) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
-        self.folders += 1;
+        self.folder_count += 1;
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
@@ -32,10 +32,10 @@ impl FileSearch {
             let name = entry.file_name();
             let is_skipped = name.as_encoded_bytes().starts_with(b".")
                 || matches!(name.to_str(), Some("target" | "node_modules"));
-            if self.files.len() >= MAX_FILES || self.folders >= MAX_FOLDERS {
+            if self.files.len() >= MAX_RULE_FILES || self.folder_count >= MAX_FOLDERS {
                 return;
             } else if is_dir && !is_skipped && file_system_id(&path) == file_system {
-                self.collect(&path, file_system);
+                self.collect_files(&path, file_system);
             } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
                 self.files.insert(path);
             }
@@ -88,7 +88,7 @@ pub fn normalise_path(path: &Path) -> PathBuf {
 
 /// Returns a path relative to a root folder, with `/` as the separator. `None` if the path is not
 /// below the root.
-pub fn relative_name(root: &Path, path: &Path) -> Option<String> {
+pub fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }

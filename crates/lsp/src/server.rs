@@ -4,8 +4,8 @@
 //! are sent if the text is still the same. A request for findings waits for the analysis.
 
 use super::answers::{self, Answer};
-use super::background::{Background, FinishedJob};
-use super::capabilities::{can_insert_snippets, can_refresh, can_watch, capabilities};
+use super::background::{Background, Job};
+use super::capabilities::{can_insert_snippets, can_refresh_lenses, can_watch_files, capabilities};
 use super::colours;
 use super::commands;
 use super::completion;
@@ -64,8 +64,8 @@ impl ServeError {
 /// # Errors
 /// If the editor violates the protocol, or ends the server without shutting it down. Also if
 /// standard input or output fails.
-pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
-    let (connection, threads) = transport::connect(language.unwrap_or_default());
+pub fn serve_stdio(language: Option<Language>) -> Result<(), ServeError> {
+    let (connection, threads) = transport::connect_stdio(language.unwrap_or_default());
     let served = serve(&connection, language);
     // The writer thread ends when all senders of the connection are dropped.
     drop(connection);
@@ -89,13 +89,13 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         ..InitializeResult::default()
     };
     let mut result = serde_json::to_value(result).unwrap_or_default();
-    pages::offer_documents(&mut result);
+    pages::add_document_capability(&mut result);
     connection.initialize_finish(id, result)?;
-    let page_support = PageSupport::of_editor(&params);
+    let page_support = PageSupport::from_initialize_params(&params);
     let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
     let (watches_files, refreshes_lenses) =
-        (can_watch(&params.capabilities), can_refresh(&params.capabilities));
+        (can_watch_files(&params.capabilities), can_refresh_lenses(&params.capabilities));
     let supports_snippets = can_insert_snippets(&params.capabilities);
     let workspace =
         Workspace::new(workspace_folders(params), language, page_support).with_snippets(supports_snippets);
@@ -105,7 +105,7 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         workspace,
         sent,
         last_findings,
-        refreshes_lenses,
+        can_refresh_lenses: refreshes_lenses,
         refresh_count: 0,
         unsent: UnsentDiagnostics::No,
         background: Background::new(),
@@ -157,7 +157,7 @@ pub(super) struct Server<'c> {
     /// analysis ends.
     pub(super) last_findings: BTreeMap<String, KeptFindings>,
     /// Whether the editor accepts the server's request to refresh its code lenses.
-    pub(super) refreshes_lenses: bool,
+    pub(super) can_refresh_lenses: bool,
     /// Number of refresh requests for code lenses that the server has sent. The ids of the requests
     /// contain this number.
     pub(super) refresh_count: u32,
@@ -176,7 +176,7 @@ enum Event {
     Message(Message),
     /// The editor closed the connection.
     Closed,
-    Finished(FinishedJob),
+    Finished(Job),
     /// No message arrived during the pause that the next job must wait for, so the job can start.
     Idle,
 }
@@ -293,13 +293,13 @@ impl Server<'_> {
             }
             files
         }));
-        let job = FinishedJob { revision: self.revision, runs_analysis };
-        self.background.start(files.unwrap_or_default(), job);
+        let job = Job { revision: self.revision, runs_analysis };
+        self.background.start_job(files.unwrap_or_default(), job);
     }
 
     /// Sends the diagnostics that a job has computed, unless the files have changed since then.
-    fn finish_job(&mut self, job: FinishedJob) {
-        self.background.end();
+    fn finish_job(&mut self, job: Job) {
+        self.background.end_job();
         if job.revision != self.revision {
             return;
         }
@@ -343,13 +343,13 @@ impl Server<'_> {
         let id = request.id.clone();
         if request.method == pages::TextDocumentContent::METHOD {
             return self.handle_request::<pages::TextDocumentContent>(request, |workspace, params| {
-                Ok(pages::content(&params, workspace.language()))
+                Ok(pages::document_content(&params, workspace.language()))
             });
         }
         if request.method == request::ExecuteCommand::METHOD {
             let editor = |message| self.send(message);
             return self.handle_request::<request::ExecuteCommand>(request, |workspace, params| {
-                commands::execute(workspace, params, &format!("command-{id}"), &editor)
+                commands::execute_command(workspace, params, &format!("command-{id}"), &editor)
             });
         }
         macro_rules! answered {
@@ -366,9 +366,9 @@ impl Server<'_> {
         answered! {
             HoverRequest => answers::hover,
             Completion => completion::complete,
-            GotoDefinition => navigation::definition,
+            GotoDefinition => navigation::goto_definition,
             References => answers::references,
-            DocumentHighlightRequest => answers::highlight,
+            DocumentHighlightRequest => answers::document_highlights,
             PrepareRenameRequest => answers::prepare_rename,
             Rename => answers::rename,
             DocumentSymbolRequest => answers::document_symbols,
@@ -376,18 +376,18 @@ impl Server<'_> {
             SemanticTokensFullRequest => colours::all_tokens,
             SemanticTokensFullDeltaRequest => colours::changed_tokens,
             SemanticTokensRangeRequest => colours::tokens_of_range,
-            FoldingRangeRequest => answers::folds,
+            FoldingRangeRequest => answers::folding_ranges,
             Formatting => answers::format,
             CodeActionRequest => answers::code_actions,
             InlayHintRequest => answers::inlay_hints,
             CodeLensRequest => answers::code_lenses,
-            DocumentDiagnosticRequest => answers::diagnostics,
+            DocumentDiagnosticRequest => answers::document_diagnostics,
             DocumentLinkRequest => navigation::document_links,
             SelectionRangeRequest => navigation::selection_ranges,
-            GotoTypeDefinition => navigation::type_definition,
+            GotoTypeDefinition => navigation::goto_type_definition,
             SignatureHelpRequest => navigation::signature_help,
             RangeFormatting => navigation::format_range,
-            OnTypeFormatting => navigation::format_typed,
+            OnTypeFormatting => navigation::format_on_type,
         }
     }
 

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 /// The maximum size of a message in bytes: 64 MiB. An editor sends an open document as a whole.
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 /// The maximum length of a line of a message header in bytes.
-const MAX_LINE_BYTES: u64 = 4 << 10;
+const MAX_HEADER_LINE_BYTES: u64 = 4 << 10;
 /// The name of the header field that contains the length of a message, in lower case.
 const LENGTH_FIELD: &[u8] = b"content-length:";
 
@@ -35,7 +35,7 @@ impl StdioThreads {
 
 /// Starts the threads that connect a server with the editor at standard input and output. Error
 /// messages about unreadable input are in `language`.
-pub(super) fn connect(language: Language) -> (Connection, StdioThreads) {
+pub(super) fn connect_stdio(language: Language) -> (Connection, StdioThreads) {
     let (server, editor) = Connection::memory();
     let (received, sent, reports) = (editor.sender, editor.receiver, server.sender.clone());
     let writer = thread::spawn(move || {
@@ -48,7 +48,7 @@ pub(super) fn connect(language: Language) -> (Connection, StdioThreads) {
             let message = match read_message(&mut input, resyncing)? {
                 Frame::End => return Ok(()),
                 Frame::Message(message) => message,
-                Frame::Unreadable { why, needs_resync } => {
+                Frame::Unreadable { reason: why, needs_resync } => {
                     // While the reader skips to the next header, only the first error is reported.
                     if !resyncing {
                         let _ = reports.send(error_notification(&why, language));
@@ -76,7 +76,7 @@ enum Frame {
     /// A message that cannot be read. `needs_resync` is true if the end of the message is unknown,
     /// so that the reader must search for the next header.
     Unreadable {
-        why: rulec::Message,
+        reason: rulec::Message,
         needs_resync: bool,
     },
 }
@@ -93,7 +93,7 @@ fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> 
     let Some(length) = read_length(input, resyncing)? else { return Ok(Frame::End) };
     let length = match length {
         Ok(length) => length,
-        Err(why) => return Ok(Frame::Unreadable { why, needs_resync: true }),
+        Err(why) => return Ok(Frame::Unreadable { reason: why, needs_resync: true }),
     };
     // The buffer grows only as bytes arrive, because the length in the header may be wrong.
     let mut text = Vec::new();
@@ -102,7 +102,9 @@ fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> 
     }
     Ok(match serde_json::from_slice(&text) {
         Ok(message) => Frame::Message(Box::new(message)),
-        Err(error) => Frame::Unreadable { why: message!("it is not JSON-RPC: {error}"), needs_resync: false },
+        Err(error) => {
+            Frame::Unreadable { reason: message!("it is not JSON-RPC: {error}"), needs_resync: false }
+        }
     })
 }
 
@@ -113,7 +115,7 @@ fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<R
     let mut length = None;
     loop {
         let mut line = Vec::new();
-        if input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+        if input.take(MAX_HEADER_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         let is_complete_line = line.ends_with(b"\r\n");
@@ -156,7 +158,7 @@ mod tests {
     use super::*;
 
     /// Returns the methods of the messages that are read, and `-` for each error.
-    fn read_all(input: &[u8]) -> Vec<String> {
+    fn read_methods(input: &[u8]) -> Vec<String> {
         let (mut input, mut resyncing, mut found) = (input, false, Vec::new());
         loop {
             match read_message(&mut input, resyncing).expect("a slice can be read") {
@@ -174,7 +176,7 @@ mod tests {
         }
     }
 
-    fn frame(method: &str) -> String {
+    fn framed_message(method: &str) -> String {
         let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}");
         format!("Content-Length: {}\r\n\r\n{text}", text.len())
     }
@@ -191,21 +193,31 @@ mod tests {
             "Content-Type: a",
             "nonsense",
         ] {
-            let input =
-                [&frame("a"), wrong, "\r\n\r\n{\"jsonrpc\":\"2.0\"}", &frame("b"), &frame("c")].concat();
-            assert_eq!(read_all(input.as_bytes()), ["a", "-", "b", "c"], "{wrong}");
+            let input = [
+                &framed_message("a"),
+                wrong,
+                "\r\n\r\n{\"jsonrpc\":\"2.0\"}",
+                &framed_message("b"),
+                &framed_message("c"),
+            ]
+            .concat();
+            assert_eq!(read_methods(input.as_bytes()), ["a", "-", "b", "c"], "{wrong}");
         }
     }
 
     #[test]
     fn a_text_that_is_no_message_is_left_out() {
-        let input =
-            ["Content-Length: 3\r\n\r\n{,}", &frame("b"), "Content-Length: 2\r\n\r\n\u{fe}", &frame("c")];
-        assert_eq!(read_all(input.concat().as_bytes()), ["-", "b", "-", "c"]);
-        let long = [&"x".repeat(1 << 20), "\r\n\r\n", &frame("b")].concat();
-        assert_eq!(read_all(long.as_bytes()), ["-", "b"]);
-        let cut = frame("a");
-        assert_eq!(read_all(&cut.as_bytes()[..cut.len() - 1]), [""; 0]);
-        assert_eq!(read_all(b"Content-Length: 60000000\r\n\r\n{}"), [""; 0]);
+        let input = [
+            "Content-Length: 3\r\n\r\n{,}",
+            &framed_message("b"),
+            "Content-Length: 2\r\n\r\n\u{fe}",
+            &framed_message("c"),
+        ];
+        assert_eq!(read_methods(input.concat().as_bytes()), ["-", "b", "-", "c"]);
+        let long = [&"x".repeat(1 << 20), "\r\n\r\n", &framed_message("b")].concat();
+        assert_eq!(read_methods(long.as_bytes()), ["-", "b"]);
+        let cut = framed_message("a");
+        assert_eq!(read_methods(&cut.as_bytes()[..cut.len() - 1]), [""; 0]);
+        assert_eq!(read_methods(b"Content-Length: 60000000\r\n\r\n{}"), [""; 0]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::lines::{self, LineScan, Lines};
 use super::pages::PageSupport;
-use super::search::{FileSearch, file_system_id, imported_paths, normalise_path, relative_name};
+use super::search::{FileSearch, file_system_id, imported_paths, normalise_path, relative_path};
 use ls_types::{Position, Range, SemanticToken, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
@@ -57,7 +57,7 @@ pub struct AnalyzedFile {
     diagnostics: OnceLock<Vec<Diagnostic>>,
     findings: OnceLock<Vec<Finding>>,
     /// The line starts of each file, computed on first use.
-    lines: Vec<OnceLock<Arc<[u32]>>>,
+    line_starts: Vec<OnceLock<Arc<[u32]>>>,
     /// The URI of each file; `None` if its path cannot be written as a URI. For an open document,
     /// the exact spelling that the editor sent.
     uris: Vec<Option<Uri>>,
@@ -103,8 +103,8 @@ impl AnalyzedFile {
     }
 
     /// Returns the id of the file with this path, if it is part of this analysis.
-    fn file(&self, path: &Path) -> Option<FileId> {
-        self.analysis.file(&relative_name(&self.root, path)?)
+    fn file_id(&self, path: &Path) -> Option<FileId> {
+        self.analysis.file_id(&relative_path(&self.root, path)?)
     }
 
     /// Returns the absolute path of a file of this analysis.
@@ -128,7 +128,7 @@ impl AnalyzedFile {
     /// Returns the text of a file of this analysis, with its line starts.
     pub fn lines(&self, file: FileId) -> Lines<'_> {
         let text = self.analysis.text(file);
-        match self.lines.get(file.0 as usize) {
+        match self.line_starts.get(file.0 as usize) {
             Some(starts) => Lines::with_starts(text, starts.get_or_init(|| lines::line_starts(text)).clone()),
             None => Lines::new(text),
         }
@@ -139,7 +139,7 @@ impl AnalyzedFile {
 pub struct RequestPosition {
     pub analyzed_file: Arc<AnalyzedFile>,
     pub file: FileId,
-    pub offset: u32,
+    pub byte_offset: u32,
 }
 
 #[derive(Default)]
@@ -151,11 +151,11 @@ pub struct Workspace {
     /// Whether the editor accepts completion items with placeholders.
     supports_snippets: bool,
     settings: RefCell<SettingsCache>,
-    open: BTreeMap<PathBuf, Document>,
+    open_documents: BTreeMap<PathBuf, Document>,
     analyses: RefCell<HashMap<PathBuf, Arc<AnalyzedFile>>>,
     sent_tokens: RefCell<SentTokens>,
     /// The files that each rule file imports. `None` until this map is first needed.
-    imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
+    imports_by_file: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
 }
 
 impl Workspace {
@@ -195,12 +195,12 @@ impl Workspace {
     }
 
     pub fn open(&mut self, document: Document) {
-        self.open.insert(path_of(&document.uri), document);
+        self.open_documents.insert(path_of(&document.uri), document);
         self.discard_cached();
     }
 
     pub fn close(&mut self, uri: &Uri) {
-        self.open.remove(&path_of(uri));
+        self.open_documents.remove(&path_of(uri));
         self.sent_tokens.get_mut().remove(&path_of(uri));
         self.discard_cached();
     }
@@ -209,14 +209,14 @@ impl Workspace {
     /// and keeps all others.
     pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         let path = path_of(uri);
-        let Some(document) = self.open.get_mut(&path) else { return };
+        let Some(document) = self.open_documents.get_mut(&path) else { return };
         document.version = version;
         let mut scan = LineScan::new();
         changes.iter().for_each(|change| document.change(change.range, &change.text, &mut scan));
-        if let Some(imports) = self.imports.get_mut() {
+        if let Some(imports) = self.imports_by_file.get_mut() {
             imports.insert(path.clone(), imported_paths(&document.text, &path));
         }
-        self.analyses.get_mut().retain(|_, analyzed_file| analyzed_file.file(&path).is_none());
+        self.analyses.get_mut().retain(|_, analyzed_file| analyzed_file.file_id(&path).is_none());
     }
 
     /// Discards the cached analyses, settings and imports, because files on disk or open documents
@@ -224,12 +224,12 @@ impl Workspace {
     pub fn discard_cached(&mut self) {
         self.analyses.get_mut().clear();
         *self.settings.get_mut() = SettingsCache::default();
-        *self.imports.get_mut() = None;
+        *self.imports_by_file.get_mut() = None;
     }
 
     /// Returns the open documents with their paths.
     pub fn documents(&self) -> impl Iterator<Item = (&Path, &Document)> {
-        self.open.iter().map(|(path, document)| (path.as_path(), document))
+        self.open_documents.iter().map(|(path, document)| (path.as_path(), document))
     }
 
     /// Returns the analysis that contains a file, and the id of the file in this analysis. `None`
@@ -237,11 +237,11 @@ impl Workspace {
     pub fn find_analysis(&self, path: &Path) -> Option<(Arc<AnalyzedFile>, FileId)> {
         let main = self.find_main_file(path);
         let main_analysis = self.analyse_cached(&main);
-        if let Some(file) = main_analysis.file(path) {
+        if let Some(file) = main_analysis.file_id(path) {
             return Some((main_analysis, file));
         }
         let own_analysis = self.analyse_cached(path);
-        let file = own_analysis.file(path)?;
+        let file = own_analysis.file_id(path)?;
         Some((own_analysis, file))
     }
 
@@ -250,14 +250,14 @@ impl Workspace {
     pub fn resolve_position(&self, uri: &Uri, position: Position) -> Option<RequestPosition> {
         let (analyzed_file, file) = self.find_analysis(&path_of(uri))?;
         let offset = analyzed_file.lines(file).offset(position);
-        Some(RequestPosition { analyzed_file, file, offset })
+        Some(RequestPosition { analyzed_file, file, byte_offset: offset })
     }
 
     /// Returns the analyses of all main files, for requests about the whole workspace.
     pub fn all_analyses(&self) -> Vec<Arc<AnalyzedFile>> {
         let files: BTreeSet<PathBuf> = self.with_import_graph(|imports| imports.keys().cloned().collect());
         let main_paths: BTreeSet<PathBuf> =
-            files.iter().chain(self.open.keys()).map(|path| self.find_main_file(path)).collect();
+            files.iter().chain(self.open_documents.keys()).map(|path| self.find_main_file(path)).collect();
         main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
@@ -278,17 +278,19 @@ impl Workspace {
         }
         let root = self.find_root(path);
         let files = WorkspaceLoader { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
-        let mut analysis = Analysis::new(&files, &relative_name(&root, path).unwrap_or_default());
+        let mut analysis = Analysis::new(&files, &relative_path(&root, path).unwrap_or_default());
         let (settings, settings_error) = match self.settings.borrow_mut().for_file(path) {
             Ok(settings) => (settings, None),
             Err(settings_error) => (Settings::default(), Some(settings_error)),
         };
         analysis.importable_files = self.with_import_graph(|imports| {
-            imports.keys().filter_map(|path| relative_name(&root, path)).collect()
+            imports.keys().filter_map(|path| relative_path(&root, path)).collect()
         });
         let uri = |name: &str| {
             let path = root.join(name);
-            self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
+            self.open_documents
+                .get(&path)
+                .map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceLock::new(); analysis.sources.len()];
@@ -303,7 +305,7 @@ impl Workspace {
             root,
             diagnostics,
             findings,
-            lines,
+            line_starts: lines,
             uris,
         });
         self.analyses.borrow_mut().insert(path.to_owned(), analyzed_file.clone());
@@ -345,14 +347,14 @@ impl Workspace {
     }
 
     fn with_import_graph<T>(&self, query: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
-        let mut imports = self.imports.borrow_mut();
+        let mut imports = self.imports_by_file.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
             let mut search = FileSearch::default();
-            self.folders.iter().for_each(|folder| search.collect(folder, file_system_id(folder)));
+            self.folders.iter().for_each(|folder| search.collect_files(folder, file_system_id(folder)));
             let mut files = search.files;
-            files.extend(self.open.keys().cloned());
+            files.extend(self.open_documents.keys().cloned());
             let read_imports = |path: PathBuf| {
-                let text = match self.open.get(&path) {
+                let text = match self.open_documents.get(&path) {
                     Some(document) => document.text.clone(),
                     // A file over the size limit cannot be part of any rules.
                     None => {
@@ -396,7 +398,7 @@ struct WorkspaceLoader<'w> {
 
 impl Loader for WorkspaceLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if let Some(document) = self.workspace.open.get(&self.root.join(path)) {
+        if let Some(document) = self.workspace.open_documents.get(&self.root.join(path)) {
             return Ok(document.text.clone().into_bytes());
         }
         self.disk.as_ref().map_or(Err(LoadError::NotFound), |disk| disk.load(path))

@@ -43,7 +43,7 @@ pub enum FeatureGroup {
     Keyword,
 }
 
-pub const GROUP_COUNT: usize = 3;
+pub const FEATURE_GROUP_COUNT: usize = 3;
 
 /// One occurrence in a text of a feature: a word, a word pair, a character n-gram or a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,12 +51,13 @@ pub struct Feature {
     pub hash: u64,
     pub group: FeatureGroup,
     /// Whether the feature consists only of common words; [`super::common`] lists these words.
-    pub common: bool,
+    pub is_common: bool,
 }
 
 fn normalize_text(text: &str) -> String {
     let text = truncate_text(text.trim_start());
-    let prepared = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc }.prepare(text);
+    let prepared =
+        TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Nfkc }.prepare(text);
     let mut normalized = String::with_capacity(prepared.len());
     for word in truncate_text(&prepared).split_whitespace() {
         if !normalized.is_empty() {
@@ -111,7 +112,7 @@ pub struct FeatureExtractor {
     normalized_text: String,
     /// The current word with a leading space. In a script without spaces between words, the current
     /// run of characters, without a leading space.
-    run: Vec<char>,
+    char_run: Vec<char>,
     tokens: Vec<Token>,
     features: Vec<Feature>,
 }
@@ -137,7 +138,7 @@ impl FeatureExtractor {
                     .chars()
                     .fold(FeatureHash::KEYWORD_SEED, FeatureHash::add_char)
                     .to_final_hash();
-                self.features.push(Feature { hash, group: FeatureGroup::Keyword, common: false });
+                self.features.push(Feature { hash, group: FeatureGroup::Keyword, is_common: false });
                 false
             });
         }
@@ -149,37 +150,37 @@ impl FeatureExtractor {
     fn split_into_tokens(&mut self) {
         let mut remaining_chars = self.normalized_text.chars();
         // In `run`, a word begins with a space; characters of a script without spaces do not.
-        self.run.clear();
+        self.char_run.clear();
         while let Some(c) = remaining_chars.next() {
             if is_word_char(c) {
-                if self.run.first() != Some(&' ') {
-                    end_unspaced_run(&mut self.run, &mut self.features);
-                    self.run.push(' ');
+                if self.char_run.first() != Some(&' ') {
+                    end_unspaced_run(&mut self.char_run, &mut self.features);
+                    self.char_run.push(' ');
                 }
-                self.run.push(c);
-            } else if matches!(c, '\'' | '’') && self.run.first() == Some(&' ') {
+                self.char_run.push(c);
+            } else if matches!(c, '\'' | '’') && self.char_run.first() == Some(&' ') {
                 // An apostrophe inside a word is dropped; after a word it ends the word.
                 if !remaining_chars.clone().next().is_some_and(is_word_char) {
-                    end_word(&mut self.run, &mut self.tokens, &mut self.features);
+                    end_word(&mut self.char_run, &mut self.tokens, &mut self.features);
                 }
             } else {
-                if self.run.first() == Some(&' ') {
-                    end_word(&mut self.run, &mut self.tokens, &mut self.features);
+                if self.char_run.first() == Some(&' ') {
+                    end_word(&mut self.char_run, &mut self.tokens, &mut self.features);
                 }
                 if c.is_alphanumeric() || is_symbol(c) {
-                    self.run.push(c);
+                    self.char_run.push(c);
                     self.tokens.push(Token {
                         hash: FeatureHash::TOKEN_SEED.add_char(c).0,
                         is_common: is_common_char(c),
                     });
                 } else {
-                    end_unspaced_run(&mut self.run, &mut self.features);
+                    end_unspaced_run(&mut self.char_run, &mut self.features);
                 }
             }
         }
-        match self.run.first() {
-            Some(' ') => end_word(&mut self.run, &mut self.tokens, &mut self.features),
-            _ => end_unspaced_run(&mut self.run, &mut self.features),
+        match self.char_run.first() {
+            Some(' ') => end_word(&mut self.char_run, &mut self.tokens, &mut self.features),
+            _ => end_unspaced_run(&mut self.char_run, &mut self.features),
         }
     }
 
@@ -189,19 +190,20 @@ impl FeatureExtractor {
         let word = |hash: FeatureHash, common| Feature {
             hash: hash.to_final_hash(),
             group: FeatureGroup::Word,
-            common,
+            is_common: common,
         };
         for token in &self.tokens {
-            self.features.push(word(FeatureHash::WORD_SEED.add_word_hash(token.hash), token.is_common));
+            self.features
+                .push(word(FeatureHash::SINGLE_TOKEN_SEED.add_token_hash(token.hash), token.is_common));
         }
         for pair in self.tokens.windows(2) {
-            let hash = FeatureHash::TOKEN_PAIR_SEED.add_word_hash(pair[0].hash).add_word_hash(pair[1].hash);
+            let hash = FeatureHash::TOKEN_PAIR_SEED.add_token_hash(pair[0].hash).add_token_hash(pair[1].hash);
             self.features.push(word(hash, pair[0].is_common && pair[1].is_common));
         }
         if let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) {
             self.features
-                .push(word(FeatureHash::FIRST_TOKEN_SEED.add_word_hash(first.hash), first.is_common));
-            self.features.push(word(FeatureHash::LAST_TOKEN_SEED.add_word_hash(last.hash), last.is_common));
+                .push(word(FeatureHash::FIRST_TOKEN_SEED.add_token_hash(first.hash), first.is_common));
+            self.features.push(word(FeatureHash::LAST_TOKEN_SEED.add_token_hash(last.hash), last.is_common));
         }
     }
 }
@@ -213,7 +215,7 @@ fn end_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Fea
     tokens.push(Token { hash, is_common });
     run.push(' ');
     for_each_gram(run, GRAM_LENGTHS, |hash, _| {
-        features.push(Feature { hash, group: FeatureGroup::Gram, common: is_common })
+        features.push(Feature { hash, group: FeatureGroup::Gram, is_common })
     });
     run.clear();
 }
@@ -222,7 +224,7 @@ fn end_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Fea
 fn end_unspaced_run(run: &mut Vec<char>, features: &mut Vec<Feature>) {
     for_each_gram(run, UNSPACED_GRAM_LENGTHS, |hash, gram| {
         let common = gram.iter().all(|&c| is_common_char(c));
-        features.push(Feature { hash, group: FeatureGroup::Gram, common });
+        features.push(Feature { hash, group: FeatureGroup::Gram, is_common: common });
     });
     run.clear();
 }
@@ -256,7 +258,7 @@ impl FeatureHash {
     /// Initial hash of a token. Each kind of feature has its own initial hash, so that the word
     /// `to` and the n-gram `to` are different features.
     const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
-    const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
+    const SINGLE_TOKEN_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);
     const TOKEN_PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
     const FIRST_TOKEN_SEED: FeatureHash = FeatureHash(0xdaa6_6d2c_7ddf_743f);
     const LAST_TOKEN_SEED: FeatureHash = FeatureHash(0x78dd_e6e5_fd29_f054);
@@ -267,7 +269,7 @@ impl FeatureHash {
         FeatureHash((self.0 ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
     }
 
-    fn add_word_hash(self, hash: u64) -> FeatureHash {
+    fn add_token_hash(self, hash: u64) -> FeatureHash {
         FeatureHash((self.0 ^ FeatureHash(hash).to_final_hash()).wrapping_mul(0x100_0000_01b3))
     }
 
@@ -285,14 +287,14 @@ mod tests {
     }
 
     /// Counts the features of each group, and the features that consist of common words.
-    fn count_features(text: &str, keywords: &[&str]) -> ([usize; GROUP_COUNT], usize) {
+    fn count_features(text: &str, keywords: &[&str]) -> ([usize; FEATURE_GROUP_COUNT], usize) {
         let keywords = KeywordFinder::new(keywords.iter().copied());
-        let mut counts = [0; GROUP_COUNT];
+        let mut counts = [0; FEATURE_GROUP_COUNT];
         let mut extractor = FeatureExtractor::default();
         let features = extractor.extract(text, &keywords);
         assert!(features.is_sorted());
         features.iter().for_each(|feature| counts[feature.group as usize] += 1);
-        (counts, features.iter().filter(|feature| feature.common).count())
+        (counts, features.iter().filter(|feature| feature.is_common).count())
     }
 
     #[test]

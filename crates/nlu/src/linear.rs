@@ -32,7 +32,7 @@ const CONVERGENCE_TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
 /// passes, from [`MIN_PASSES`] to [`MAX_PASSES`]. With few sentences, many passes cost little. With
 /// many sentences, many passes gain little.
-const TARGET_VISITS: usize = 40_000;
+const TARGET_SENTENCE_VISITS: usize = 40_000;
 /// Minimum number of passes over the sentences.
 const MIN_PASSES: usize = 8;
 /// Maximum number of passes over the sentences. It bounds the training time of small models.
@@ -54,7 +54,7 @@ pub struct LinearModel {
     /// A row for each feature, with one weight per label, rounded to an 8-bit number.
     weights: Vec<i8>,
     /// The scale of each row: a weight is the 8-bit number in `weights` times the scale of its row.
-    scales: Vec<f32>,
+    row_scales: Vec<f32>,
 }
 
 impl LinearModel {
@@ -70,12 +70,12 @@ impl LinearModel {
         };
         let mut row_order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
-        let passes = (TARGET_VISITS / rows.len().max(1)).clamp(MIN_PASSES, MAX_PASSES);
+        let passes = (TARGET_SENTENCE_VISITS / rows.len().max(1)).clamp(MIN_PASSES, MAX_PASSES);
         for _ in 0..passes {
             random.shuffle(&mut row_order);
             let mut largest_change = 0.0_f32;
             for &i in &row_order {
-                largest_change = largest_change.max(fitting.update_row(i, &rows[i]));
+                largest_change = largest_change.max(fitting.update_alphas(i, &rows[i]));
             }
             if largest_change < CONVERGENCE_TOLERANCE {
                 break;
@@ -88,7 +88,7 @@ impl LinearModel {
     pub fn label_scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
         let mut sums = vec![0.0; self.label_count];
         for &(feature, value) in vector {
-            let value = value * self.scales[feature as usize];
+            let value = value * self.row_scales[feature as usize];
             let row = &self.weights[feature as usize * self.label_count..][..self.label_count];
             for (sum, &weight) in sums.iter_mut().zip(row) {
                 *sum += value * f32::from(weight);
@@ -99,7 +99,7 @@ impl LinearModel {
 
     /// Returns the approximate memory use of the fitted functions in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.weights.len() + size_of_val(self.scales.as_slice())
+        self.weights.len() + size_of_val(self.row_scales.as_slice())
     }
 }
 
@@ -119,7 +119,7 @@ struct LinearTraining {
 impl LinearTraining {
     /// Sets the variables α of sentence `row_index` to their best values, and returns the largest
     /// change of one of them.
-    fn update_row(&mut self, row_index: usize, row: &TrainingRow) -> f32 {
+    fn update_alphas(&mut self, row_index: usize, row: &TrainingRow) -> f32 {
         let labels = self.label_count;
         self.label_values.fill(0.0);
         for &(feature, value) in &row.vector {
@@ -175,7 +175,7 @@ impl LinearTraining {
             // integer turns into 0.
             weights.extend(row.iter().map(|weight| (weight / scale).round() as i8));
         }
-        LinearModel { label_count: self.label_count, weights, scales }
+        LinearModel { label_count: self.label_count, weights, row_scales: scales }
     }
 }
 

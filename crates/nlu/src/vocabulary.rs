@@ -11,7 +11,7 @@
 //! left out of the vector but counts towards the vector's length.
 
 use super::common::{PRIOR_SENTENCES, PRIOR_SENTENCES_PER_COMMON_WORD};
-use super::features::{Feature, GROUP_COUNT};
+use super::features::{FEATURE_GROUP_COUNT, Feature};
 use hashbrown::HashMap;
 
 /// Maximum number of features in a vocabulary, 2¹⁵, which bounds the memory of a model. The most
@@ -37,7 +37,7 @@ impl FeatureCounter {
     pub fn add_sentence(&mut self, features: &[Feature]) {
         self.sentence_count += 1;
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
-            self.sentence_counts.entry(occurrences[0].hash).or_insert((0, occurrences[0].common)).0 += 1;
+            self.sentence_counts.entry(occurrences[0].hash).or_insert((0, occurrences[0].is_common)).0 += 1;
         }
     }
 
@@ -54,7 +54,7 @@ impl FeatureCounter {
         };
         Vocabulary {
             weights: counted_features.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
-            unknown_weights: [idf(0, false), idf(0, true)],
+            unknown_feature_weights: [idf(0, false), idf(0, true)],
             id_by_hash: counted_features.iter().zip(0..).map(|(&(hash, _), id)| (hash, id)).collect(),
         }
     }
@@ -69,7 +69,7 @@ pub struct Vocabulary {
     weights: Vec<f32>,
     /// Weights of features outside the vocabulary. The first is for features with at least one
     /// uncommon word, the second for features that consist only of common words.
-    unknown_weights: [f32; 2],
+    unknown_feature_weights: [f32; 2],
 }
 
 impl Vocabulary {
@@ -87,13 +87,14 @@ impl Vocabulary {
     /// text.
     pub fn to_vector(&self, features: &[Feature]) -> SparseVector {
         let mut vector = Vec::with_capacity(features.len());
-        let mut squares = [0.0_f32; GROUP_COUNT];
+        let mut squares = [0.0_f32; FEATURE_GROUP_COUNT];
         // Each feature id is stored with its group in the low bits, until the length of each group
         // is known.
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
-            let Feature { hash, group, common } = occurrences[0];
+            let Feature { hash, group, is_common: common } = occurrences[0];
             let id = self.id_by_hash.get(&hash);
-            let idf = id.map_or(self.unknown_weights[usize::from(common)], |&n| self.weights[n as usize]);
+            let idf =
+                id.map_or(self.unknown_feature_weights[usize::from(common)], |&n| self.weights[n as usize]);
             let weight = if occurrences.len() == 1 {
                 idf
             } else {
@@ -116,7 +117,7 @@ impl Vocabulary {
 
 const GROUP_BITS: u32 = 2;
 const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
-const _: () = assert!(GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
+const _: () = assert!(FEATURE_GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
 
 /// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
 /// platform, which `f64::ln` does not guarantee. The result differs from the exact value by at most

@@ -66,9 +66,9 @@ fn columns_error(error: &ColumnsError) -> PyErr {
 }
 
 fn column_options(json: Option<Names>, allow_missing: bool, matched: bool) -> Options {
-    let options = json.into_iter().flat_map(|names| names.0).fold(Options::default(), Options::json);
+    let options = json.into_iter().flat_map(|names| names.0).fold(Options::default(), Options::json_column);
     let options = if allow_missing { options.allow_missing() } else { options };
-    if matched { options.matched() } else { options }
+    if matched { options.matched_column() } else { options }
 }
 
 #[pymethods]

@@ -1,12 +1,12 @@
 //! Python classes for the event bus of `rulec-runtime`. The bus delivers events of any Python class
 //! to its subscribers.
 
-use super::callback::{CallerLoop, typed_error};
+use super::callback::{CallerLoop, to_typed_error};
 use super::error::{library_error, message_error};
 use super::events;
 use super::message::mapping_entries;
 use super::policy::duration_from_seconds;
-use super::repr::count;
+use super::repr::count_with_noun;
 use super::shutdown::{start_future, with_gil};
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::prelude::*;
@@ -84,7 +84,7 @@ pub async fn call_middleware<E: Event>(
             }
             Ok(Flow::Pass(if result.is_none() { unchanged } else { E::from_python(result)? }))
         });
-        flow.map_err(|error| typed_error(py, &error).into())
+        flow.map_err(|error| to_typed_error(py, &error).into())
     })
 }
 
@@ -194,7 +194,7 @@ impl Bus {
     /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
     /// for room in full queues whose policy is `wait`.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(event.py())?;
+        self.caller.store_running_loop(event.py())?;
         match &self.bus {
             AnyBus::Objects(bus) => publish(bus, event),
             AnyBus::Decisions(bus) => publish(bus, event),
@@ -225,7 +225,11 @@ impl Bus {
             AnyBus::Decisions(bus) => AnySubscription::Decisions(bus.subscribe(capacity, policy)),
         };
         let classes = (!classes.is_empty()).then(|| classes.clone().unbind());
-        Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes), is_closed: watch::Sender::new(false) })
+        Ok(Subscription {
+            queue: Arc::new(Mutex::new(Some(queue))),
+            classes: Arc::new(classes),
+            is_closed: watch::Sender::new(false),
+        })
     }
 
     /// The current number of subscribers of this bus.
@@ -238,7 +242,7 @@ impl Bus {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Bus: {}>", count(self.subscribers(), "subscriber"))
+        format!("<Bus: {}>", count_with_noun(self.subscribers(), "subscriber"))
     }
 }
 

@@ -56,7 +56,7 @@ pub async fn call_on_loop(
 
 /// Converts an exception of a Python function to an error of the runtime. The name of the
 /// exception's class becomes the type of the error.
-pub fn typed_error(py: Python<'_>, error: &PyErr) -> TypedError {
+pub fn to_typed_error(py: Python<'_>, error: &PyErr) -> TypedError {
     TypedError::new(exception_class(py, error), exception_text(py, error))
 }
 
@@ -67,7 +67,7 @@ pub struct CallerLoop(Arc<Mutex<Option<TaskLocals>>>);
 
 impl CallerLoop {
     /// Stores the running event loop of the calling thread.
-    pub fn remember(&self, py: Python<'_>) -> PyResult<()> {
+    pub fn store_running_loop(&self, py: Python<'_>) -> PyResult<()> {
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
         let former = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(locals);
         // Dropped without the lock, because a finalizer in Python may release the GIL.

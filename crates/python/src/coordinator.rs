@@ -3,12 +3,12 @@
 //! proposes) whose nodes are Python functions.
 
 use super::bus::{Bus, Published, with_middleware};
-use super::callback::{CallerLoop, typed_error};
+use super::callback::{CallerLoop, to_typed_error};
 use super::error::{library_error, message_error};
 use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, json_fields};
 use super::message::{mapping_entries, python_to_json};
 use super::policy::duration_from_seconds;
-use super::repr::count;
+use super::repr::count_with_noun;
 use super::rules::Rules;
 use super::session::{AgentSession, RetryRequest};
 use super::shutdown::{start_future, with_gil};
@@ -40,7 +40,7 @@ impl PythonFunction {
         let result = self.caller.call(&self.function, argument).await;
         with_gil(|py| {
             let result = result.and_then(|result| convert(result.bind(py)));
-            result.map_err(|error| typed_error(py, &error).into())
+            result.map_err(|error| to_typed_error(py, &error).into())
         })
     }
 }
@@ -110,7 +110,7 @@ struct CoordinatorSettings<'a, 'py> {
 impl<'a, 'py> CoordinatorSettings<'a, 'py> {
     /// Reads the keyword argument `name` by `read`, and passes the result to the builder by
     /// `apply`. Does nothing if the argument is absent or None.
-    fn set<T>(
+    fn apply_setting<T>(
         mut self,
         name: &'static str,
         read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
@@ -124,7 +124,7 @@ impl<'a, 'py> CoordinatorSettings<'a, 'py> {
         Ok(self)
     }
 
-    /// Returns the builder. Fails if a keyword argument is given that no call of `set` has named.
+    /// Returns the builder. Fails if a keyword argument is given that no call of `apply_setting` has named.
     fn finish(self) -> PyResult<CoordinatorBuilder> {
         for name in self.given_settings.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
@@ -173,14 +173,14 @@ fn with_functions<'a, 'py>(
     recovery_kind: String,
 ) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let (one, many) = (settings.function_reader(), settings.function_map_reader());
-    let settings = settings.set("agent", one, |builder, agent| {
+    let settings = settings.apply_setting("agent", one, |builder, agent| {
         builder.agent(move |request| {
             let agent = agent.clone();
             agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), extract_proposals)
         })
     })?;
     let one = settings.function_reader();
-    let settings = settings.set("recovery", one, |builder, recovery| {
+    let settings = settings.apply_setting("recovery", one, |builder, recovery| {
         builder.recovery(recovery_kind, move |failure| {
             let recovery = recovery.clone();
             let argument = move |py: Python<'_>| Py::new(py, NodeExecutionFailed(failure));
@@ -190,7 +190,7 @@ fn with_functions<'a, 'py>(
             )
         })
     })?;
-    let settings = settings.set("handlers", many, |builder, handlers| {
+    let settings = settings.apply_setting("handlers", many, |builder, handlers| {
         handlers.into_iter().fold(builder, |builder, (kind, handler)| {
             builder.on(kind, move |decision| {
                 let handler = handler.clone();
@@ -202,7 +202,7 @@ fn with_functions<'a, 'py>(
         })
     })?;
     let many = settings.function_map_reader();
-    settings.set("workers", many, |builder, workers| {
+    settings.apply_setting("workers", many, |builder, workers| {
         workers.into_iter().fold(builder, |builder, (kind, PythonFunction { function, caller })| {
             builder.node_kind(kind, with_gil(|py| node_factory(function.bind(py), &caller)))
         })
@@ -214,7 +214,7 @@ fn with_functions<'a, 'py>(
 /// attempt to run a node.
 fn with_observers<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
-    let settings = settings.set("fallback", object, |builder, function| {
+    let settings = settings.apply_setting("fallback", object, |builder, function| {
         builder.fallback(move |rejected| {
             with_gil(|py| {
                 let rejected = Py::new(py, DecisionRejected(rejected.clone())).ok()?;
@@ -224,10 +224,10 @@ fn with_observers<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<C
             })
         })
     })?;
-    let settings = settings.set("saving", object, |builder, function| {
+    let settings = settings.apply_setting("saving", object, |builder, function| {
         builder.saving(move |saved| call_observer(&function, |py| Ok(pythonize(py, saved)?)))
     })?;
-    settings.set("on_attempt", object, |builder, function| {
+    settings.apply_setting("on_attempt", object, |builder, function| {
         builder.on_attempt(move |attempt| call_observer(&function, |py| Ok(pythonize(py, attempt)?)))
     })
 }
@@ -245,26 +245,26 @@ fn call_observer(
 
 fn with_limits<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     settings
-        .set("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
-        .set("recovery_limit", extract_duration, CoordinatorBuilder::recovery_limit)?
-        .set("recoveries", |most| extract::<u64>(most), CoordinatorBuilder::recoveries)?
-        .set(
+        .apply_setting("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
+        .apply_setting("recovery_limit", extract_duration, CoordinatorBuilder::recovery_limit)?
+        .apply_setting("recoveries", |most| extract::<u64>(most), CoordinatorBuilder::recoveries)?
+        .apply_setting(
             "conditions",
             |allowed| extract::<bool>(allowed),
             |builder, allowed| if allowed { builder.conditions() } else { builder },
         )?
-        .set("loops", |rounds| extract::<u64>(rounds), CoordinatorBuilder::loops)?
-        .set(
+        .apply_setting("loops", |rounds| extract::<u64>(rounds), CoordinatorBuilder::loops)?
+        .apply_setting(
             "values",
             |values| json_fields(Some(values), "values"),
             |builder, values| {
                 values.into_iter().fold(builder, |builder, (name, value)| builder.value(name, value))
             },
         )?
-        .set("node_limit", extract_duration, CoordinatorBuilder::node_limit)?
-        .set("run_limit", extract_duration, CoordinatorBuilder::run_limit)?
-        .set("step_limit", |steps| extract::<u64>(steps), CoordinatorBuilder::step_limit)?
-        .set("byte_limit", |bytes| extract::<usize>(bytes), CoordinatorBuilder::byte_limit)
+        .apply_setting("node_limit", extract_duration, CoordinatorBuilder::node_limit)?
+        .apply_setting("run_limit", extract_duration, CoordinatorBuilder::run_limit)?
+        .apply_setting("step_limit", |steps| extract::<u64>(steps), CoordinatorBuilder::step_limit)?
+        .apply_setting("byte_limit", |bytes| extract::<usize>(bytes), CoordinatorBuilder::byte_limit)
 }
 
 #[pymethods]
@@ -326,7 +326,7 @@ impl Coordinator {
     /// Returns a list of all events, each with a `Published`, which describes its delivery.
     fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = event.py();
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let unknown = || message_error(format!("{} is no event of a decision", event.get_type()));
         let event = events::from_python(event).ok_or_else(unknown)?;
         let coordinator = self.coordinator.clone();
@@ -364,7 +364,7 @@ impl Coordinator {
 
     /// Continues a workflow at the point where its last run stopped. Returns the report of the run.
     fn resume<'py>(&self, py: Python<'py>, workflow: String) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let coordinator = self.coordinator.clone();
         start_future(py, async move {
             let report = coordinator.resume(&workflow).await.map_err(library_error)?;
@@ -375,7 +375,11 @@ impl Coordinator {
     fn __repr__(&self) -> String {
         let kinds = kinds(self.coordinator.judges().rules()).count();
         let subscribers = self.coordinator.bus().subscribers();
-        format!("<Coordinator: {}, {}>", count(kinds, "payload kind"), count(subscribers, "subscriber"))
+        format!(
+            "<Coordinator: {}, {}>",
+            count_with_noun(kinds, "payload kind"),
+            count_with_noun(subscribers, "subscriber")
+        )
     }
 }
 

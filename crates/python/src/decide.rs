@@ -5,7 +5,7 @@ use super::decision::{Decision, Message};
 use super::error::{is_message_error, message_error};
 use super::history::extract_history_store;
 use super::message::{DirectValue, as_dict, python_to_json_object, text_bytes};
-use super::pace::Pace;
+use super::pace::GilPolicy;
 use super::prepared::{Prepared, Resolved, message_to_json};
 use super::rules::Rules;
 use super::shutdown::without_gil;
@@ -18,29 +18,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 /// Decides one message, given as any supported Python value. Holds the GIL while it reads the
-/// message. Releases the GIL for the decision if decisions of these rules are slow; see [`Pace`].
+/// message. Releases the GIL for the decision if decisions of these rules are slow; see [`GilPolicy`].
 fn decide_one(
     py: Python<'_>,
     entry: &Entry<'_>,
-    pace: &Pace,
+    pace: &GilPolicy,
     message: &Bound<'_, PyAny>,
 ) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
         let decision =
             without_gil(py, || prepared.0.with_dependent(|_, record| entry.decide_prepared(record)));
-        return Decision::new(decision, || Message::unchanging(message));
+        return Decision::new(decision, || Message::from_immutable(message));
     }
     let message = as_dict(message)?;
     if let Ok(dict) = message.cast::<PyDict>()
-        && let Ok(decision) =
-            entry.decide_value_without_lock(&DirectValue::new(&message), |decide| pace.run(py, 0, decide))
+        && let Ok(decision) = entry
+            .decide_value_without_lock(&DirectValue::new(&message), |decide| pace.run_decision(py, 0, decide))
     {
-        return Decision::new(decision, || Message::dict(dict));
+        return Decision::new(decision, || Message::from_dict(dict));
     }
     let message = python_to_json_object(&message, entry.decimal_paths())?;
     let decision = without_gil(py, || entry.decide(&message));
-    Decision::of_tree(decision, message)
+    Decision::with_json_message(decision, message)
 }
 
 /// Converts the result of deciding the JSON text `text` to a Python object.
@@ -49,7 +49,7 @@ pub fn convert_text_decision(
     text: &Bound<'_, PyAny>,
 ) -> PyResult<Decision> {
     let decision = decision.map_err(|error| message_error(error.to_string()))?;
-    Decision::new(decision, || Message::unchanging(text))
+    Decision::new(decision, || Message::from_immutable(text))
 }
 
 /// Adds the index of a message to the error about the message.
@@ -78,7 +78,7 @@ impl Rules {
         entry: Option<&str>,
     ) -> PyResult<Decision> {
         let (entry, bytes) = (self.entry(entry)?, text_bytes(text)?);
-        let decision = self.pace.run(py, bytes.len(), || entry.decide_line(bytes));
+        let decision = self.pace.run_decision(py, bytes.len(), || entry.decide_line(bytes));
         convert_text_decision(decision, text)
     }
 
@@ -200,18 +200,18 @@ fn decide_lines(
 /// The results for the texts of a block, in order.
 type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
 
-/// Converts the decisions about the texts of a block to Python objects. `start` is the index of the
+/// Converts the decisions about the texts of a block to Python objects. `first_index` is the index of the
 /// block's first text among all texts.
 fn convert_block(
     py: Python<'_>,
-    start: usize,
+    first_index: usize,
     decided: DecidedBlock,
     texts: &[Bound<'_, PyAny>],
 ) -> PyResult<Vec<Py<Decision>>> {
     let decided =
         decided.into_iter().zip(texts).enumerate().map(|(index, (decision, text))| match decision {
             Ok(decision) => Py::new(py, convert_text_decision(Ok(decision), text)?),
-            Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
+            Err(error) => Err(message_error(format!("message {}: {error}", first_index + index))),
         });
     decided.collect()
 }
@@ -236,10 +236,10 @@ impl Session {
         if let Ok(dict) = message.cast::<PyDict>()
             && let Ok(decision) = session.decide_value(&DirectValue::new(message))
         {
-            return Decision::new(decision, || Message::dict(dict));
+            return Decision::new(decision, || Message::from_dict(dict));
         }
         let message = message_to_json(message, session.decimal_paths())?;
-        Decision::of_tree(session.decide(&message), message)
+        Decision::with_json_message(session.decide(&message), message)
     }
 
     /// Decides a message given as JSON text. Holds the GIL during the decision.

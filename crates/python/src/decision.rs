@@ -1,7 +1,7 @@
 //! Python classes for decisions and for their explanations.
 
 use super::error::{library_error, message_error};
-use super::message::{args_to_python, readable_object, text_bytes};
+use super::message::{args_to_python, python_to_json_object_lossy, text_bytes};
 use super::prepared::Prepared;
 use super::shutdown::without_gil;
 use pyo3::IntoPyObjectExt;
@@ -41,12 +41,12 @@ pub enum Message {
 impl Message {
     /// Stores a shallow copy of a dict, because the caller may later set or delete keys of the
     /// dict.
-    pub fn dict(dict: &Bound<'_, PyDict>) -> PyResult<Message> {
+    pub fn from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Message> {
         Ok(Message::Python(dict.copy()?.into_any().unbind()))
     }
 
     /// Stores a JSON text or a `Prepared`. Neither is copied, because they never change.
-    pub fn unchanging(message: &Bound<'_, PyAny>) -> PyResult<Message> {
+    pub fn from_immutable(message: &Bound<'_, PyAny>) -> PyResult<Message> {
         Ok(Message::Python(message.clone().unbind()))
     }
 
@@ -70,7 +70,7 @@ fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyR
         return Ok(prepared.get().0.borrow_owner().clone());
     }
     if message.cast::<PyDict>().is_ok() {
-        return readable_object(message, decimal_paths);
+        return python_to_json_object_lossy(message, decimal_paths);
     }
     let tree = json::parse_object_bytes_exact(text_bytes(message)?, decimal_paths);
     tree.map(Json::Object).map_err(|error| message_error(error.to_string()))
@@ -115,7 +115,7 @@ impl Decision {
     }
 
     /// Creates the Python object for a decision about a message that was converted to JSON.
-    pub fn of_tree(decision: rulec::Decision, message: Json) -> PyResult<Decision> {
+    pub fn with_json_message(decision: rulec::Decision, message: Json) -> PyResult<Decision> {
         Decision::new(decision, || Ok(Message::Tree(Box::new(message))))
     }
 
@@ -154,7 +154,7 @@ impl Decision {
         }
     }
 
-    fn json(&self, py: Python<'_>) -> PyResult<String> {
+    fn decision_json(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
             DecisionSource::Made(decision, _) => json_text(decision),
             DecisionSource::Pickled(_) => self.read_attribute(py, TO_JSON_METHOD, |_| ())?.extract(),
@@ -310,7 +310,7 @@ impl Decision {
 
     /// Returns the decision as the JSON text that `rulec run` prints.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        self.json(py)
+        self.decision_json(py)
     }
 
     /// Returns the decision as a dict: the fields of `to_json`, and `skipped` if it is not empty.
@@ -318,7 +318,7 @@ impl Decision {
         let dict = match &self.0 {
             DecisionSource::Made(decision, _) => pythonize(py, decision)?,
             DecisionSource::Pickled(_) => {
-                let value: Json = serde_json::from_str(&self.json(py)?).map_err(library_error)?;
+                let value: Json = serde_json::from_str(&self.decision_json(py)?).map_err(library_error)?;
                 pythonize(py, &value)?
             }
         };
@@ -344,19 +344,19 @@ impl Decision {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<Decision {}>", self.json(py)?))
+        Ok(format!("<Decision {}>", self.decision_json(py)?))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         match other.cast::<Decision>() {
-            Ok(decision) => Ok(self.json(other.py())? == decision.get().json(other.py())?),
+            Ok(decision) => Ok(self.decision_json(other.py())? == decision.get().decision_json(other.py())?),
             Err(_) => Ok(false),
         }
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
         let mut hasher = DefaultHasher::new();
-        self.json(py)?.hash(&mut hasher);
+        self.decision_json(py)?.hash(&mut hasher);
         Ok(hasher.finish())
     }
 }

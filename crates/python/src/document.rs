@@ -1,7 +1,7 @@
 //! Loading rules from JSON documents of other systems, with a report on the items of the document.
 
 use super::error::{library_error, unknown_name_error};
-use super::message::{is_tree_with_unreadable, python_to_json};
+use super::message::{is_valid_except_unreadable, python_to_json};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -76,7 +76,7 @@ impl ReportItem {
 
 /// Returns the import options. With `strict`, an item that cannot be translated makes the import
 /// fail.
-pub fn options(strict: bool) -> Options {
+pub fn import_options(strict: bool) -> Options {
     if strict { Options::default().strict() } else { Options::default() }
 }
 
@@ -97,7 +97,7 @@ pub fn load_document(
         match python_to_json(document, "the document") {
             Ok(value) => without_gil(py, || system.import_value(&value, options)),
             // The import skips an item that contains a number such as `nan`.
-            Err(error) if options != options.strict() && is_tree_with_unreadable(document) => {
+            Err(error) if options != options.strict() && is_valid_except_unreadable(document) => {
                 let text = py.import("json")?.call_method1("dumps", (document,)).map_err(|_| error)?;
                 let text: String = text.extract()?;
                 without_gil(py, || system.import_without_positions(&text, options))

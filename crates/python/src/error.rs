@@ -192,7 +192,7 @@ impl Diagnostic {
     }
 
     /// Converts a list of diagnostics to Python objects.
-    pub fn all(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
+    pub fn from_diagnostics(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
         diagnostics.iter().map(|diagnostic| Diagnostic::new(diagnostic, sources)).collect()
     }
 }
@@ -233,7 +233,7 @@ impl Diagnostic {
 /// Creates the exception for rules that do not compile. The exception's text shows the diagnostics.
 /// Its attribute `diagnostics` contains the diagnostics as data.
 pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
-    let diagnostics = Diagnostic::all(error.diagnostics(), error.sources());
+    let diagnostics = Diagnostic::from_diagnostics(error.diagnostics(), error.sources());
     let rendered: Vec<&str> = diagnostics.iter().map(|diagnostic| &*diagnostic.rendered).collect();
     let rendered = rendered.join("\n");
     let exception = CompileError::new_err((rendered.clone(),));

@@ -2,11 +2,11 @@
 //! Both provide a prompt section and a tool definition for the model.
 
 use super::error::{library_error, unknown_name_error};
-use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
+use super::http::{HttpClient, ModelRequest, Response, call_values_to_json, http_error};
 use super::in_force::DerivedFromRules;
 use super::live::WatchedRules;
 use super::message::python_to_json_object;
-use super::repr::count;
+use super::repr::count_with_noun;
 use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ impl Flows {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<Flows: {}>", count(self.0.get(py)?.intents().len(), "intent")))
+        Ok(format!("<Flows: {}>", count_with_noun(self.0.get(py)?.intents().len(), "intent")))
     }
 
     /// Returns the flow for a text; None if no flow fits the text.
@@ -156,7 +156,7 @@ impl Flows {
         let no_client =
             || http_error("nothing calls the endpoint; make the flows by `rules.flows(client=…)`");
         let executor = self.0.get(flow.py())?.executor.clone().ok_or_else(no_client)?;
-        let (arguments, context) = call_values(arguments, context)?;
+        let (arguments, context) = call_values_to_json(arguments, context)?;
         start_future(flow.py(), async move {
             executor.execute(&id, &arguments, &context).await.map(Response).map_err(http_error)
         })

@@ -3,7 +3,7 @@
 
 use super::error::{exception_text, library_error};
 use super::message::python_to_json;
-use super::repr::count;
+use super::repr::count_with_noun;
 use super::shutdown::with_gil;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ impl MemoryStore {
     }
 
     fn __repr__(&self) -> String {
-        format!("<MemoryStore: {}>", count(self.0.key_count(), "key"))
+        format!("<MemoryStore: {}>", count_with_noun(self.0.key_count(), "key"))
     }
 }
 

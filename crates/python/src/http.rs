@@ -323,7 +323,7 @@ impl ModelRequest {
 
 /// Converts the keyword arguments `arguments` and `context` of a call to JSON objects, which are
 /// empty for None.
-pub fn call_values(
+pub fn call_values_to_json(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(serde_json::Map<String, Json>, serde_json::Map<String, Json>)> {

@@ -28,7 +28,7 @@ fn lock<'m, T>(py: Python<'_>, mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
 
 /// Replaces the value in a mutex. Drops the former value after the lock is released: a finalizer in
 /// Python may lock the mutex again, or release the GIL.
-fn replace<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
+fn replace_locked<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
     let former = std::mem::replace(&mut *lock(py, mutex), value);
     drop(former);
 }
@@ -88,7 +88,7 @@ impl RulesInForce {
             return Ok(rules);
         }
         let (generation, rules) = merge_edits(py, &live)?;
-        replace(py, &self.last_merged, (generation, rules.clone_ref(py)));
+        replace_locked(py, &self.last_merged, (generation, rules.clone_ref(py)));
         Ok(rules)
     }
 }
@@ -131,7 +131,7 @@ impl<T: Send + Sync> DerivedFromRules<T> {
             return Ok(made);
         }
         let made = Arc::new(without_gil(py, || (self.make_derived)(&current.get().rules))?);
-        replace(py, &self.last_made, (current, made.clone()));
+        replace_locked(py, &self.last_made, (current, made.clone()));
         Ok(made)
     }
 }

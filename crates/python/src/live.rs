@@ -5,11 +5,11 @@ use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, unknown_name_error};
 use super::host::register_functions;
-use super::log::decision_log;
+use super::log::extract_decision_log;
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
-use super::rules::{Rules, no_default_entry};
+use super::rules::{Rules, no_default_entry_error};
 use super::shutdown::{start_future, wait_for, without_gil};
 use super::stats::stats_to_python;
 use pyo3::exceptions::PyTypeError;
@@ -33,12 +33,12 @@ pub fn with_entry<T>(
     if let Some(name) = name {
         return work(name).map_err(unknown_name_error);
     }
-    let mut entry = default_entry(&rules())?;
+    let mut entry = default_entry_name(&rules())?;
     loop {
         let result = work(&entry);
         if result.is_err() {
             // Another thread may have replaced the rules since the name was read.
-            let current = default_entry(&rules())?;
+            let current = default_entry_name(&rules())?;
             if current != entry {
                 entry = current;
                 continue;
@@ -49,11 +49,11 @@ pub fn with_entry<T>(
 }
 
 /// Returns the name of the entry (such as a table) that decides if the caller names none.
-pub fn default_entry(rules: &rulec::LiveRules) -> PyResult<String> {
+pub fn default_entry_name(rules: &rulec::LiveRules) -> PyResult<String> {
     match rules.default_entry() {
         Ok(name) => Ok(name),
         Err(names) if names.is_empty() => Ok(ROUTES_ENTRY.to_owned()),
-        Err(names) => Err(no_default_entry(&names.join(", "))),
+        Err(names) => Err(no_default_entry_error(&names.join(", "))),
     }
 }
 
@@ -196,7 +196,7 @@ impl LiveRules {
         let message = message_to_json(message, &self.rules.decimal_paths())?;
         let decision =
             self.with_entry(entry, |entry| without_gil(py, || self.rules.decide_in(entry, &message)))?;
-        Decision::of_tree(decision, message)
+        Decision::with_json_message(decision, message)
     }
 
     /// Decides a message given as JSON text.
@@ -424,7 +424,7 @@ impl WatchedRules {
         let compiler = register_functions(Compiler::new(), functions.as_ref())?;
         let mut builder = route::WatchedRules::builder(compiler, path);
         if let Some(log) = log {
-            builder = builder.log(decision_log(log, false)?);
+            builder = builder.log(extract_decision_log(log, false)?);
         }
         let rules = wait_for(py, builder.open()).map_err(library_error)?;
         let functions = functions.map(Bound::unbind);
@@ -445,7 +445,7 @@ impl WatchedRules {
             entry,
             |entry| without_gil(py, || self.rules.decide_in(entry, &message)),
         )?;
-        Decision::of_tree(decision, message)
+        Decision::with_json_message(decision, message)
     }
 
     /// Explains how the active version decides a message. Neither counts nor logs the decision.

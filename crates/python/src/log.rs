@@ -38,7 +38,7 @@ impl DecisionLog {
         let path = target.extract::<PathBuf>()?;
         let log = builder.to_file(&path).map_err(|error| match error.raw_os_error() {
             // Python chooses the class by the number, and shows the path.
-            Some(number) => PyOSError::new_err((number, system_text(target.py(), number), path)),
+            Some(number) => PyOSError::new_err((number, system_error_text(target.py(), number), path)),
             None => error.into(),
         })?;
         Ok(DecisionLog(log))
@@ -78,7 +78,7 @@ impl DecisionLog {
 }
 
 /// Returns the text of the operating system for an error number, as Python shows it.
-fn system_text(py: Python<'_>, number: i32) -> Option<String> {
+fn system_error_text(py: Python<'_>, number: i32) -> Option<String> {
     py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract()).ok()
 }
 
@@ -93,7 +93,7 @@ fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bo
 /// Converts the Python argument `log` to a decision log. The argument is a `DecisionLog`, or the
 /// target of a new log. `analysis` selects whether the lines of a new log contain the analysis of
 /// each message's text.
-pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
+pub fn extract_decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
     match log.cast::<DecisionLog>() {
         Ok(log) => Ok(log.get().0.clone()),
         Err(_) => Ok(DecisionLog::new(log, true, false, analysis, 1024)?.0),

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use pythonize::pythonize;
 use rulec_base::decimal::Decimal;
-use rulec_base::json::{DecimalPaths, MAX_DEPTH};
+use rulec_base::json::{DecimalPaths, MAX_NESTING_DEPTH};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
@@ -95,7 +95,7 @@ impl Serialize for DirectValue<'_, '_> {
 impl DirectValue<'_, '_> {
     /// Returns the nesting depth inside this list or dict. Fails if the depth exceeds the limit.
     fn inner_depth<E: Error>(&self) -> Result<usize, E> {
-        if self.depth >= MAX_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
+        if self.depth >= MAX_NESTING_DEPTH { Err(not_direct_error()) } else { Ok(self.depth + 1) }
     }
 }
 
@@ -136,17 +136,17 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 /// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
 pub fn python_to_json(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     let decimal_paths = DecimalPaths::none();
-    TreeConverter { value_name, path: Vec::new(), decimal_paths, accepted_values: AcceptedValues::Json }
+    JsonConverter { value_name, value_path: Vec::new(), decimal_paths, accepted_values: AcceptedValues::Json }
         .convert_value(value)
 }
 
 /// True if the only invalid parts of a value are numbers such as `nan`, and texts with half a
 /// surrogate pair. All other parts can be converted to JSON.
-pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
+pub fn is_valid_except_unreadable(value: &Bound<'_, PyAny>) -> bool {
     let decimal_paths = DecimalPaths::none();
-    TreeConverter {
+    JsonConverter {
         value_name: "",
-        path: Vec::new(),
+        value_path: Vec::new(),
         decimal_paths,
         accepted_values: AcceptedValues::Unreadable,
     }
@@ -156,10 +156,10 @@ pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
 
 /// Converts a message to JSON after the decision about it. Values that JSON cannot represent become
 /// null, because the program may have put them into the message since the decision.
-pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
-    TreeConverter {
+pub fn python_to_json_object_lossy(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
+    JsonConverter {
         value_name: "the message",
-        path: Vec::new(),
+        value_path: Vec::new(),
         decimal_paths,
         accepted_values: AcceptedValues::Any,
     }
@@ -169,9 +169,9 @@ pub fn readable_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -
 /// Converts a message to JSON. Fails if the message is not an object. A `decimal.Decimal` at one of
 /// `decimal_paths` keeps all its digits. At other paths, it becomes the nearest float.
 pub fn python_to_json_object(value: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyResult<Json> {
-    let mut converter = TreeConverter {
+    let mut converter = JsonConverter {
         value_name: "the message",
-        path: Vec::new(),
+        value_path: Vec::new(),
         decimal_paths,
         accepted_values: AcceptedValues::Json,
     };
@@ -215,8 +215,8 @@ fn exact_to_python<'py>(
             let items = items.iter().map(|item| exact_to_python(py, item, decimal_paths));
             return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
         }
-        Json::Number(number) if decimal_paths.has_number() => Decimal::parse(&number.to_string()),
-        Json::String(text) if decimal_paths.has_number() => Decimal::parse(text),
+        Json::Number(number) if decimal_paths.keeps_digits() => Decimal::parse(&number.to_string()),
+        Json::String(text) if decimal_paths.keeps_digits() => Decimal::parse(text),
         _ => None,
     };
     match decimal {
@@ -243,9 +243,9 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// Converts Python values to JSON. Tracks the path of the current value, for error messages.
-struct TreeConverter<'w> {
+struct JsonConverter<'w> {
     value_name: &'w str,
-    path: Vec<String>,
+    value_path: Vec<String>,
     /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
     /// paths keep all their digits.
     decimal_paths: &'w DecimalPaths,
@@ -264,7 +264,7 @@ enum AcceptedValues {
     Any,
 }
 
-impl TreeConverter<'_> {
+impl JsonConverter<'_> {
     fn convert_value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         match self.convert_strict_value(value) {
             Err(error)
@@ -329,9 +329,9 @@ impl TreeConverter<'_> {
     /// Calls `convert`, which converts a value inside the current value. Returns an error if the
     /// nesting is too deep.
     fn convert_nested(&mut self, convert: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
-        if self.path.len() >= MAX_DEPTH {
+        if self.value_path.len() >= MAX_NESTING_DEPTH {
             return Err(self.error_at_path(format!(
-                "lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?"
+                "lies deeper than {MAX_NESTING_DEPTH} lists and dicts; does it hold itself?"
             )));
         }
         convert(self)
@@ -346,12 +346,12 @@ impl TreeConverter<'_> {
                     self.error_at_path(format!("has a key of type `{}`; keys are texts", type_name(&key)))
                 );
             };
-            self.path.push(format!(".{key}"));
+            self.value_path.push(format!(".{key}"));
             let decimal_paths = self.decimal_paths;
             self.decimal_paths = decimal_paths.field(&key).unwrap_or(DecimalPaths::none());
             map.insert(key, self.convert_value(&value)?);
             self.decimal_paths = decimal_paths;
-            self.path.pop();
+            self.value_path.pop();
         }
         Ok(Json::Object(map))
     }
@@ -361,9 +361,9 @@ impl TreeConverter<'_> {
         let decimal_paths = self.decimal_paths;
         self.decimal_paths = decimal_paths.elements().unwrap_or(DecimalPaths::none());
         for (index, item) in items.try_iter()?.enumerate() {
-            self.path.push(format!("[{index}]"));
+            self.value_path.push(format!("[{index}]"));
             list.push(self.convert_value(&item?)?);
-            self.path.pop();
+            self.value_path.pop();
         }
         self.decimal_paths = decimal_paths;
         Ok(Json::Array(list))
@@ -385,8 +385,8 @@ impl TreeConverter<'_> {
             return self.convert_dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
         }
         match conversion_of(value)? {
-            Some(Conversion::EnumMember) => self.convert_value(&value.getattr(intern!(py, "value"))?),
-            Some(Conversion::DateTime) => {
+            Some(JsonConversion::EnumMember) => self.convert_value(&value.getattr(intern!(py, "value"))?),
+            Some(JsonConversion::DateTime) => {
                 let zone = value.call_method0(intern!(py, "utcoffset"))?;
                 if zone.is_none() {
                     let help = "give it one: `.replace(tzinfo=timezone.utc)`";
@@ -394,17 +394,17 @@ impl TreeConverter<'_> {
                 }
                 self.convert_value(&value.call_method0(intern!(py, "isoformat"))?)
             }
-            Some(Conversion::Date) => self.convert_value(&value.call_method0(intern!(py, "isoformat"))?),
-            Some(Conversion::Text) => self.convert_value(value.str()?.as_any()),
-            Some(Conversion::Decimal) if self.decimal_paths.has_number() => {
+            Some(JsonConversion::Date) => self.convert_value(&value.call_method0(intern!(py, "isoformat"))?),
+            Some(JsonConversion::Text) => self.convert_value(value.str()?.as_any()),
+            Some(JsonConversion::Decimal) if self.decimal_paths.keeps_digits() => {
                 self.convert_value(value.str()?.as_any())
             }
-            Some(Conversion::Number | Conversion::Decimal) => {
+            Some(JsonConversion::Number | JsonConversion::Decimal) => {
                 self.convert_value(&value.call_method0(intern!(py, "__float__"))?)
             }
-            Some(Conversion::Scalar) => self.convert_value(&value.call_method0(intern!(py, "item"))?),
-            Some(Conversion::Mapping) => self.convert_dict(&value.call_method0(intern!(py, "items"))?),
-            Some(Conversion::List) => self.convert_list(value),
+            Some(JsonConversion::Scalar) => self.convert_value(&value.call_method0(intern!(py, "item"))?),
+            Some(JsonConversion::Mapping) => self.convert_dict(&value.call_method0(intern!(py, "items"))?),
+            Some(JsonConversion::List) => self.convert_list(value),
             None => Err(self.error_at_path(format!(
                 "is a value of type `{}`, which JSON has no form for; give text, a number, a list or a dict",
                 type_name(value)
@@ -414,7 +414,7 @@ impl TreeConverter<'_> {
 
     /// Returns an error about the value at the current path.
     fn error_at_path(&self, problem: impl Display) -> PyErr {
-        let path = self.path.concat();
+        let path = self.value_path.concat();
         let location = if path.is_empty() {
             self.value_name.to_owned()
         } else {
@@ -426,7 +426,7 @@ impl TreeConverter<'_> {
 
 /// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
-enum Conversion {
+enum JsonConversion {
     /// A member of a Python enumeration, which is converted as the member's value.
     EnumMember,
     DateTime,
@@ -444,22 +444,22 @@ enum Conversion {
 
 /// The classes whose instances can be converted to JSON, as tuples of module, class name and
 /// conversion. The first entry that matches a value applies.
-const CONVERTED_CLASSES: [(&str, &str, Conversion); 12] = [
-    ("enum", "Enum", Conversion::EnumMember),
-    ("datetime", "datetime", Conversion::DateTime),
-    ("datetime", "date", Conversion::Date),
-    ("datetime", "time", Conversion::Date),
-    ("decimal", "Decimal", Conversion::Decimal),
-    ("fractions", "Fraction", Conversion::Number),
-    ("uuid", "UUID", Conversion::Text),
-    ("pathlib", "PurePath", Conversion::Text),
-    ("collections.abc", "Mapping", Conversion::Mapping),
-    ("collections.abc", "Set", Conversion::List),
-    ("collections.abc", "Sequence", Conversion::List),
-    ("numpy", "generic", Conversion::Scalar),
+const CONVERTED_CLASSES: [(&str, &str, JsonConversion); 12] = [
+    ("enum", "Enum", JsonConversion::EnumMember),
+    ("datetime", "datetime", JsonConversion::DateTime),
+    ("datetime", "date", JsonConversion::Date),
+    ("datetime", "time", JsonConversion::Date),
+    ("decimal", "Decimal", JsonConversion::Decimal),
+    ("fractions", "Fraction", JsonConversion::Number),
+    ("uuid", "UUID", JsonConversion::Text),
+    ("pathlib", "PurePath", JsonConversion::Text),
+    ("collections.abc", "Mapping", JsonConversion::Mapping),
+    ("collections.abc", "Set", JsonConversion::List),
+    ("collections.abc", "Sequence", JsonConversion::List),
+    ("numpy", "generic", JsonConversion::Scalar),
 ];
 
-fn conversion_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Conversion>> {
+fn conversion_of(value: &Bound<'_, PyAny>) -> PyResult<Option<JsonConversion>> {
     if value.cast::<PyBytes>().is_ok() {
         return Ok(None);
     }

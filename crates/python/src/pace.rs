@@ -17,19 +17,24 @@ const DECISIONS_PER_TIMING: u32 = 64;
 /// Measures how long the decisions of a rule set take. `is_slow` is true if one took longer than
 /// [`LONG_DECISION_TIME`], so that later decisions release the GIL.
 #[derive(Default)]
-pub struct Pace {
-    decisions: AtomicU32,
+pub struct GilPolicy {
+    decision_count: AtomicU32,
     is_slow: AtomicBool,
 }
 
-impl Pace {
+impl GilPolicy {
     /// Runs the decision `decide`. Releases the GIL if the message is long or earlier decisions
     /// were slow. `bytes` is the size of the message, or 0 if it is unknown.
-    pub fn run<T: Send>(&self, py: Python<'_>, bytes: usize, decide: impl FnOnce() -> T + Send) -> T {
+    pub fn run_decision<T: Send>(
+        &self,
+        py: Python<'_>,
+        bytes: usize,
+        decide: impl FnOnce() -> T + Send,
+    ) -> T {
         if bytes >= LONG_TEXT_BYTES || self.is_slow.load(Ordering::Relaxed) {
             return without_gil(py, decide);
         }
-        if !self.decisions.fetch_add(1, Ordering::Relaxed).is_multiple_of(DECISIONS_PER_TIMING) {
+        if !self.decision_count.fetch_add(1, Ordering::Relaxed).is_multiple_of(DECISIONS_PER_TIMING) {
             return decide();
         }
         let start = Instant::now();

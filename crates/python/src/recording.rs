@@ -4,7 +4,7 @@ use super::decide::Session;
 use super::decision::{Decision, Message};
 use super::error::{library_error, message_error, unknown_name_error};
 use super::history::extract_history_store;
-use super::live::{LiveRules, ROUTES_ENTRY, default_entry};
+use super::live::{LiveRules, ROUTES_ENTRY, default_entry_name};
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use rulec::history::{RecordError, Store};
 use serde_json::Value as Json;
 use std::sync::PoisonError;
 
-fn record_error(error: &RecordError) -> PyErr {
+fn to_python_error(error: &RecordError) -> PyErr {
     match error {
         RecordError::NoKey(_) | RecordError::NoTime => message_error(error.to_string()),
         error => library_error(error),
@@ -23,7 +23,7 @@ impl Session {
     /// Calls `work` with the session and a message. Releases the GIL during the call: `work` may
     /// wait for another thread that uses the same history key (such as a user id) and needs the
     /// GIL.
-    fn with_store<T: Send>(
+    fn with_session_and_message<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,
         work: impl FnOnce(&mut rulec::Session, &Json) -> Result<T, RecordError> + Send,
@@ -37,10 +37,14 @@ impl Session {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
             work(&mut session, &message_json)
         })
-        .map_err(|error| record_error(&error))
+        .map_err(|error| to_python_error(&error))
     }
 
-    fn decision(&self, decision: rulec::Decision, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    fn to_python_decision(
+        &self,
+        decision: rulec::Decision,
+        message: &Bound<'_, PyAny>,
+    ) -> PyResult<Decision> {
         Decision::new(decision, || {
             let tree = message_to_json(message, self.rules.decimal_paths())?;
             Ok(Message::Tree(Box::new(tree)))
@@ -54,26 +58,28 @@ impl Session {
     /// messages with the same history key (such as a user id). No other message with this key is
     /// recorded between the decision and the recording.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
-        self.decision(decision, message)
+        let decision =
+            self.with_session_and_message(message, |session, message| session.decide_and_record(message))?;
+        self.to_python_decision(decision, message)
     }
 
     /// Decides a message without recording it. The rules read the recorded messages with the same
     /// history key (such as a user id).
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
-        self.decision(decision?, message)
+        let decision = self
+            .with_session_and_message(message, |session, message| Ok(session.decide_with_history(message)?));
+        self.to_python_decision(decision?, message)
     }
 
     /// Records a message with the decision about it, for example after the handler succeeded.
     fn record(&self, message: &Bound<'_, PyAny>, decision: &Bound<'_, Decision>) -> PyResult<()> {
         let decision = decision.get().library_decision()?;
-        self.with_store(message, |session, message| session.record(message, decision))
+        self.with_session_and_message(message, |session, message| session.record(message, decision))
     }
 
     /// Records a message without deciding it, such as the result of a tool.
     fn observe(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.with_store(message, |session, message| session.observe(message))
+        self.with_session_and_message(message, |session, message| session.observe(message))
     }
 }
 
@@ -89,7 +95,7 @@ impl LiveRules {
         let store = extract_history_store(&self.rules.rules(), history)?;
         let message_json = message_to_json(message, &self.rules.decimal_paths())?;
         let result = without_gil(message.py(), || work(&self.rules, &*store, &message_json));
-        Ok((result.map_err(|error| record_error(&error))?, message_json))
+        Ok((result.map_err(|error| to_python_error(&error))?, message_json))
     }
 }
 
@@ -105,7 +111,7 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         history: &Bound<'_, PyAny>,
     ) -> PyResult<Decision> {
-        if default_entry(&self.rules)? != ROUTES_ENTRY {
+        if default_entry_name(&self.rules)? != ROUTES_ENTRY {
             return Err(unknown_name_error(
                 "no route lies outside tables; call `decide_with_history`, then `record`",
             ));
@@ -114,7 +120,7 @@ impl LiveRules {
             rules.decide_and_record(store, message)
         };
         let (decision, message) = self.with_store(message, history, decide)?;
-        Decision::of_tree(decision, message)
+        Decision::with_json_message(decision, message)
     }
 
     /// Decides a message without recording it. The rules read the messages with the same history
@@ -132,7 +138,7 @@ impl LiveRules {
         let decision = self.with_entry(entry, |entry| {
             without_gil(py, || self.rules.decide_with_history(entry, &message, &past))
         })?;
-        Decision::of_tree(decision, message)
+        Decision::with_json_message(decision, message)
     }
 
     /// Records a message with the decision about it, for example after the handler succeeded.

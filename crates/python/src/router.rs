@@ -3,15 +3,15 @@
 //! runs on the event loop of the caller. An exception in a handler becomes an outcome. A handler is
 //! cancelled when its caller stops waiting.
 
-use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
+use super::callback::{call_on_loop, call_permission_function, call_scope_function, to_typed_error};
 use super::error::RouterError;
 use super::live::extract_live_rules;
-use super::log::decision_log;
+use super::log::extract_decision_log;
 use super::message::{as_dict, mapping_entries, python_to_json, python_to_json_object};
 use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
-use super::repr::{count, rule_counts};
+use super::repr::{count_with_noun, rule_counts_text};
 use super::shutdown::{start_future, with_gil, without_gil};
 use super::stats::stats_to_python;
 use super::watched::WatchedFile;
@@ -47,18 +47,18 @@ struct RoutedMessage {
 #[derive(Default)]
 struct LastResult {
     reply: Option<Py<PyAny>>,
-    raised: Option<Py<PyAny>>,
+    raised_exception: Option<Py<PyAny>>,
 }
 
 impl RoutedMessage {
-    fn last(&self) -> MutexGuard<'_, LastResult> {
+    fn lock_last_result(&self) -> MutexGuard<'_, LastResult> {
         self.last_result.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the reply of a handler, so that the router returns the same Python object. The
     /// returned JSON is always null: the Rust router needs no copy of the reply.
     fn keep_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
-        let former = self.last().reply.replace(reply.clone().unbind());
+        let former = self.lock_last_result().reply.replace(reply.clone().unbind());
         // Dropped without the lock, because a finalizer in Python may release the GIL.
         drop(former);
         Ok(Json::Null)
@@ -76,11 +76,11 @@ impl RoutedMessage {
     }
 
     /// Adds the stored reply or exception to an outcome.
-    fn outcome(&self, py: Python<'_>, outcome: route::Outcome) -> Outcome {
+    fn with_last_result(&self, py: Python<'_>, outcome: route::Outcome) -> Outcome {
         let clone = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
         let (reply, raised) = {
-            let last = self.last();
-            (clone(&last.reply), clone(&last.raised))
+            let last = self.lock_last_result();
+            (clone(&last.reply), clone(&last.raised_exception))
         };
         Outcome::new(outcome, reply, raised)
     }
@@ -134,22 +134,23 @@ impl Drop for RoutingGuard {
     }
 }
 
-/// Calls a Python handler or hook on the event loop of the message's caller. `argument` builds the
+/// Calls a Python handler or hook on the event loop of the message's caller. `build_argument` builds the
 /// only argument of the function. `to_json` stores the returned object if it is a reply, and
 /// converts it to JSON. An exception is stored for the outcome, and returned as an error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
-    call: Arc<RoutedMessage>,
-    argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
+    routed_message: Arc<RoutedMessage>,
+    build_argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
     to_json: fn(&RoutedMessage, &Bound<'_, PyAny>) -> PyResult<Json>,
 ) -> Result<Json, HandlerError> {
-    let result = call_on_loop(&call.locals, &function, |py| argument(py, &call)).await;
+    let result =
+        call_on_loop(&routed_message.locals, &function, |py| build_argument(py, &routed_message)).await;
     with_gil(|py| {
-        let json = result.and_then(|reply| to_json(&call, reply.bind(py)));
+        let json = result.and_then(|reply| to_json(&routed_message, reply.bind(py)));
         json.map_err(|error| {
-            let typed = typed_error(py, &error);
+            let typed = to_typed_error(py, &error);
             let raised = error.into_value(py).into_any();
-            let former = call.last().raised.replace(raised);
+            let former = routed_message.lock_last_result().raised_exception.replace(raised);
             drop(former);
             typed.into()
         })
@@ -162,19 +163,19 @@ type ReplyFuture = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Sen
 /// Returns a handler of the router that calls a Python function.
 fn to_handler(
     function: Bound<'_, PyAny>,
-    calls: &RoutedMessages,
+    routed_messages: &RoutedMessages,
 ) -> impl Fn(route::Request) -> ReplyFuture + use<> {
-    let (function, calls) = (Arc::new(function.unbind()), calls.clone());
+    let (function, calls) = (Arc::new(function.unbind()), routed_messages.clone());
     move |request| Box::pin(call_handler(function.clone(), calls.clone(), request))
 }
 
 /// Calls a Python handler with its request, and returns its reply.
 async fn call_handler(
     function: Arc<Py<PyAny>>,
-    calls: RoutedMessages,
+    routed_messages: RoutedMessages,
     request: route::Request,
 ) -> Result<Json, HandlerError> {
-    let call = calls.find(&request.original).ok_or("the message has gone")?;
+    let call = routed_messages.find(&request.original).ok_or("the message has gone")?;
     call_python(
         function,
         call,
@@ -188,30 +189,30 @@ async fn call_handler(
 }
 
 /// Calls a Python hook with a message before the message is decided, and returns the hook's result.
-async fn call_before(
+async fn call_before_hook(
     function: Arc<Py<PyAny>>,
-    calls: RoutedMessages,
+    routed_messages: RoutedMessages,
     message: Arc<Json>,
 ) -> Result<Json, HandlerError> {
-    let call = calls.find(&message).ok_or("the message has gone")?;
+    let call = routed_messages.find(&message).ok_or("the message has gone")?;
     let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| python_to_json(changed, "the message");
     call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py)), to_json).await
 }
 
 /// Calls a Python hook with the message and its outcome, and returns the hook's result.
-async fn call_after(
+async fn call_after_hook(
     function: Arc<Py<PyAny>>,
-    calls: RoutedMessages,
+    routed_messages: RoutedMessages,
     finished: route::Finished,
 ) -> Result<Json, HandlerError> {
-    let call = calls.find(&finished.original).ok_or("the message has gone")?;
+    let call = routed_messages.find(&finished.original).ok_or("the message has gone")?;
     call_python(
         function,
         call,
         |py, call| {
             let message = call.message_object(py, &finished.original, &finished.message)?;
             let outcome = finished.outcome.as_ref().clone();
-            let outcome = call.outcome(py, outcome);
+            let outcome = call.with_last_result(py, outcome);
             let python_finished = Finished { message, outcome: Py::new(py, outcome)? };
             Ok(Bound::new(py, python_finished)?.into_any())
         },
@@ -252,7 +253,7 @@ impl Started {
     /// Returns the outcome of the message, with the exception that the handler raised. None after
     /// an earlier call of `finish`, `fail` or `cancel`.
     fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
-        let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
+        let error = to_typed_error(exception.py(), &PyErr::from_value(exception.clone()));
         let outcome = self.take_started()?.finish(Err(error.into()));
         Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
@@ -299,7 +300,7 @@ impl Router {
         start_future(py, async move {
             let _guard = guard;
             let outcome = outcome.await;
-            Ok(with_gil(|py| call.outcome(py, outcome)))
+            Ok(with_gil(|py| call.with_last_result(py, outcome)))
         })
     }
 }
@@ -356,15 +357,17 @@ impl Router {
             builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
         if let Some(log) = log {
-            builder = builder.log(decision_log(log, log_analysis)?);
+            builder = builder.log(extract_decision_log(log, log_analysis)?);
         }
         if let Some(function) = before.map(Arc::new) {
             let calls = calls.clone();
-            builder = builder.before(move |message| call_before(function.clone(), calls.clone(), message));
+            builder =
+                builder.before(move |message| call_before_hook(function.clone(), calls.clone(), message));
         }
         if let Some(function) = after.map(Arc::new) {
             let calls = calls.clone();
-            builder = builder.after(move |finished| call_after(function.clone(), calls.clone(), finished));
+            builder =
+                builder.after(move |finished| call_after_hook(function.clone(), calls.clone(), finished));
         }
         if let Some(function) = error_scope {
             builder = builder.error_scope(move |message| call_scope_function(&function, message));
@@ -462,7 +465,11 @@ impl Router {
     }
 
     fn __repr__(&self) -> String {
-        let (rules, handlers) = (self.router.rules(), count(self.handlers.len(), "handler"));
-        format!("<Router: {}, generation {}, {handlers}>", rule_counts(&rules.rules()), rules.generation())
+        let (rules, handlers) = (self.router.rules(), count_with_noun(self.handlers.len(), "handler"));
+        format!(
+            "<Router: {}, generation {}, {handlers}>",
+            rule_counts_text(&rules.rules()),
+            rules.generation()
+        )
     }
 }

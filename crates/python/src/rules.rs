@@ -1,15 +1,15 @@
 //! Python class for compiled rule sets: it loads them, and answers questions about them.
 
 use super::decision::Explanation;
-use super::document::{ReportItem, export_document, load_document, options, report_items};
+use super::document::{ReportItem, export_document, import_options, load_document, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::host::{check_functions_declared, register_functions};
 use super::judge::{Judge, JudgeByField};
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
-use super::pace::Pace;
+use super::pace::GilPolicy;
 use super::prepared::message_to_json;
-use super::repr::rule_counts;
+use super::repr::rule_counts_text;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
@@ -38,7 +38,7 @@ pub struct Rules {
     /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
     /// Selects whether decisions of these rules release the GIL.
-    pub pace: Pace,
+    pub pace: GilPolicy,
 }
 
 /// The names of the execution engine and of the indexing mode that the program has chosen; `None`
@@ -46,7 +46,7 @@ pub struct Rules {
 #[derive(Default)]
 struct EngineNames<'a> {
     tier: Option<&'a str>,
-    index: Option<&'a str>,
+    index_mode: Option<&'a str>,
 }
 
 impl EngineNames<'_> {
@@ -54,7 +54,7 @@ impl EngineNames<'_> {
         if let Some(tier) = self.tier {
             compiler = compiler.tier(tier.parse().map_err(library_error)?);
         }
-        if let Some(index) = self.index {
+        if let Some(index) = self.index_mode {
             compiler = compiler.index(match index {
                 "auto" => Indexing::Auto,
                 "always" => Indexing::Always,
@@ -97,7 +97,7 @@ impl Rules {
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
     /// by name.
     pub fn from_compiled(rules: rulec::Rules, functions: Option<Py<PyMapping>>) -> Rules {
-        Rules { rules, functions, imported: None, findings: OnceLock::new(), pace: Pace::default() }
+        Rules { rules, functions, imported: None, findings: OnceLock::new(), pace: GilPolicy::default() }
     }
 
     /// Returns the payload context (the object that payload rules read as `context`) that was
@@ -134,7 +134,7 @@ impl Rules {
             Some(name) => self.rules.entry(name).map_err(unknown_name_error),
             None => self.rules.default_entry().or_else(|names| match *names {
                 [] => Ok(self.rules.main()),
-                _ => Err(no_default_entry(&names.join(", "))),
+                _ => Err(no_default_entry_error(&names.join(", "))),
             }),
         }
     }
@@ -142,7 +142,7 @@ impl Rules {
 
 /// Returns the error of a call that names no entry (such as a table) although the rules have
 /// several. `names` lists the entries.
-pub fn no_default_entry(names: &str) -> PyErr {
+pub fn no_default_entry_error(names: &str) -> PyErr {
     unknown_name_error(format!("no route lies outside tables, so name the `entry` that decides: {names}"))
 }
 
@@ -161,7 +161,7 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Rules> {
-        compile_rules(py, functions, &EngineNames { tier, index }, |compiler| match root {
+        compile_rules(py, functions, &EngineNames { tier, index_mode }, |compiler| match root {
             Some(root) => compiler.root(root).compile_path(path),
             None => compiler.compile_path(path),
         })
@@ -186,7 +186,7 @@ impl Rules {
         let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
-        compile_rules(py, functions, &EngineNames { tier, index }, |compiler| {
+        compile_rules(py, functions, &EngineNames { tier, index_mode }, |compiler| {
             compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
         })
     }
@@ -228,7 +228,7 @@ impl Rules {
         strict: bool,
         literal: bool,
     ) -> PyResult<Rules> {
-        let options = if literal { options(strict).literal() } else { options(strict) };
+        let options = if literal { import_options(strict).literal() } else { import_options(strict) };
         load_document(py, System::Flows, document, options).map(Rules::from_imported)
     }
 
@@ -237,7 +237,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Routes, document, options(strict)).map(Rules::from_imported)
+        load_document(py, System::Routes, document, import_options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the branches of one or several choices from a JSON document of another system. The
@@ -245,7 +245,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
+        load_document(py, System::Choice, document, import_options(strict)).map(Rules::from_imported)
     }
 
     /// Loads the bundled rules for decision payloads. `document` is the context that the rules
@@ -254,7 +254,7 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Context, document, options(strict)).map(Rules::from_imported)
+        load_document(py, System::Context, document, import_options(strict)).map(Rules::from_imported)
     }
 
     /// The result of loading each item of the JSON document. Empty if the rules were not loaded
@@ -467,6 +467,6 @@ impl Rules {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Rules: {}, generation {}>", rule_counts(&self.rules), self.rules.generation())
+        format!("<Rules: {}, generation {}>", rule_counts_text(&self.rules), self.rules.generation())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
-use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
+use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values_to_json, http_error};
 use super::in_force::DerivedFromRules;
 use super::message::python_to_json_object;
 use super::rules::Rules;
@@ -53,7 +53,7 @@ impl FlowRunner {
         history: Option<Vec<(String, String)>>,
         arguments: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (arguments, context) = call_values(arguments, context)?;
+        let (arguments, context) = call_values_to_json(arguments, context)?;
         let history = history.unwrap_or_default();
         if let Some((role, _)) = history.iter().find(|(role, _)| role != "user" && role != "assistant") {
             let help = "write `user` or `assistant`";
@@ -82,7 +82,7 @@ impl FlowRunner {
         context: Option<&Bound<'_, PyAny>>,
         arguments: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (arguments, context) = call_values(arguments, context)?;
+        let (arguments, context) = call_values_to_json(arguments, context)?;
         let runner = self.0.get(py)?;
         start_future(py, async move { Ok(FlowOutcome(runner.execute(&flow, &arguments, &context).await)) })
     }

@@ -56,7 +56,7 @@ impl AgentSession {
     /// number that the rules declare for each payload kind) runs first. Decisions of equal rank run
     /// in order of arrival.
     fn offer<'py>(&self, py: Python<'py>, decisions: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let single = decisions.cast::<DecisionMade>().map(|made| vec![made.get().0.clone()]);
         let decisions = single.or_else(|_| {
             let made = decisions.try_iter()?.map(|decision| {
@@ -78,7 +78,7 @@ impl AgentSession {
     /// Completes the decision that asked the user a question: `answer` becomes its result. Then
     /// executes the decisions that waited until the user answered.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let (session, answer) = (self.session.clone(), python_to_json(answer, "the answer")?);
         start_future(py, async move {
             let turn = session.lock().await.answer(answer).await.map_err(library_error)?;

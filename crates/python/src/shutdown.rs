@@ -16,7 +16,7 @@ static SHUTDOWN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 /// held or while shutdown waits.
 static RUNNING_CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Whether a future was ever started. Only then does the tokio runtime exist.
-static FUTURE_STARTED: AtomicBool = AtomicBool::new(false);
+static HAS_STARTED_FUTURE: AtomicBool = AtomicBool::new(false);
 /// Maximum time that shutdown waits for running calls.
 const MAX_CALL_WAIT: Duration = Duration::from_secs(5);
 /// Maximum time that shutdown waits for tokio tasks, after the wait for running calls. Some tasks,
@@ -69,14 +69,14 @@ pub fn start_future<'py, T>(
 where
     T: for<'any> IntoPyObject<'any> + Send + 'static,
 {
-    FUTURE_STARTED.store(true, Ordering::Relaxed);
+    HAS_STARTED_FUTURE.store(true, Ordering::Relaxed);
     future_into_py(py, future)
 }
 
 /// Waits for a future on the tokio runtime, without the GIL. The future may start tasks, for which
 /// shutdown waits.
 pub fn wait_for<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send) -> T {
-    FUTURE_STARTED.store(true, Ordering::Relaxed);
+    HAS_STARTED_FUTURE.store(true, Ordering::Relaxed);
     without_gil(py, || get_runtime().block_on(future))
 }
 
@@ -95,7 +95,7 @@ pub fn end(py: Python<'_>) {
     if SHUTDOWN_THREAD.set(thread::current().id()).is_ok() {
         py.detach(|| {
             wait_while(|| RUNNING_CALLS.load(Ordering::Acquire) > 0, MAX_CALL_WAIT);
-            if FUTURE_STARTED.load(Ordering::Relaxed) {
+            if HAS_STARTED_FUTURE.load(Ordering::Relaxed) {
                 wait_while(|| get_runtime().metrics().num_alive_tasks() > 0, MAX_TASK_WAIT);
                 thread::sleep(RESULT_DELIVERY_TIME);
             }

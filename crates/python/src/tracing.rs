@@ -35,8 +35,8 @@ static REPORT_QUEUE: OnceLock<SyncSender<LogReport>> = OnceLock::new();
 
 /// An event of the library, converted for Python's `logging`.
 struct LogReport {
-    logger: String,
-    level: i32,
+    logger_name: String,
+    python_level: i32,
     message: String,
     fields: Vec<(&'static str, String)>,
 }
@@ -75,8 +75,8 @@ impl Subscriber for LoggingSubscriber {
             .find(|(_, level, _)| level == metadata.level())
             .map_or(20, |(.., number)| *number);
         let report = LogReport {
-            logger: metadata.target().replace("::", "."),
-            level,
+            logger_name: metadata.target().replace("::", "."),
+            python_level: level,
             message: fields.message,
             fields: fields.other_fields,
         };
@@ -116,8 +116,8 @@ impl Visit for EventFields {
 /// Passes an event to the Python logger of its target. The text of the record is the message
 /// followed by the fields. The attribute `rulec` of the record also holds the fields.
 fn write_to_logger(py: Python<'_>, report: &LogReport) -> PyResult<()> {
-    let logger = py.import("logging")?.call_method1("getLogger", (&report.logger,))?;
-    if !logger.call_method1("isEnabledFor", (report.level,))?.is_truthy()? {
+    let logger = py.import("logging")?.call_method1("getLogger", (&report.logger_name,))?;
+    if !logger.call_method1("isEnabledFor", (report.python_level,))?.is_truthy()? {
         return Ok(());
     }
     let fields = PyDict::new(py);
@@ -129,7 +129,7 @@ fn write_to_logger(py: Python<'_>, report: &LogReport) -> PyResult<()> {
     let (extra, options) = (PyDict::new(py), PyDict::new(py));
     extra.set_item("rulec", fields)?;
     options.set_item("extra", extra)?;
-    logger.call_method("log", (report.level, "%s", text), Some(&options))?;
+    logger.call_method("log", (report.python_level, "%s", text), Some(&options))?;
     Ok(())
 }
 

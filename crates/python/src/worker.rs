@@ -1,7 +1,7 @@
 //! Lets Python functions run the nodes of workflows and plans (workflows that a language model
 //! proposes).
 
-use super::callback::{CallerLoop, typed_error};
+use super::callback::{CallerLoop, to_typed_error};
 use super::message::python_to_json;
 use super::shutdown::with_gil;
 use pyo3::prelude::*;
@@ -89,7 +89,7 @@ impl PythonProcessor {
         *call.memory() = node_call.get().memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         with_gil(|py| {
             let output = result.and_then(|output| python_to_json(output.bind(py), "the output"));
-            output.map_err(|error| typed_error(py, &error).into())
+            output.map_err(|error| to_typed_error(py, &error).into())
         })
     }
 }
@@ -111,7 +111,7 @@ pub fn call_factory(
         let worker = pythonize(py, node).map_err(PyErr::from).and_then(|node| factory.call1(py, (node,)));
         match worker {
             Ok(worker) => Ok(PythonProcessor::for_node(&Arc::new(worker), node, caller)),
-            Err(error) => Err(typed_error(py, &error).into()),
+            Err(error) => Err(to_typed_error(py, &error).into()),
         }
     })
 }

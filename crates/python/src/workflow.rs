@@ -113,12 +113,12 @@ pub struct Workflow {
 /// The parts of a workflow that the program passes as keyword arguments.
 #[derive(Default)]
 struct WorkflowParts<'py> {
-    workers: Option<Bound<'py, PyMapping>>,
-    factories: Option<Bound<'py, PyMapping>>,
-    processors: Option<Bound<'py, PyMapping>>,
-    merge: Option<Bound<'py, PyAny>>,
-    merges: Option<Bound<'py, PyMapping>>,
-    passthrough: Option<Names>,
+    workers_by_kind: Option<Bound<'py, PyMapping>>,
+    factories_by_kind: Option<Bound<'py, PyMapping>>,
+    functions_by_node: Option<Bound<'py, PyMapping>>,
+    default_merge: Option<Bound<'py, PyAny>>,
+    merges_by_node: Option<Bound<'py, PyMapping>>,
+    passthrough_nodes: Option<Names>,
     step_limit: Option<usize>,
     byte_limit: Option<usize>,
 }
@@ -132,12 +132,12 @@ impl<'py> WorkflowParts<'py> {
                 continue;
             }
             match &*name.extract::<String>()? {
-                "workers" => parts.workers = Some(value.cast_into()?),
-                "factories" => parts.factories = Some(value.cast_into()?),
-                "processors" => parts.processors = Some(value.cast_into()?),
-                "merge" => parts.merge = Some(value),
-                "merges" => parts.merges = Some(value.cast_into()?),
-                "passthrough" => parts.passthrough = Some(value.extract()?),
+                "workers" => parts.workers_by_kind = Some(value.cast_into()?),
+                "factories" => parts.factories_by_kind = Some(value.cast_into()?),
+                "processors" => parts.functions_by_node = Some(value.cast_into()?),
+                "merge" => parts.default_merge = Some(value),
+                "merges" => parts.merges_by_node = Some(value.cast_into()?),
+                "passthrough" => parts.passthrough_nodes = Some(value.extract()?),
                 "step_limit" => parts.step_limit = Some(value.extract()?),
                 "byte_limit" => parts.byte_limit = Some(value.extract()?),
                 other => {
@@ -150,25 +150,25 @@ impl<'py> WorkflowParts<'py> {
 
     fn build(self, mut builder: WorkflowBuilder) -> PyResult<Workflow> {
         let caller = CallerLoop::default();
-        for (kind, worker) in mapping_entries(self.workers.as_ref())? {
+        for (kind, worker) in mapping_entries(self.workers_by_kind.as_ref())? {
             builder = with_worker(builder, kind, &worker, &caller)?;
         }
-        for (kind, factory) in mapping_entries(self.factories.as_ref())? {
+        for (kind, factory) in mapping_entries(self.factories_by_kind.as_ref())? {
             let (factory, caller) = (factory.unbind(), caller.clone());
             builder = builder.kind(kind, move |node| call_factory(&factory, node, &caller));
         }
-        for (node, function) in mapping_entries(self.processors.as_ref())? {
+        for (node, function) in mapping_entries(self.functions_by_node.as_ref())? {
             let described = Node::new(node.as_str(), "");
             let processor = PythonProcessor::for_node(&Arc::new(function.unbind()), &described, &caller);
             builder = builder.processor(node.as_str(), processor);
         }
-        if let Some(merge) = &self.merge {
+        if let Some(merge) = &self.default_merge {
             builder = MergeSetting::new(merge)?.apply_to(builder, None);
         }
-        for (node, merge) in mapping_entries(self.merges.as_ref())? {
+        for (node, merge) in mapping_entries(self.merges_by_node.as_ref())? {
             builder = MergeSetting::new(&merge)?.apply_to(builder, Some(&node));
         }
-        builder = builder.passthrough(self.passthrough.into_iter().flat_map(|names| names.0));
+        builder = builder.passthrough(self.passthrough_nodes.into_iter().flat_map(|names| names.0));
         if let Some(steps) = self.step_limit {
             builder = builder.step_limit(steps);
         }
@@ -251,7 +251,7 @@ impl Workflow {
 
     /// Runs the workflow on an input, and returns the report.
     fn run<'py>(&self, py: Python<'py>, input: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let (workflow, input) = (self.workflow.clone(), python_to_json(input, "the input")?);
         start_future(py, async move {
             let report = workflow.run(input).await;
@@ -311,7 +311,7 @@ fn run_ended_error() -> PyErr {
 impl WorkflowRun {
     /// Runs the next node, or the children of a parallel node. False if no node was left to run.
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let run = self.run.clone();
         start_future(py, async move {
             let mut slot = run.lock().await;
@@ -324,7 +324,7 @@ impl WorkflowRun {
 
     /// Runs all remaining nodes and returns the report.
     fn to_end<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.caller.remember(py)?;
+        self.caller.store_running_loop(py)?;
         let run = self.run.clone();
         start_future(py, async move {
             let run = run.lock().await.take().ok_or_else(run_ended_error)?;

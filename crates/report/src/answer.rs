@@ -88,11 +88,11 @@ impl<'a> From<&'a JsonError> for LineError<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnswerOptions {
     /// Whether the answer lists all routes whose conditions hold.
-    pub matched: bool,
+    pub includes_matched: bool,
     /// Whether the answer contains an explanation of the decision.
-    pub explanation: bool,
+    pub includes_explanation: bool,
     /// Whether the answer contains an analysis of the message's text.
-    pub analysis: bool,
+    pub includes_analysis: bool,
     /// The language of reasons and failures in the answer.
     pub language: Language,
 }
@@ -148,9 +148,9 @@ impl<'a> Answer<'a> {
             failure: failure.map(|failure| localized(&failure.to_message()).to_string()),
             skipped,
             reason,
-            matched: options.matched.then(|| entry.matched(message)),
-            explanation: options.explanation.then(|| entry.explain(message, false)),
-            analysis: options.analysis.then(|| rules.analyze_message(message).ok()).flatten(),
+            matched: options.includes_matched.then(|| entry.matched(message)),
+            explanation: options.includes_explanation.then(|| entry.explain(message, false)),
+            analysis: options.includes_analysis.then(|| rules.analyze_message(message).ok()).flatten(),
         }
     }
 }
@@ -196,7 +196,11 @@ pub struct IntentAnswer<'a> {
 impl<'a> IntentAnswer<'a> {
     /// Lets the classifier choose the intent flow (a flow chosen by meaning) for a message.
     /// `decision` is the result of the keyword patterns, which chose no flow.
-    pub fn find(matcher: &FlowMatcher, message: &Json, decision: &'a Decision) -> IntentAnswer<'a> {
+    pub fn from_classifier(
+        matcher: &FlowMatcher,
+        message: &Json,
+        decision: &'a Decision,
+    ) -> IntentAnswer<'a> {
         let (selection, classifier_exceeded) = matcher.search_intent(message_text(message));
         // The decision lists the limits that the keyword patterns exceeded. The classifier's own
         // limits are added.
@@ -230,10 +234,10 @@ impl<'a> IntentAnswer<'a> {
     /// `message`, and the list of matching routes. The list is empty, because no keyword pattern
     /// matched.
     pub fn add_parts(&mut self, matcher: &FlowMatcher, message: &Json, options: AnswerOptions) {
-        self.matched = options.matched.then(Vec::new);
-        self.explanation = options.explanation.then(|| matcher.explain(message, false)).flatten();
+        self.matched = options.includes_matched.then(Vec::new);
+        self.explanation = options.includes_explanation.then(|| matcher.explain(message, false)).flatten();
         let analyze = || matcher.rules().analyze_message(message).ok();
-        self.analysis = options.analysis.then(analyze).flatten();
+        self.analysis = options.includes_analysis.then(analyze).flatten();
     }
 }
 

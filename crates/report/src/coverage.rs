@@ -11,16 +11,16 @@ use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_eval::trace::{ConditionCoverage, Mark, RouteTrace, TableTrace};
-use rulec_sema::hir::{Expect, Outcome, Payload, Program, TableId, Trigger};
+use rulec_sema::hir::{ExpectedDecision, Outcome, Payload, Program, TableId, Trigger};
 use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse::parse;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Name of the implicit table that contains the routes outside any `table` statement.
-const MAIN_TABLE: &str = "routes";
+const MAIN_TABLE_NAME: &str = "routes";
 /// Maximum number of characters of a condition's text that are shown.
 const MAX_SHOWN_CHARS: usize = 80;
 /// Maximum number of route names that are listed in the reason why a route was never chosen.
@@ -31,16 +31,16 @@ pub struct Coverage<'r> {
     rules: &'r Rules,
     /// Number of decisions and validated payloads that were counted.
     decision_count: usize,
-    routes: Vec<RouteCounts>,
-    tables: Vec<TableCounts>,
+    route_counts: Vec<RouteCounts>,
+    table_counts: Vec<TableCounts>,
     conditions: ConditionIndex,
     /// Number of decisions in which the classifier ranked the intent flows (flows that are chosen
     /// by the meaning of a text).
-    intent_decisions: usize,
+    intent_decision_count: usize,
     /// How often each intent flow (chosen by the meaning of a text) was chosen, by flow name.
-    chosen_flows: BTreeMap<String, usize>,
+    chosen_flow_counts: BTreeMap<String, usize>,
     /// Number of validated payloads, by payload kind (the name of a `payload` statement).
-    judged_counts: BTreeMap<String, usize>,
+    validated_by_kind: BTreeMap<String, usize>,
     /// Number of payloads that violated a rule, by payload kind (name of a `payload` statement) and
     /// rule name.
     violation_counts: BTreeMap<(String, String), usize>,
@@ -53,7 +53,7 @@ struct RouteCounts {
     chosen_count: usize,
     /// Counts the decisions in which an earlier route of the table was chosen, so that this route
     /// was not tried. The key is the name of the chosen route.
-    chosen_before: BTreeMap<String, usize>,
+    earlier_chosen_counts: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Default)]
@@ -67,19 +67,19 @@ struct TableCounts {
 pub struct CoveredItem {
     /// Kind of the item: `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or
     /// `condition`.
-    pub what: &'static str,
+    pub item_kind: &'static str,
     /// Name of the statement, or source text of the condition.
     pub name: String,
     /// Source span of the statement or condition.
     pub span: Span,
     /// How often the statement or condition was evaluated.
-    pub tried: usize,
+    pub tried_count: usize,
     /// How often the statement was chosen or the condition was true. For a payload rule, how often
     /// the rule was violated.
-    pub yes: usize,
+    pub yes_count: usize,
     /// For a statement, how often it was evaluated but not chosen. For a condition, how often it
     /// was false, and not unknown. For a payload rule, how often it was not violated.
-    pub no: usize,
+    pub no_count: usize,
     /// Which part of the coverage is missing, and why; `None` if the statement or condition is
     /// fully covered.
     pub gap: Option<Message>,
@@ -92,12 +92,12 @@ impl<'r> Coverage<'r> {
         Coverage {
             rules,
             decision_count: 0,
-            routes: vec![RouteCounts::default(); program.rules.len()],
-            tables: vec![TableCounts::default(); program.tables.len()],
+            route_counts: vec![RouteCounts::default(); program.rules.len()],
+            table_counts: vec![TableCounts::default(); program.tables.len()],
             conditions: ConditionIndex::new(program, &parse_statements(rules)),
-            intent_decisions: 0,
-            chosen_flows: BTreeMap::new(),
-            judged_counts: BTreeMap::new(),
+            intent_decision_count: 0,
+            chosen_flow_counts: BTreeMap::new(),
+            validated_by_kind: BTreeMap::new(),
             violation_counts: BTreeMap::new(),
         }
     }
@@ -108,34 +108,34 @@ impl<'r> Coverage<'r> {
     }
 
     /// Returns the number of decisions and validated payloads that were counted.
-    pub fn decisions(&self) -> usize {
+    pub fn decision_count(&self) -> usize {
         self.decision_count
     }
 
     /// Returns the counts of conditions, so that the caller can add the condition results of a
     /// decision or payload.
-    pub fn truths_mut(&mut self) -> &mut ConditionCoverage {
-        &mut self.conditions.truths
+    pub fn condition_coverage_mut(&mut self) -> &mut ConditionCoverage {
+        &mut self.conditions.coverage
     }
 
     /// Counts an explained decision: the searched tables, the tried routes and the chosen flow.
-    /// Does not count conditions: the caller counts them through `truths_mut`.
+    /// Does not count conditions: the caller counts them through `condition_coverage_mut`.
     pub fn add_decision(&mut self, explanation: &Explanation) {
         self.decision_count += 1;
-        self.add_table(&explanation.trace);
+        self.add_table_trace(&explanation.trace);
         if let Some(intents) = &explanation.intents {
-            self.intent_decisions += 1;
+            self.intent_decision_count += 1;
             for flow in intents.ranked.iter().filter(|flow| flow.chosen) {
-                *self.chosen_flows.entry(flow.name.clone()).or_default() += 1;
+                *self.chosen_flow_counts.entry(flow.name.clone()).or_default() += 1;
             }
         }
     }
 
     /// Counts one validated payload of the kind `kind`, and each rule that the payload violates.
-    /// Does not count conditions: the caller counts them through `truths_mut`.
+    /// Does not count conditions: the caller counts them through `condition_coverage_mut`.
     pub fn add_judgement(&mut self, kind: &str, judgement: &Judgement) {
         self.decision_count += 1;
-        *self.judged_counts.entry(kind.to_owned()).or_default() += 1;
+        *self.validated_by_kind.entry(kind.to_owned()).or_default() += 1;
         let violations =
             judgement.violations().iter().chain(judgement.warnings()).map(|violation| &*violation.rule);
         for rule in violations.collect::<BTreeSet<&str>>() {
@@ -148,12 +148,12 @@ impl<'r> Coverage<'r> {
     /// route, or `default`; `None` if nothing was chosen. `pattern` is the matching pattern of a
     /// chosen flow. If the pattern is unknown (`None`), the first pattern of the flow counts as
     /// chosen.
-    pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
+    pub fn add_logged_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
         self.decision_count += 1;
         let program = self.rules.program();
         let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
         for id in &ids {
-            self.tables[id.index()].search_count += 1;
+            self.table_counts[id.index()].search_count += 1;
         }
         let (Some(table), Some(route)) = (ids.last(), route) else { return };
         if program
@@ -161,11 +161,11 @@ impl<'r> Coverage<'r> {
             .iter()
             .any(|flow| *flow.name == *route && matches!(flow.trigger, Trigger::Intent { .. }))
         {
-            self.intent_decisions += 1;
-            *self.chosen_flows.entry(route.to_owned()).or_default() += 1;
+            self.intent_decision_count += 1;
+            *self.chosen_flow_counts.entry(route.to_owned()).or_default() += 1;
         }
         if route == "default" {
-            self.tables[table.index()].default_count += 1;
+            self.table_counts[table.index()].default_count += 1;
         }
         let routes = program.rules.iter().enumerate();
         let mut chosen = routes.filter(|(_, rule)| rule.table == *table && *rule.name == *route).peekable();
@@ -175,41 +175,45 @@ impl<'r> Coverage<'r> {
             _ => false,
         });
         if let Some(index) = matching.map(|(index, _)| index).or(first) {
-            self.routes[index].chosen_count += 1;
-            self.routes[index].tried_count += 1;
+            self.route_counts[index].chosen_count += 1;
+            self.route_counts[index].tried_count += 1;
         }
     }
 
-    fn add_table(&mut self, trace: &TableTrace) {
+    fn add_table_trace(&mut self, trace: &TableTrace) {
         let program = self.rules.program();
         let Some(id) = program.table_named(&trace.table).filter(|_| !trace.searched_before) else { return };
-        let table_counts = &mut self.tables[id.index()];
+        let table_counts = &mut self.table_counts[id.index()];
         table_counts.search_count += 1;
         table_counts.default_count +=
             usize::from(trace.default.as_ref().is_some_and(|default| default.result == Mark::True));
-        let enabled =
-            program.tables[id.index()].order.iter().filter(|id| !program.rules[id.index()].disabled);
+        let enabled = program.tables[id.index()]
+            .evaluation_order
+            .iter()
+            .filter(|id| !program.rules[id.index()].is_disabled);
         let mut tried_routes = trace.routes.iter();
         for rule in enabled {
-            let route_counts = &mut self.routes[rule.index()];
+            let route_counts = &mut self.route_counts[rule.index()];
             match (tried_routes.next(), trace.routes.last()) {
                 (Some(route), _) => {
                     route_counts.tried_count += 1;
                     route_counts.chosen_count += usize::from(route.chosen);
-                    self.add_route(route);
+                    self.add_route_trace(route);
                 }
-                (None, Some(last)) => *route_counts.chosen_before.entry(last.route.clone()).or_default() += 1,
+                (None, Some(last)) => {
+                    *route_counts.earlier_chosen_counts.entry(last.route.clone()).or_default() += 1
+                }
                 (None, None) => {}
             }
         }
         if let Some(inner) = trace.default.as_ref().and_then(|default| default.table.as_ref()) {
-            self.add_table(inner);
+            self.add_table_trace(inner);
         }
     }
 
-    fn add_route(&mut self, route: &RouteTrace) {
+    fn add_route_trace(&mut self, route: &RouteTrace) {
         if let Some(inner) = &route.table {
-            self.add_table(inner);
+            self.add_table_trace(inner);
         }
     }
 
@@ -217,7 +221,7 @@ impl<'r> Coverage<'r> {
     /// source order. `findings` help to explain why a statement was never chosen.
     pub fn route_items(&self, findings: &[Finding]) -> Vec<CoveredItem> {
         let program = self.rules.program();
-        let (mut items, default_spans) = (Vec::new(), default_spans(self.rules));
+        let (mut items, default_spans) = (Vec::new(), default_spans_by_table(self.rules));
         for (index, rule) in program.rules.iter().enumerate() {
             let table = &program.tables[rule.table.index()];
             let what = match table.kind {
@@ -227,8 +231,9 @@ impl<'r> Coverage<'r> {
                 TableKind::Router => "case",
                 TableKind::Requirements => continue,
             };
-            let (route_counts, table_counts) = (&self.routes[index], &self.tables[rule.table.index()]);
-            let gap = match (route_counts.chosen_count, rule.disabled) {
+            let (route_counts, table_counts) =
+                (&self.route_counts[index], &self.table_counts[rule.table.index()]);
+            let gap = match (route_counts.chosen_count, rule.is_disabled) {
                 (1.., _) => None,
                 (0, true) => Some(message!("never chosen: it is disabled")),
                 (0, false) => Some(message!(
@@ -239,17 +244,17 @@ impl<'r> Coverage<'r> {
             let name = qualified_name(program, rule.table, &rule.name);
             let (tried, yes) = (route_counts.tried_count, route_counts.chosen_count);
             items.push(CoveredItem {
-                what,
+                item_kind: what,
                 name,
                 span: rule.span,
-                tried,
-                yes,
-                no: tried.saturating_sub(yes),
+                tried_count: tried,
+                yes_count: yes,
+                no_count: tried.saturating_sub(yes),
                 gap,
             });
         }
         for (index, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
-            let table_counts = &self.tables[index];
+            let table_counts = &self.table_counts[index];
             let id = TableId(index as u32);
             let Some(span) = default_spans.get(&*table.name).copied().or(table.span) else { continue };
             let gap = match (table_counts.default_count, table_counts.search_count) {
@@ -259,7 +264,15 @@ impl<'r> Coverage<'r> {
             };
             let (tried, yes) = (table_counts.search_count, table_counts.default_count);
             let name = qualified_name(program, id, "default");
-            items.push(CoveredItem { what: "default", name, span, tried, yes, no: tried - yes, gap });
+            items.push(CoveredItem {
+                item_kind: "default",
+                name,
+                span,
+                tried_count: tried,
+                yes_count: yes,
+                no_count: tried - yes,
+                gap,
+            });
         }
         items.extend(self.intent_flow_items());
         items.extend(self.requirement_items());
@@ -289,7 +302,8 @@ impl<'r> Coverage<'r> {
         match (table_counts.search_count, route_counts.tried_count) {
             (0, _) => message!("its table was never entered"),
             (_, 0) => {
-                let mut blocking_routes: Vec<(&String, &usize)> = route_counts.chosen_before.iter().collect();
+                let mut blocking_routes: Vec<(&String, &usize)> =
+                    route_counts.earlier_chosen_counts.iter().collect();
                 blocking_routes.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
                 let names = comma_list(
                     blocking_routes.iter().take(MAX_NAMED_ROUTES).map(|(name, _)| format!("`{name}`")),
@@ -310,8 +324,10 @@ impl<'r> Coverage<'r> {
     fn intent_flow_items(&self) -> impl Iterator<Item = CoveredItem> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
-            let (tried, yes) =
-                (self.intent_decisions, self.chosen_flows.get(&*flow.name).copied().unwrap_or_default());
+            let (tried, yes) = (
+                self.intent_decision_count,
+                self.chosen_flow_counts.get(&*flow.name).copied().unwrap_or_default(),
+            );
             let gap = match (tried, yes) {
                 (0, _) => Some(message!("never chosen: no message reached the intent flows")),
                 (_, 0) => {
@@ -320,19 +336,19 @@ impl<'r> Coverage<'r> {
                 _ => None,
             };
             CoveredItem {
-                what: "flow",
+                item_kind: "flow",
                 name: flow.name.to_string(),
                 span: flow.span,
-                tried,
-                yes,
-                no: tried - yes,
+                tried_count: tried,
+                yes_count: yes,
+                no_count: tried - yes,
                 gap,
             }
         })
     }
 
     fn judged_payload_count(&self, payload: &Payload) -> usize {
-        self.judged_counts.get(&*payload.name).copied().unwrap_or_default()
+        self.validated_by_kind.get(&*payload.name).copied().unwrap_or_default()
     }
 
     /// Returns the rules of all payload kinds (`payload` statements), with their counts.
@@ -361,12 +377,12 @@ impl<'r> Coverage<'r> {
                 };
                 let (name, no) = (rule.to_owned(), judged_count - violations);
                 items.push(CoveredItem {
-                    what: "rule",
+                    item_kind: "rule",
                     name,
                     span,
-                    tried: judged_count,
-                    yes: violations,
-                    no,
+                    tried_count: judged_count,
+                    yes_count: violations,
+                    no_count: no,
                     gap,
                 });
             }
@@ -379,13 +395,13 @@ impl<'r> Coverage<'r> {
         let program = self.rules.program();
         let reach_of_owner = |owner: ConditionOwner| match owner {
             ConditionOwner::Rule(id) => {
-                (self.routes[id.index()].tried_count, message!("its route was never tried"))
+                (self.route_counts[id.index()].tried_count, message!("its route was never tried"))
             }
             ConditionOwner::OutcomeOf(id) => {
-                (self.routes[id.index()].chosen_count, message!("its route was never chosen"))
+                (self.route_counts[id.index()].chosen_count, message!("its route was never chosen"))
             }
             ConditionOwner::Default(id) => {
-                (self.tables[id.index()].default_count, message!("its default was never chosen"))
+                (self.table_counts[id.index()].default_count, message!("its default was never chosen"))
             }
             ConditionOwner::Payload(index) => {
                 let payload = &program.payloads[index];
@@ -395,12 +411,12 @@ impl<'r> Coverage<'r> {
         let covered = self.conditions.covered_conditions(self.rules.sources(), reach_of_owner);
         covered
             .map(|(span, name, counts, gap)| CoveredItem {
-                what: "condition",
+                item_kind: "condition",
                 name,
                 span,
-                tried: counts.yes + counts.no + counts.unknown,
-                yes: counts.yes,
-                no: counts.no,
+                tried_count: counts.true_count + counts.false_count + counts.unknown_count,
+                yes_count: counts.true_count,
+                no_count: counts.false_count,
                 gap,
             })
             .collect()
@@ -409,26 +425,26 @@ impl<'r> Coverage<'r> {
 
 impl<'r> Coverage<'r> {
     /// Runs the tests whose names `selects_test` accepts, and returns their coverage.
-    pub fn of_tests(rules: &'r Rules, selects_test: impl Fn(&str) -> bool) -> Coverage<'r> {
+    pub fn from_tests(rules: &'r Rules, selects_test: impl Fn(&str) -> bool) -> Coverage<'r> {
         let (program, mut coverage) = (rules.program(), Coverage::new(rules));
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         for test in program.tests.iter().filter(|test| selects_test(&test.name)) {
-            if let Expect::Judgement { kind, .. } = &test.expect {
-                if let Ok((judge, payload)) = test_judge(rules, kind, &test.message) {
+            if let ExpectedDecision::Judgement { payload_kind: kind, .. } = &test.expect {
+                if let Ok((judge, payload)) = judge_and_payload(rules, kind, &test.message) {
                     let judge = judge.with_history(rules.past_of_test(test));
                     coverage.add_judgement(kind, &judge.judge(payload));
-                    judge.count_conditions(payload, coverage.truths_mut());
+                    judge.count_conditions(payload, coverage.condition_coverage_mut());
                 }
                 continue;
             }
-            let table = &program.tables[test.entry.index()];
+            let table = &program.tables[test.entry_table.index()];
             let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
             let past = rules.past_of_test(test);
             let entry = entry.with_history(&past);
             let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
             let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
             coverage.add_decision(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
-            entry.count_conditions(&test.message, coverage.truths_mut());
+            entry.count_conditions(&test.message, coverage.condition_coverage_mut());
         }
         coverage
     }
@@ -436,7 +452,11 @@ impl<'r> Coverage<'r> {
 
 /// Returns a validator for payloads of the kind `kind` (name of a `payload` statement), and the
 /// payload in a test message. The other fields of the message become inputs of the validator.
-fn test_judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
+fn judge_and_payload<'m>(
+    rules: &Rules,
+    kind: &str,
+    message: &'m Json,
+) -> Result<(Judge, &'m Json), JudgeError> {
     let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
         judge = judge.input(name, value.clone())?;
@@ -453,14 +473,14 @@ fn qualified_name(program: &Program, table: TableId, name: &str) -> String {
 }
 
 /// Returns the source spans of the `default` statements, by table name.
-pub fn default_spans(rules: &Rules) -> HashMap<String, Span> {
+pub fn default_spans_by_table(rules: &Rules) -> HashMap<String, Span> {
     let mut spans = HashMap::new();
     for statement in parse_statements(rules) {
         match &statement.kind {
             // The main table ignores the default of an imported file; only the tables of such a
             // file are used.
             StatementKind::Default { .. } if statement.span.file == FileId(0) => {
-                spans.insert(MAIN_TABLE.to_owned(), statement.span);
+                spans.insert(MAIN_TABLE_NAME.to_owned(), statement.span);
             }
             StatementKind::Table { name, statements } => {
                 let default =
@@ -476,11 +496,11 @@ pub fn default_spans(rules: &Rules) -> HashMap<String, Span> {
 /// Parses all files of the rule set and returns their statements.
 fn parse_statements(rules: &Rules) -> Vec<Statement> {
     let files = rules.sources().iter();
-    files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
+    files.flat_map(|(id, file)| parse(ThreadLimit::One, id, &file.text).statements).collect()
 }
 
 /// Joins a text to one line, and truncates the line to [`MAX_SHOWN_CHARS`] characters.
-fn one_line(text: &str) -> String {
+fn to_shown_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -10,11 +10,11 @@ use tempfile::{Builder, NamedTempFile};
 /// see the old file, so a full disk or a killed program loses nothing. The new file has the
 /// permissions of the old file, and a symbolic link stays a link. A path that is not a regular
 /// file, such as `/dev/stdout`, is written directly, and so is a link to a missing file.
-pub struct Replacement {
+pub struct FileReplacement {
     path: PathBuf,
     target: WriteTarget,
     /// Whether the path must not exist: `finish` then fails if a file exists at the path.
-    is_new: bool,
+    must_be_new: bool,
 }
 
 enum WriteTarget {
@@ -22,13 +22,13 @@ enum WriteTarget {
     ExistingFile(File),
 }
 
-impl Replacement {
+impl FileReplacement {
     /// Starts writing a file. When the writing is finished, the file replaces any existing file at
     /// `path`.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn start_replace(path: &Path) -> io::Result<Replacement> {
+    pub fn start_replace(path: &Path) -> io::Result<FileReplacement> {
         let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let path = match path.canonicalize() {
             Ok(path) => path,
@@ -37,13 +37,13 @@ impl Replacement {
                 // would replace the link itself.
                 let file = File::options().write(true).create(true).truncate(true).open(path)?;
                 let (path, target) = (path.to_path_buf(), WriteTarget::ExistingFile(file));
-                return Ok(Replacement { path, target, is_new: false });
+                return Ok(FileReplacement { path, target, must_be_new: false });
             }
             Err(_) => path.to_path_buf(),
         };
         if path.exists() && !path.is_file() {
             let target = WriteTarget::ExistingFile(File::options().write(true).open(&path)?);
-            return Ok(Replacement { path, target, is_new: false });
+            return Ok(FileReplacement { path, target, must_be_new: false });
         }
         // An old file without write permission is not replaced.
         let permissions = match File::options().write(true).open(&path) {
@@ -61,7 +61,7 @@ impl Replacement {
         if let Some(permissions) = permissions {
             target.as_file().set_permissions(permissions)?;
         }
-        Ok(Replacement { path, target: WriteTarget::TemporaryFile(target), is_new: false })
+        Ok(FileReplacement { path, target: WriteTarget::TemporaryFile(target), must_be_new: false })
     }
 
     /// Starts writing a new file at a path where no file exists yet.
@@ -69,11 +69,11 @@ impl Replacement {
     /// # Errors
     ///
     /// If a file exists at the path, or the file cannot be written.
-    pub fn start_create(path: &Path) -> io::Result<Replacement> {
+    pub fn start_create(path: &Path) -> io::Result<FileReplacement> {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        Ok(Replacement { is_new: true, ..Replacement::start_replace(path)? })
+        Ok(FileReplacement { must_be_new: true, ..FileReplacement::start_replace(path)? })
     }
 
     /// Returns the open file, to which the caller writes the new content.
@@ -93,7 +93,7 @@ impl Replacement {
         let WriteTarget::TemporaryFile(file) = self.target else { return Ok(()) };
         file.as_file().sync_all()?;
         let persisted =
-            if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
+            if self.must_be_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
         persisted.map_err(|error| error.error)?;
         // The folder is synced too, where supported, so that the new name survives a power failure.
         if let Ok(folder) = File::open(parent_folder(&self.path)) {
@@ -113,7 +113,7 @@ fn parent_folder(path: &Path) -> &Path {
 ///
 /// If the file cannot be written. The old file is then unchanged.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_and_finish(Replacement::start_replace(path)?, bytes)
+    write_and_finish(FileReplacement::start_replace(path)?, bytes)
 }
 
 /// Creates a file, completely or not at all. No file may exist at `path`.
@@ -122,10 +122,10 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// If a file exists at `path`, or the file cannot be written.
 pub fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_and_finish(Replacement::start_create(path)?, bytes)
+    write_and_finish(FileReplacement::start_create(path)?, bytes)
 }
 
-fn write_and_finish(mut replacement: Replacement, bytes: &[u8]) -> io::Result<()> {
+fn write_and_finish(mut replacement: FileReplacement, bytes: &[u8]) -> io::Result<()> {
     replacement.file().write_all(bytes)?;
     replacement.finish()
 }

@@ -12,7 +12,7 @@ pub enum ParsedLine {
     /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
     /// The line of a decision log is a message that was recorded in the history, but not decided.
-    /// The contained message has the additional field `observe`; see [`observed_message`].
+    /// The contained message has the additional field `observe`; see [`without_observed_mark`].
     Observed(Json),
     /// The line was written by `rulec serve`, and is not about a message ([`is_service_line`]).
     ServiceLine,
@@ -22,14 +22,14 @@ pub enum ParsedLine {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedDecision {
     /// Name of the table with which the decision started (its entry).
-    pub entry: String,
+    pub entry_name: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
     /// The matching pattern of the chosen flow; `None` if the line has none.
     pub pattern: Option<String>,
     /// Names of the tables that the decision searched, in order. If the log line has no such list,
     /// only the name of the first table.
-    pub path: Vec<String>,
+    pub searched_tables: Vec<String>,
     /// Time of the decision, as written in the log; `None` if the line has no time.
     pub time: Option<String>,
     /// Duration of the decision in microseconds, including the handler if one was called; `None` if
@@ -43,7 +43,7 @@ pub struct LoggedDecision {
 /// text field `entry` and the fields `route` and `generation`. A line that is of no other kind is a
 /// message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
-    if is_observed(&line)
+    if is_observed_line(&line)
         && let Some(Json::Object(mut message)) = line.remove("message")
     {
         message.insert(OBSERVE_FIELD.to_owned(), Json::Bool(true));
@@ -60,7 +60,7 @@ pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
 
 /// Parses a line of a file that is known to be a decision log or the output of `rulec run`. Returns
 /// `None` if the line lacks the text field `entry` or the name of the chosen statement.
-pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
+pub fn parse_decision_line(mut line: Map<String, Json>) -> Option<LoggedDecision> {
     if is_decision_line(&line) {
         return Some(read_logged_decision(&mut line));
     }
@@ -72,7 +72,7 @@ pub fn parse_decision(mut line: Map<String, Json>) -> Option<LoggedDecision> {
 }
 
 /// True for a line of a decision log about a message that was recorded, but not decided.
-pub fn is_observed(line: &Map<String, Json>) -> bool {
+pub fn is_observed_line(line: &Map<String, Json>) -> bool {
     line.get("observed") == Some(&Json::Bool(true))
         && line.contains_key("generation")
         && line.get("message").is_some_and(Json::is_object)
@@ -109,7 +109,7 @@ pub fn is_router_output(line: &Map<String, Json>) -> bool {
 impl ParsedLine {
     /// Returns the message of the line. `None` for a decision that was logged without its message,
     /// and for a line that is not about a message.
-    pub fn message(self) -> Option<Json> {
+    pub fn into_message(self) -> Option<Json> {
         match self {
             ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message,
@@ -124,7 +124,7 @@ const OBSERVE_FIELD: &str = "observe";
 
 /// If the field `observe` of a message is true, returns the message without this field. `None` for
 /// other messages.
-pub fn observed_message(message: &Json) -> Option<Json> {
+pub fn without_observed_mark(message: &Json) -> Option<Json> {
     if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
         return None;
     }
@@ -156,11 +156,11 @@ fn read_logged_decision(line: &mut Map<String, Json>) -> LoggedDecision {
     LoggedDecision {
         route: text_field("route"),
         pattern: text_field("pattern"),
-        path: if path.is_empty() { vec![entry.clone()] } else { path },
+        searched_tables: if path.is_empty() { vec![entry.clone()] } else { path },
         time: text_field("time"),
         elapsed_us: line.get("elapsed_us").and_then(Json::as_u64),
         message: line.remove("message").filter(Json::is_object),
-        entry,
+        entry_name: entry,
     }
 }
 
@@ -180,19 +180,19 @@ mod tests {
             "elapsed_us": 12, "message": {"text": "money"}
         });
         let ParsedLine::LoggedDecision(parsed) = parse_log_line(logged) else { panic!("it is a decision") };
-        assert_eq!((&*parsed.entry, parsed.route.as_deref()), ("routes", Some("refund")));
+        assert_eq!((&*parsed.entry_name, parsed.route.as_deref()), ("routes", Some("refund")));
         assert_eq!(
-            (parsed.path, parsed.elapsed_us),
+            (parsed.searched_tables, parsed.elapsed_us),
             (vec!["routes".to_owned(), "billing".to_owned()], Some(12))
         );
         assert_eq!(parsed.message, Some(json!({"text": "money"})));
         // A message may have fields of the same names.
         let message = json!({"entry": "north", "route": "A4"});
         assert_eq!(parse_log_line(message.clone()), ParsedLine::Message(message.clone()));
-        let parsed_as_log = parse_decision(message.as_object().cloned().unwrap_or_default())
+        let parsed_as_log = parse_decision_line(message.as_object().cloned().unwrap_or_default())
             .expect("a log is known to be one");
-        assert_eq!(parsed_as_log.path, ["north"]);
-        assert_eq!(parse_decision(Map::new()), None);
+        assert_eq!(parsed_as_log.searched_tables, ["north"]);
+        assert_eq!(parse_decision_line(Map::new()), None);
     }
 
     #[test]
@@ -200,8 +200,8 @@ mod tests {
         let line =
             json!({"time": "2026-01-01T00:00:00Z", "generation": 3, "observed": true, "message": {"n": 1}});
         let ParsedLine::Observed(message) = parse_log_line(line.clone()) else { panic!("it is observed") };
-        assert_eq!(observed_message(&message), Some(json!({"n": 1})));
-        assert_eq!(parse_decision(line.as_object().cloned().unwrap_or_default()), None);
+        assert_eq!(without_observed_mark(&message), Some(json!({"n": 1})));
+        assert_eq!(parse_decision_line(line.as_object().cloned().unwrap_or_default()), None);
         // A message may have fields of the same names.
         let message = json!({"observed": true, "message": "hi"});
         assert_eq!(parse_log_line(message.clone()), ParsedLine::Message(message));
@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn lines_of_the_service_are_not_messages() {
-        let mut chain = crate::chain::Chain::default();
+        let mut chain = crate::chain::HashChain::default();
         let key = rulec::SigningKey::from_pem(include_str!("../../../tests/keys/only-for-tests.pem"))
             .expect("a key");
         let service_lines = [
-            chain.file_header(),
-            chain.checkpoint(&key),
+            chain.file_header_line(),
+            chain.checkpoint_line(&key),
             br#"{"dropped": 3}"#.to_vec(),
             br#"{"time": "2026-01-01T00:00:00Z", "change": {"action": "edit"}}"#.to_vec(),
             br#"{"in_force": {"generation": 1}}"#.to_vec(),
@@ -226,12 +226,12 @@ mod tests {
                 parse_log_line(serde_json::from_slice(&line).expect("JSON")),
                 ParsedLine::Message(_)
             ));
-            chain.add(&mut line);
+            chain.append_line(&mut line);
             let line: Json = serde_json::from_slice(&line).expect("JSON");
             assert_eq!(parse_log_line(line.clone()), ParsedLine::ServiceLine, "{line}");
         }
         let mut message = br#"{"change": 5, "text": "refund"}"#.to_vec();
-        chain.add(&mut message);
+        chain.append_line(&mut message);
         let message: Json = serde_json::from_slice(&message).expect("JSON");
         assert!(matches!(parse_log_line(message), ParsedLine::Message(_)));
     }
@@ -239,8 +239,9 @@ mod tests {
     #[test]
     fn the_output_of_run_names_what_was_chosen() {
         let check = |line: Json, entry: &str, route: Option<&str>| {
-            let parsed = parse_decision(line.as_object().cloned().unwrap_or_default()).expect("a decision");
-            assert_eq!((&*parsed.entry, parsed.route.as_deref()), (entry, route), "{line}");
+            let parsed =
+                parse_decision_line(line.as_object().cloned().unwrap_or_default()).expect("a decision");
+            assert_eq!((&*parsed.entry_name, parsed.route.as_deref()), (entry, route), "{line}");
             assert_eq!(parsed.message, None);
         };
         check(json!({"line": 1, "entry": "routes", "chosen": "a", "target": "h"}), "routes", Some("a"));
@@ -249,10 +250,10 @@ mod tests {
         check(json!({"line": 1, "entry": "mood", "branch": "", "default": false}), "mood", None);
         check(json!({"line": 1, "entry": "flows", "flow": "id", "name": "f"}), "flows", Some("f"));
         let flow = json!({"line": 1, "entry": "flows", "flow": "id", "name": "f", "pattern": "hi"});
-        let parsed = parse_decision(flow.as_object().cloned().unwrap_or_default()).expect("a decision");
+        let parsed = parse_decision_line(flow.as_object().cloned().unwrap_or_default()).expect("a decision");
         assert_eq!(parsed.pattern.as_deref(), Some("hi"));
         let router = json!({"line": 1, "entry": "r", "next": ["a"], "loopback": false});
         let router = router.as_object().cloned().unwrap_or_default();
-        assert!(is_router_output(&router) && parse_decision(router).is_none());
+        assert!(is_router_output(&router) && parse_decision_line(router).is_none());
     }
 }

@@ -2,7 +2,7 @@
 //! service writes these files, and `rulec log` verifies them. When the file `PATH` is full, it is
 //! renamed to `PATH.NUMBER`. `NUMBER` is the number of the first line in the next file.
 
-use crate::chain::Chain;
+use crate::chain::HashChain;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,17 +14,17 @@ const LINE_NUMBER_DIGITS: usize = 12;
 /// Maximum number of bytes that are read to find the first line of a log file.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Returns the path of a full file of the log at `path`. `next` is the number of the first line in
+/// Returns the path of a full file of the log at `path`. `next_line_number` is the number of the first line in
 /// the next file.
-pub fn full_file(path: &Path, next: u64) -> PathBuf {
+pub fn full_file_path(path: &Path, next_line_number: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{next:0LINE_NUMBER_DIGITS$}"));
+    name.push(format!(".{next_line_number:0LINE_NUMBER_DIGITS$}"));
     PathBuf::from(name)
 }
 
 /// Splits the path `PATH.NUMBER` of a full log file into `PATH` and `NUMBER`. `None` if the path
 /// does not have this form.
-fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
+fn split_full_file_path(path: &Path) -> Option<(PathBuf, u64)> {
     let number = path.extension()?.to_str()?;
     let is_number = number.len() >= LINE_NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     Some((path.with_extension(""), is_number.then(|| number.parse().ok())??))
@@ -34,11 +34,11 @@ fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
 ///
 /// # Errors
 /// If the folder of the log cannot be read.
-pub fn full_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn find_full_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder_of(path))? {
         let name = path.with_file_name(entry?.file_name());
-        if let Some((log, number)) = split_name(&name)
+        if let Some((log, number)) = split_full_file_path(&name)
             && log == path
         {
             files.push((number, name));
@@ -59,16 +59,16 @@ pub fn folder_of(path: &Path) -> &Path {
 ///
 /// # Errors
 /// If the folder or a file in it cannot be read.
-pub fn logs_in(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
+pub fn find_logs(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     let mut logs: BTreeMap<PathBuf, (bool, BTreeMap<u64, PathBuf>)> = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if !path.is_file() {
             continue;
         }
-        let (log, number) = split_name(&path).unwrap_or_else(|| (path.clone(), u64::MAX));
+        let (log, number) = split_full_file_path(&path).unwrap_or_else(|| (path.clone(), u64::MAX));
         let (is_found, files) = logs.entry(log).or_default();
-        *is_found |= first_line(&path)?.is_some_and(|line| Chain::after(&line).is_some());
+        *is_found |= read_first_line(&path)?.is_some_and(|line| HashChain::after(&line).is_some());
         files.insert(number, path);
     }
     let found = logs.into_values().filter(|(is_found, _)| *is_found);
@@ -76,7 +76,7 @@ pub fn logs_in(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
 }
 
 /// Returns the first line of a file without its line feed; `None` if the file has no complete line.
-fn first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
+fn read_first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
     Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
@@ -93,12 +93,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let mut line = b"{}".to_vec();
-        Chain::default().add(&mut line);
-        std::fs::write(full_file(&path, 2), &line).expect("it can be written");
-        std::fs::write(full_file(&path, 3), "{}\n").expect("it can be written");
+        HashChain::default().append_line(&mut line);
+        std::fs::write(full_file_path(&path, 2), &line).expect("it can be written");
+        std::fs::write(full_file_path(&path, 3), "{}\n").expect("it can be written");
         std::fs::write(&path, "changed\n").expect("it can be written");
         std::fs::write(folder.path().join("notes"), "no log\n").expect("it can be written");
-        let files = [full_file(&path, 2), full_file(&path, 3), path];
-        assert_eq!(logs_in(folder.path()).expect("a folder"), [files.to_vec()]);
+        let files = [full_file_path(&path, 2), full_file_path(&path, 3), path];
+        assert_eq!(find_logs(folder.path()).expect("a folder"), [files.to_vec()]);
     }
 }

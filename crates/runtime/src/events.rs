@@ -55,21 +55,21 @@ pub struct Bus<E> {
 }
 
 /// The name of a middleware, and its function.
-type Middleware<E> = (String, UserFunction<E, Flow<E>>);
+type NamedMiddleware<E> = (String, UserFunction<E, Flow<E>>);
 
 struct BusInner<E> {
     /// The current list of middleware. [`Bus::add_middleware`] replaces the whole list, so an event
     /// that already passes through the old list is not affected.
-    middleware: Mutex<Arc<[Middleware<E>]>>,
-    middleware_limit: Option<Duration>,
+    middleware: Mutex<Arc<[NamedMiddleware<E>]>>,
+    middleware_time_limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
 
 /// The middleware and the time limit from which a [`Bus`] is built.
 #[must_use]
 pub struct BusBuilder<E> {
-    middleware: Vec<Middleware<E>>,
-    middleware_limit: Option<Duration>,
+    middleware: Vec<NamedMiddleware<E>>,
+    middleware_time_limit: Option<Duration>,
 }
 
 /// How a published event was delivered to the subscribers.
@@ -120,7 +120,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
     /// Sets the time limit of each middleware call. A call that exceeds the limit is aborted, and
     /// its event is stopped. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.middleware_limit = Some(limit);
+        self.middleware_time_limit = Some(limit);
         self
     }
 
@@ -130,7 +130,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         Bus {
             inner: Arc::new(BusInner {
                 middleware,
-                middleware_limit: self.middleware_limit,
+                middleware_time_limit: self.middleware_time_limit,
                 subscribers: Mutex::default(),
             }),
         }
@@ -140,7 +140,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Starts building an event bus, to which middleware can be added.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { middleware: Vec::new(), middleware_limit: None }
+        BusBuilder { middleware: Vec::new(), middleware_time_limit: None }
     }
 
     /// Appends a middleware to a bus that may already be in use; see [`BusBuilder::middleware`].
@@ -237,7 +237,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
 
     async fn run_middleware(&self, mut event: E) -> Result<E, Stopped> {
         for (name, function) in self.inner.middleware().iter() {
-            let reason = match task::call_function(self.inner.middleware_limit, function, event).await {
+            let reason = match task::call_function(self.inner.middleware_time_limit, function, event).await {
                 Ok(Flow::Pass(changed_event)) => {
                     event = changed_event;
                     continue;
@@ -254,7 +254,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
 }
 
 impl<E> BusInner<E> {
-    fn middleware(&self) -> Arc<[Middleware<E>]> {
+    fn middleware(&self) -> Arc<[NamedMiddleware<E>]> {
         self.middleware.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -232,7 +232,7 @@ impl NodeFailure {
 #[derive(Clone, Debug)]
 pub struct Judges {
     rules: Rules,
-    judges: Arc<HashMap<String, Judge>>,
+    judges_by_kind: Arc<HashMap<String, Judge>>,
     /// The value of the rules' input `context`, such as the workflows that payloads may refer to;
     /// `None` if it is not set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
@@ -242,7 +242,7 @@ pub struct Judges {
     usage: Option<Arc<Usage>>,
     /// Maximum number of rounds of one loop in a plan. Each validation adds the number to the
     /// rules' input `context`. `None` if no maximum is set.
-    max_rounds: Option<u64>,
+    max_loop_rounds: Option<u64>,
 }
 
 /// Name of the field in the rules' input `context` that limits the number of rounds of one loop.
@@ -255,7 +255,13 @@ impl Judges {
     pub fn new(rules: &Rules) -> Judges {
         let kind_and_judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
         let judges = Arc::new(kinds(rules).filter_map(kind_and_judge).collect());
-        Judges { rules: rules.clone(), judges, context: None, usage: None, max_rounds: None }
+        Judges {
+            rules: rules.clone(),
+            judges_by_kind: judges,
+            context: None,
+            usage: None,
+            max_loop_rounds: None,
+        }
     }
 
     /// Sets the value of the rules' input `context` for the judges (validators) of all payload
@@ -273,16 +279,16 @@ impl Judges {
     /// contains a smaller number, or an earlier call set one, the smaller number applies.
     #[must_use]
     pub fn loops(self, max_rounds: u64) -> Judges {
-        let max_rounds = self.max_rounds.map_or(max_rounds, |earlier| earlier.min(max_rounds));
-        Judges { max_rounds: Some(max_rounds), ..self }
+        let max_rounds = self.max_loop_rounds.map_or(max_rounds, |earlier| earlier.min(max_rounds));
+        Judges { max_loop_rounds: Some(max_rounds), ..self }
     }
 
     /// Returns the maximum number of rounds of one loop in a plan: the number in the rules' input
     /// `context`, or a smaller one that [`Judges::loops`] set. `None` if neither is set.
-    fn max_rounds(&self) -> Option<u64> {
+    fn max_loop_rounds(&self) -> Option<u64> {
         let context_rounds = self.context.as_ref().and_then(|context| context[MAX_ROUNDS_FIELD].as_i64());
         let context_rounds = context_rounds.map(|rounds| u64::try_from(rounds).unwrap_or(0));
-        context_rounds.into_iter().chain(self.max_rounds).min()
+        context_rounds.into_iter().chain(self.max_loop_rounds).min()
     }
 
     /// Returns the rules whose `payload` statements validate the payloads.
@@ -293,7 +299,7 @@ impl Judges {
     /// Returns validators whose input `context` also contains this workflow, in the field
     /// `workflows`. Returns the validators unchanged if the rules declare no `workflows` in
     /// `context`.
-    pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
+    pub(super) fn with_workflow_in_context(&self, id: &str, workflow: Json) -> Judges {
         let mut context = self
             .context
             .as_ref()
@@ -312,7 +318,7 @@ impl Judges {
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
-        Judges { judges: Arc::new(self.judges.iter().map(make_strict).collect()), ..self }
+        Judges { judges_by_kind: Arc::new(self.judges_by_kind.iter().map(make_strict).collect()), ..self }
     }
 
     /// Sets the value of the rules' input `options` for the judges (validators) of all payload
@@ -326,27 +332,27 @@ impl Judges {
 
     fn map_judges(self, change: impl Fn(Judge) -> Result<Judge, JudgeError>) -> Result<Judges, JudgeError> {
         let changed_judge = |(kind, judge): (&String, &Judge)| Ok((kind.clone(), change(judge.clone())?));
-        let judges = self.judges.iter().map(changed_judge).collect::<Result<_, _>>()?;
-        Ok(Judges { judges: Arc::new(judges), ..self })
+        let judges = self.judges_by_kind.iter().map(changed_judge).collect::<Result<_, _>>()?;
+        Ok(Judges { judges_by_kind: Arc::new(judges), ..self })
     }
 
     /// Returns the validator of payloads of this kind. `None` if the rules have no `payload`
     /// statement of this name.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
-        self.judges.get(kind)
+        self.judges_by_kind.get(kind)
     }
 
     /// True if the rules declare payloads of this kind as `internal`: events about them are never
     /// published on the bus.
     pub fn is_internal(&self, kind: &str) -> bool {
-        self.get(kind).is_some_and(|judge| judge.payload().internal)
+        self.get(kind).is_some_and(|judge| judge.payload().is_internal)
     }
 
     /// Validates a proposed decision. Returns [`DecisionEvent::Validated`] or
     /// [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
         let judgement = Box::new(match self.get(&decision.kind) {
-            Some(judge) => self.with_own_context(judge).judge(&decision.payload),
+            Some(judge) => self.with_counts_in_context(judge).judge(&decision.payload),
             None => reject_unknown_kind(&self.rules, &decision.kind, &decision.payload),
         });
         if judgement.is_accepted() {
@@ -359,10 +365,10 @@ impl Judges {
     /// Returns `judge` with more numbers in its input `context`: the HTTP requests and the costs of
     /// plans so far, and the maximum number of rounds of a loop. Returns `judge` unchanged if there
     /// are no such numbers, or if the rules do not declare them in `context`.
-    fn with_own_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
+    fn with_counts_in_context<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let own_context = self.context.as_deref();
         let counted = self.usage.as_ref().and_then(|usage| usage.context_with_counts(own_context));
-        let rounds = self.max_rounds().filter(|_| self.max_rounds.is_some());
+        let rounds = self.max_loop_rounds().filter(|_| self.max_loop_rounds.is_some());
         let context = match rounds {
             None => counted,
             Some(rounds) => {

@@ -109,24 +109,24 @@ struct RouterShared {
     /// The active rules, read for every message and replaced by a swap. `ArcSwap` makes reads
     /// lock-free, so swaps and messages never wait for each other. A panic cannot poison the
     /// `ArcSwap`.
-    active: ArcSwap<ActiveRules>,
+    active_rules: ArcSwap<ActiveRules>,
     /// Rules that also decide every message, only to compare the decisions (shadow rules); `None`
     /// if they are not set.
-    shadow: ArcSwapOption<ShadowRules>,
-    /// The rule sets that were active earlier, for [`Router::roll_back`]. A change of `active` or
+    shadow_rules: ArcSwapOption<ShadowRules>,
+    /// The rule sets that were active earlier, for [`Router::roll_back`]. A change of `active_rules` or
     /// `shadow` also holds this lock, so that two changes never overlap.
-    previous: Mutex<PreviousRules>,
+    previous_rules: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
     /// Function that checks each edit of the rules. An edit is refused if its target is an
     /// unregistered handler.
-    guard: Arc<Guard>,
-    entry: Option<String>,
+    edit_guard: Arc<Guard>,
+    entry_name: Option<String>,
     /// Function that returns the permissions of a message's sender. If `None`, senders have no
     /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     hooks: Hooks,
-    failures: FailureMemory,
+    failure_memory: FailureMemory,
     stats: RouterCounters,
 }
 
@@ -151,7 +151,12 @@ pub struct Swapped {
 
 impl std::fmt::Debug for Router {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Router({:?}, {} handlers)", self.shared.active.load().rules, self.shared.handlers.len())
+        write!(
+            f,
+            "Router({:?}, {} handlers)",
+            self.shared.active_rules.load().rules,
+            self.shared.handlers.len()
+        )
     }
 }
 
@@ -219,7 +224,7 @@ impl Router {
     /// Counts a message that cannot be decided, and returns its outcome with the reason `error`.
     fn refuse_message(&self, error: String) -> Outcome {
         let result = HandlerOutcome::Invalid { error };
-        let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
+        let entry = self.shared.entry_name.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
         self.shared.stats.count_message(&entry, None, result.kind(), Duration::ZERO);
         Outcome { entry, generation: self.rules().generation(), result, ..Outcome::default() }
     }
@@ -230,35 +235,35 @@ impl Router {
     /// function computes them.
     async fn route_with_hooks(&self, original: Arc<Json>, permissions: Option<&Permissions>) -> Outcome {
         let hooks = &self.shared.hooks;
-        let message = match hooks.call_before(original.clone()).await {
+        let message = match hooks.call_before_hooks(original.clone()).await {
             Ok(message) => message,
             Err(error) => {
                 let outcome = self.refuse_message(error);
-                return hooks.call_after(&original, &original, outcome).await;
+                return hooks.call_after_hooks(&original, &original, outcome).await;
             }
         };
-        let scope = self.shared.failures.scope_of(&message);
-        let message = self.shared.failures.with_failures(message, &scope);
-        let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
-        hooks.call_after(&original, &message, outcome).await
+        let scope = self.shared.failure_memory.scope_of(&message);
+        let message = self.shared.failure_memory.with_failures(message, &scope);
+        let outcome = self.decide_and_handle(&original, message.clone(), scope, permissions).await;
+        hooks.call_after_hooks(&original, &message, outcome).await
     }
 
-    async fn route_prepared(
+    async fn decide_and_handle(
         &self,
         original: &Arc<Json>,
         message: Arc<Json>,
         scope: String,
         permissions: Option<&Permissions>,
     ) -> Outcome {
-        let rules = self.shared.active.load().rules.clone();
+        let rules = self.shared.active_rules.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).await;
         let decision = match decided {
             Ok(decision) => Arc::new(decision),
             Err(error) => return undecided_outcome(&error, &rules),
         };
-        let shadow_difference = match self.shared.shadow.load_full() {
-            Some(shadow) => shadow.observe(&self.shared, &decision, &message).await,
+        let shadow_difference = match self.shared.shadow_rules.load_full() {
+            Some(shadow) => shadow.compare_decision(&self.shared, &decision, &message).await,
             None => None,
         };
         let record = DecisionRecord { time, rules, decision, message: message.clone(), shadow_difference };
@@ -283,7 +288,7 @@ impl Router {
     /// After a swap, the returned rules are no longer active. So call this method again after each
     /// swap.
     pub fn rules(&self) -> LiveRules {
-        self.shared.active.load().rules.clone()
+        self.shared.active_rules.load().rules.clone()
     }
 
     /// Applies edits to the active rules as one change; see [`LiveRules::edit`]. An edit of one
@@ -300,7 +305,7 @@ impl Router {
     /// Returns the warnings about the active rules. The router checked the rules when they became
     /// active.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.shared.active.load().warnings.clone()
+        self.shared.active_rules.load().warnings.clone()
     }
 
     /// Returns counts and latencies of routes and handlers since the router was built.
@@ -319,18 +324,18 @@ impl Router {
     /// Takes the lock that prevents other changes of the active and shadow rules. Decisions need no
     /// lock, so they never wait for a change.
     fn lock_previous_rules(&self) -> MutexGuard<'_, PreviousRules> {
-        self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.previous_rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn validate(&self, rules: LiveRules) -> Result<ActiveRules, RouterError> {
         let shared = &*self.shared;
-        build::validate_rules(rules, shared.entry.as_deref(), &shared.handlers, &shared.guard)
+        build::validate_rules(rules, shared.entry_name.as_deref(), &shared.handlers, &shared.edit_guard)
             .map_err(|problems| RouterError { problems })
     }
 
     fn activate(&self, next: ActiveRules, previous: &mut PreviousRules) -> Swapped {
         let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
-        let old_rules = self.shared.active.swap(Arc::new(next)).rules.clone();
+        let old_rules = self.shared.active_rules.swap(Arc::new(next)).rules.clone();
         tracing::info!(target: "rulec::router", previous = old_rules.generation(), generation, "rules swapped");
         previous.push(old_rules.clone());
         Swapped { previous: old_rules, generation, warnings }
@@ -339,7 +344,7 @@ impl Router {
 
 impl RouterShared {
     fn decide(&self, rules: &LiveRules, message: &Json) -> Result<Decision, UnknownEntry> {
-        match &self.entry {
+        match &self.entry_name {
             None => Ok(rules.decide(message)),
             Some(entry) => rules.decide_in(entry, message),
         }
@@ -363,7 +368,7 @@ impl MessageSender<'_> {
         }
         self.given_permissions
             .unwrap_or_else(|| self.computed_permissions.get_or_init(|| self.call_permission_fn()))
-            .missing(required)
+            .missing_permissions(required)
     }
 
     /// Calls the permission function that the program set. Returns no permissions if no function is
@@ -390,9 +395,9 @@ fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome
 /// the caller stops waiting, the decision is counted and logged when this value is dropped.
 struct PendingDecision {
     shared: Arc<RouterShared>,
-    record: Option<DecisionRecord>,
+    log_record: Option<DecisionRecord>,
     outcome: Outcome,
-    start: Instant,
+    started_at: Instant,
 }
 
 impl PendingDecision {
@@ -403,9 +408,9 @@ impl PendingDecision {
     }
 
     fn record_once(&mut self, result: &'static str) {
-        let Some(record) = self.record.take() else { return };
+        let Some(record) = self.log_record.take() else { return };
         let outcome = &mut self.outcome;
-        outcome.elapsed = self.start.elapsed();
+        outcome.elapsed = self.started_at.elapsed();
         let (route, handler) = (outcome.route.as_deref(), outcome.handler.as_deref());
         let (generation, entry) = (outcome.generation, &*outcome.entry);
         let fallback = outcome.fallback.as_deref();
@@ -422,7 +427,7 @@ impl PendingDecision {
         let table = outcome.path.last().map_or(entry, String::as_str);
         self.shared.stats.count_message(table, route, result, outcome.elapsed);
         if let Some(log) = &self.shared.log {
-            log.record(record, outcome, result);
+            log.queue_decision(record, outcome, result);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
 //! the caller stops waiting and the task keeps running.
 
-use rulec_eval::host::{panic_message, panic_text};
+use rulec_eval::host::{format_host_panic, panic_message};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -101,7 +101,7 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
 /// Calls a function of the embedding program. If it panics, returns the panic's message as the
 /// error.
 pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_text(&*panic))
+    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| format_host_panic(&*panic))
 }
 
 /// Joins the messages of an error and its causes to one text, such as `cannot list: no such

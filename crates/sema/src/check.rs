@@ -68,7 +68,7 @@ pub use settings::{SETTINGS, Setting};
 pub use suppressions::Suppressions;
 pub use uses::{CountedFields, CountedUses, KnownFields, RouteUses, UsesByRoute};
 
-use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
+use crate::hir::{self, ExprSize, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES, Program, Term};
 use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
 use file_settings::{FileSettings, SettingUses};
@@ -78,7 +78,7 @@ use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::ty::Ty;
 use rulec_syntax::ast::{self, Statement, StatementKind};
-use rulec_syntax::loader::Loaded;
+use rulec_syntax::loader::LoadedFiles;
 use scope::{Binding, Scope};
 use serde_json::{Map, Value as Json};
 use std::cell::{Cell, OnceCell};
@@ -92,25 +92,27 @@ pub type Checked<T> = Result<T, AlreadyReported>;
 
 /// Checks all loaded files and lowers them to a typed program. The program is complete only if no
 /// diagnostic is an error.
-pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
-    let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
+pub fn check(loaded: &LoadedFiles) -> (Program, Vec<Diagnostic>) {
+    let (program, diagnostics, _) = check_program_or_route(loaded, true, |_| {});
     (program, diagnostics)
 }
 
 /// Checks like [`check`]. Also returns the message fields with counts of their uses, and the fields
 /// that each route uses. With this data, routes can later be added and removed.
-pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
+pub fn check_and_count_fields(
+    loaded: &LoadedFiles,
+) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
-        check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
-    (program, diagnostics, fields.into_known())
+        check_program_or_route(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
+    (program, diagnostics, fields.into_known_fields())
 }
 
 /// Checks one route that will be added to an existing program. The route must not change the types
 /// in `known`, the message fields of that program. Also returns the undeclared fields that the
 /// route uses, with the kinds of value that the route accepts.
-pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnostic>, RouteUses) {
+pub fn check_route(loaded: &LoadedFiles, known: KnownFields) -> (Program, Vec<Diagnostic>, RouteUses) {
     // Unused declarations are not reported: other routes of the program may use them.
-    let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
+    let (program, diagnostics, fields) = check_program_or_route(loaded, false, |fields| match known {
         KnownFields::Input(input) => fields.input = Some(input),
         KnownFields::Uses(uses) => fields.existing_uses = Some(uses),
     });
@@ -119,8 +121,8 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
 
 /// Checks a whole program or one new route. `prepare_fields` sets up the message fields before the
 /// check, for example with the fields of the program to which the route will be added.
-fn check_fields(
-    loaded: &Loaded,
+fn check_program_or_route(
+    loaded: &LoadedFiles,
     is_whole_program: bool,
     prepare_fields: impl FnOnce(&mut MessageFields),
 ) -> (Program, Vec<Diagnostic>, MessageFields) {
@@ -137,9 +139,9 @@ fn check_fields(
     if checker.fields.infers_types() {
         let program_before_pass = checker.program.clone();
         checker.run_pass(&order);
-        let patterns = std::mem::take(&mut checker.program.patterns);
-        checker.program = Program { patterns, ..program_before_pass };
-        checker.reset_pass();
+        let patterns = std::mem::take(&mut checker.program.regex_facts);
+        checker.program = Program { regex_facts: patterns, ..program_before_pass };
+        checker.reset_for_next_pass();
     }
     checker.run_pass(&order);
     // If uses of one field conflict, other diagnostics at these uses would only distract.
@@ -161,7 +163,7 @@ fn check_fields(
     }
     checker.check_graphs();
     checker.program.compute_each_depths();
-    if let Some(input) = checker.fields.declared_roots() {
+    if let Some(input) = checker.fields.declared_root_fields() {
         checker.program.hash_private_history(input);
     }
     (checker.program, checker.diagnostics, checker.fields)
@@ -198,7 +200,7 @@ const MAX_NAME_COMPARISONS: usize = 1 << 16;
 const MAX_LISTED_NAMES: usize = 20;
 
 struct Checker<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedFiles,
     symbols: &'a Symbols<'a>,
     diagnostics: Vec<Diagnostic>,
     program: Program,
@@ -216,7 +218,7 @@ struct Checker<'a> {
     /// Names of routes with errors. A test that expects such a route gets no second error.
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
-    entries: HashMap<Arc<str>, hir::TableId>,
+    entry_tables: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
     /// The declared names that cannot be used as values in the checked expression: names of
@@ -224,8 +226,8 @@ struct Checker<'a> {
     /// the first unknown name is reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the indexes of its own table and its target table, and its span.
-    jumps: Vec<(usize, usize, Span)>,
-    let_measures: Vec<Measure>,
+    goto_edges: Vec<(usize, usize, Span)>,
+    let_measures: Vec<ExprSize>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
     /// Whether the condition of a `forbid` rule is being checked; it describes what must not occur.
@@ -240,7 +242,7 @@ struct Checker<'a> {
     other_output_warnings: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
-    history_element: Option<Ty>,
+    history_element_type: Option<Ty>,
     /// Conditions that test the types of the named values which the current payload rule reads.
     /// Each is true if a value has its declared type. They become part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
@@ -251,11 +253,11 @@ struct Checker<'a> {
     /// The handler names so far, so that rules with the same handler share one copy of its name.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     /// The empty metadata that all handler calls without metadata share, to save memory.
-    no_metadata: Arc<Map<String, Json>>,
+    empty_metadata: Arc<Map<String, Json>>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(loaded: &'a Loaded, symbols: &'a Symbols<'a>, diagnostics: Vec<Diagnostic>) -> Self {
+    fn new(loaded: &'a LoadedFiles, symbols: &'a Symbols<'a>, diagnostics: Vec<Diagnostic>) -> Self {
         Checker {
             loaded,
             symbols,
@@ -271,10 +273,10 @@ impl<'a> Checker<'a> {
             scope: Scope::default(),
             var_count: 0,
             failed_routes: HashSet::new(),
-            entries: HashMap::new(),
+            entry_tables: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
             other_names: OnceCell::new(),
-            jumps: Vec::new(),
+            goto_edges: Vec::new(),
             let_measures: Vec::new(),
             is_in_choice: false,
             is_in_forbid: false,
@@ -282,12 +284,12 @@ impl<'a> Checker<'a> {
             reads_output: false,
             other_output_warnings: Vec::new(),
             analysis_state: request::AnalysisState::default(),
-            history_element: None,
+            history_element_type: None,
             pending_type_tests: Vec::new(),
             payload: payload::PayloadState::default(),
             cached_reads: HashMap::default(),
             handler_names: HashSet::default(),
-            no_metadata: Arc::default(),
+            empty_metadata: Arc::default(),
         }
     }
 
@@ -322,7 +324,7 @@ impl<'a> Checker<'a> {
 
     /// Reports an unknown name, unless a statement with a syntax error declares the name.
     fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
-        if self.symbols.is_broken(name) { Err(AlreadyReported) } else { self.report(diagnostic) }
+        if self.symbols.is_name_broken(name) { Err(AlreadyReported) } else { self.report(diagnostic) }
     }
 
     /// Reports that `name` is unknown, and suggests the candidate with the most similar spelling.
@@ -391,10 +393,10 @@ impl<'a> Checker<'a> {
         id
     }
 
-    fn reset_pass(&mut self) {
+    fn reset_for_next_pass(&mut self) {
         self.definitions.clear();
         self.setting_uses = SettingUses::default();
-        self.entries.clear();
+        self.entry_tables.clear();
         self.payload = payload::PayloadState::default();
         self.remaining_comparisons.set(MAX_NAME_COMPARISONS);
         self.scope.clear();
@@ -409,14 +411,14 @@ impl<'a> Checker<'a> {
     /// Runs one pass over all statements. `order` lists the definitions, dependencies first.
     fn run_pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
-        self.declare_analysis();
+        self.declare_entities_and_lexicons();
         for symbol in order {
             let name = symbol.name.node.as_str();
-            let check = |checker: &mut Self| checker.check_definition(symbol.name, &symbol.node).ok();
-            let checked = self.recording_settings(name, check);
+            let check = |checker: &mut Self| checker.check_definition(symbol.name, &symbol.declaration).ok();
+            let checked = self.with_recorded_settings(name, check);
             self.definitions.insert(name, checked);
         }
-        self.fill_analysis();
+        self.add_intents_and_stop_words();
         self.check_tables();
         self.lower_choices_and_routers();
         self.check_workflows();
@@ -428,15 +430,15 @@ impl<'a> Checker<'a> {
     }
 
     fn main_file(&self) -> Option<FileId> {
-        self.loaded.units.last().map(|unit| unit.file)
+        self.loaded.files.last().map(|unit| unit.file)
     }
 
     fn main_statements(&self) -> &'a [Statement] {
-        self.loaded.units.last().map_or(&[], |unit| &unit.statements)
+        self.loaded.files.last().map_or(&[], |unit| &unit.statements)
     }
 
     fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
-        self.loaded.units.iter().flat_map(|unit| &unit.statements)
+        self.loaded.files.iter().flat_map(|unit| &unit.statements)
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
@@ -464,7 +466,7 @@ impl<'a> Checker<'a> {
         for symbol in self.symbols.definitions.iter() {
             let name = symbol.name;
             if Some(name.span.file) == self.main_file() && !self.used_names.contains(name.node.as_str()) {
-                let message = message!("the {} `{}` is not used", symbol.node.keyword(), name.node);
+                let message = message!("the {} `{}` is not used", symbol.declaration.keyword(), name.node);
                 self.emit(Code::Unused, name.span, message, message!("remove it, or use it"));
             }
         }
@@ -472,19 +474,19 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.
-    fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
-        let measure = Measure::new(term, &self.let_measures);
-        if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
-            return self.report_too_large(span, measure.nodes > MAX_NODES);
+    fn measure_within_limits(&mut self, term: hir::Part<'_>, span: Span) -> Checked<ExprSize> {
+        let measure = ExprSize::new(term, &self.let_measures);
+        if measure.node_count > MAX_CONDITION_NODES || measure.depth > MAX_CONDITION_DEPTH {
+            return self.report_too_large(span, measure.node_count > MAX_CONDITION_NODES);
         }
         Ok(measure)
     }
 
     fn report_too_large<T>(&mut self, span: Span, has_too_many_nodes: bool) -> Checked<T> {
         let message = if has_too_many_nodes {
-            message!("with its definitions expanded, this has more than {MAX_NODES} parts")
+            message!("with its definitions expanded, this has more than {MAX_CONDITION_NODES} parts")
         } else {
-            message!("with its definitions expanded, this is nested more than {MAX_DEPTH} deep")
+            message!("with its definitions expanded, this is nested more than {MAX_CONDITION_DEPTH} deep")
         };
         let help = message!(
             "definitions that use each other several times grow quickly; split the condition over several routes"

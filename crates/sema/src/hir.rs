@@ -18,24 +18,25 @@ mod verify;
 mod workflow;
 
 pub use condition::Condition;
-pub use history::{History, HistoryReads, KeptFields, Reach};
+pub use history::{History, HistoryReach, HistoryReads, KeptFields};
 pub use input_contract::InferredField;
 pub use nest::QuantifierFacts;
 pub use parts::{Part, Parts};
 pub use payload::{
-    BindingId, BindingRoot, Block, Correction, DottedPath, Each, Effect, Field as PayloadField, Limits,
-    Object, ObjectPath, ObjectStep, Payload, Requirement, Shape,
+    AllowedValues, BindingId, BindingRoot, Correction, DottedPath, EachBlock, Effect, Field as PayloadField,
+    FieldShape, ObjectPath, ObjectSchema, ObjectStep, Payload, Requirement, RequirementBlock,
 };
 pub use privacy::PrivateReads;
 pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
-pub use size::{MAX_DEPTH, MAX_NODES, Measure};
-pub use test::{Expect, Test, Then};
+pub use size::{ExprSize, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES};
+pub use test::{ExpectedDecision, OutcomeExpectations, Test};
 pub use tree::{
-    BoundArgument, Cond, CondKind, Const, Expr, ExprKind, Fold, Guarded, Operand, Predicate, Term, Var,
+    BoundArgument, Cond, CondKind, Const, Expr, ExprKind, Fold, GuardedCondition, Operand, Predicate, Term,
+    Var,
 };
 pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
-use crate::request::{Analysis, Feature};
+use crate::request::{Analysis, AnalysisFeature};
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
@@ -92,7 +93,7 @@ pub struct Program {
     /// Every choice, router and requirement block is a table too. One more table contains the
     /// patterns of all keyword flows; see [`TableKind`].
     pub tables: Vec<Table>,
-    /// The rules of all tables, in source order. [`Table::order`] has their evaluation order.
+    /// The rules of all tables, in source order. [`Table::evaluation_order`] has their evaluation order.
     pub rules: Vec<Rule>,
     /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
@@ -120,9 +121,9 @@ pub struct Program {
     pub requirements: Vec<Requirement>,
     /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
     /// program that was read from an artifact (a file of compiled rules).
-    pub patterns: HashMap<(Arc<str>, bool), Pattern>,
+    pub regex_facts: HashMap<(Arc<str>, bool), RegexFacts>,
     /// The main file's unused declarations. Empty in a program from a file of compiled rules.
-    pub idle: Vec<UnusedDeclaration>,
+    pub unused_declarations: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
     /// Which messages the history keeps, and which of their fields; `None` if the rules have no
@@ -131,7 +132,7 @@ pub struct Program {
     /// The limits on the work of every decision, from the settings of the main file.
     pub limits: rulec_lang::limits::Limits,
     /// The version of the time zone data; `None` if the rules use no time zone.
-    pub zones: Option<Arc<str>>,
+    pub time_zone_version: Option<Arc<str>>,
 }
 
 /// The name of the table that contains the routes outside any `table`.
@@ -175,7 +176,7 @@ pub struct Slot {
     pub kinds: KindSet,
     /// The texts that the field may have, others count as missing; `None` allows every text.
     pub values: Option<Enumeration>,
-    pub private: bool,
+    pub is_private: bool,
 }
 
 impl Slot {
@@ -186,12 +187,12 @@ impl Slot {
 
     /// Reads the field from `root`, the value of the binding (named value) that contains the field.
     pub fn load_from<'a>(&self, root: Value<'a>) -> Value<'a> {
-        self.read(self.path.iter().fold(root, |value, key| value.field(key)))
+        self.convert_value(self.path.iter().fold(root, |value, key| value.field(key)))
     }
 
     /// Converts a value of the field to the accepted kinds. Returns [`Value::Missing`] if the value
     /// has another kind.
-    pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
+    pub fn convert_value<'a>(&self, value: Value<'a>) -> Value<'a> {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 
@@ -219,7 +220,7 @@ pub struct Extern {
     pub params: Vec<(Arc<str>, Ty)>,
     pub result: Ty,
     /// The built-in analysis function that this entry calls; `None` for a host function.
-    pub feature: Option<Feature>,
+    pub feature: Option<AnalysisFeature>,
     pub span: Span,
 }
 
@@ -230,7 +231,7 @@ pub struct Handler {
     pub params: Arc<RecordType>,
     /// The permissions that the sender of the message must have; all of them are required. The
     /// program that runs the handler must check them.
-    pub requires: Vec<Arc<str>>,
+    pub required_permissions: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -240,12 +241,12 @@ pub struct Handler {
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// The rules of the table that are not `disabled`: highest priority first, then in source
+    /// The rules of the table that are not `is_disabled`: highest priority first, then in source
     /// order.
-    pub order: Vec<RuleId>,
+    pub evaluation_order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
-    pub to_user: bool,
+    /// Whether the table is a `choice` marked `is_shown_to_user`, whose outcome is shown to the user.
+    pub is_shown_to_user: bool,
     /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
     pub docs: Arc<str>,
@@ -272,12 +273,12 @@ pub enum TableKind {
 /// Facts about a regular expression of the rules. The compiler uses them to limit the memory of all
 /// regular expressions together.
 #[derive(Clone, Copy, Debug)]
-pub struct Pattern {
+pub struct RegexFacts {
     pub place: Span,
     /// Whether the syntax alone proves that the expression compiles.
     pub surely_compiles: bool,
     /// Estimated memory of the compiled expression, in bytes.
-    pub size: usize,
+    pub estimated_bytes: usize,
 }
 
 /// A rule: a condition and its outcome. Routes, branches of a choice, patterns of flows, cases of a
@@ -288,7 +289,7 @@ pub struct Rule {
     pub table: TableId,
     /// The priority within the table. Rules with a greater priority are evaluated first.
     pub priority: i64,
-    pub disabled: bool,
+    pub is_disabled: bool,
     pub condition: Condition,
     pub outcome: Outcome,
     /// The source span of the whole statement that this rule comes from.
@@ -325,7 +326,7 @@ pub enum Outcome {
         next: ValueId,
         /// Whether the edge to the selected nodes leads back to an earlier node and so forms a
         /// loop.
-        loopback: bool,
+        leads_back: bool,
     },
 }
 
@@ -376,7 +377,7 @@ pub struct FlowTool {
     /// The tool description for a language model; empty if the rules give none.
     pub description: Arc<str>,
     /// The description of the tool's only parameter, the flow id; empty if the rules give none.
-    pub parameter: Arc<str>,
+    pub parameter_description: Arc<str>,
     /// The HTTP request that the tool sends, as JSON; null if the rules give none.
     pub endpoint: Json,
     pub span: Span,
@@ -391,7 +392,7 @@ pub struct Question {
     pub name: Arc<str>,
     pub text: Arc<str>,
     /// The id and the description of each branch, which a prompt shows to the language model.
-    pub branches: Vec<(Arc<str>, Arc<str>)>,
+    pub branch_descriptions: Vec<(Arc<str>, Arc<str>)>,
     /// The id of the branch that is taken if the model gives no usable answer.
     pub default: Arc<str>,
     pub span: Span,
@@ -415,19 +416,19 @@ pub struct Argument {
     pub value: ValueId,
     /// Whether the argument is omitted when its value is missing. Otherwise a missing argument
     /// becomes null and is reported.
-    pub optional: bool,
+    pub is_optional: bool,
 }
 
 impl Program {
-    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts
+    /// Fills [`Table::evaluation_order`] of every table with its rules that are not `is_disabled`, and sorts
     /// them.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
-        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
-            tables[rule.table.index()].order.push(RuleId(index as u32));
+        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.is_disabled) {
+            tables[rule.table.index()].evaluation_order.push(RuleId(index as u32));
         }
         for table in tables {
-            table.order.sort_by_key(|id| std::cmp::Reverse(rules[id.index()].priority));
+            table.evaluation_order.sort_by_key(|id| std::cmp::Reverse(rules[id.index()].priority));
         }
     }
 
@@ -444,8 +445,11 @@ impl Program {
 
     /// Returns the permissions that a handler requires; empty if the handler is not declared.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
-        let mut requiring = self.handlers.iter().flatten().filter(|declared| !declared.requires.is_empty());
-        requiring.find(|declared| &*declared.name == handler).map_or(&[], |declared| &declared.requires)
+        let mut requiring =
+            self.handlers.iter().flatten().filter(|declared| !declared.required_permissions.is_empty());
+        requiring
+            .find(|declared| &*declared.name == handler)
+            .map_or(&[], |declared| &declared.required_permissions)
     }
 
     /// True if at least one flow is triggered by intent.

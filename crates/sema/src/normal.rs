@@ -35,27 +35,27 @@ define_ids! {
 /// A whole program in normal form. In each vector, operands come before the nodes that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
-    pub exprs: Vec<NExpr>,
+    pub exprs: Vec<NormalExpr>,
     /// The predicates of all conditions; equal predicates occur once.
-    pub preds: Vec<NPred>,
+    pub preds: Vec<NormalPredicate>,
     /// The conditions with all their operands; equal conditions occur once.
-    pub conds: Vec<NCond>,
+    pub conds: Vec<NormalCond>,
     /// For each table of the program, its rules in evaluation order. Rules that are `disabled`, or
     /// whose condition folded to false, are left out.
-    pub tables: Vec<Vec<NRoute>>,
+    pub tables: Vec<Vec<NormalRule>>,
     /// The normal forms of [`Program::values`](crate::hir::Program::values), in the same order.
     pub values: Vec<ExprId>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct NRoute {
-    pub route: RuleId,
+pub struct NormalRule {
+    pub rule: RuleId,
     pub cond: CondId,
     pub goto: Option<TableId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum NCond {
+pub enum NormalCond {
     /// A condition that is always true or always false.
     Const(bool),
     /// True if the result of the predicate is `want`. False if the result is the opposite or
@@ -71,7 +71,7 @@ pub enum NCond {
     /// A quantifier over a list's elements; false if the list is missing.
     Each {
         /// True if every element must satisfy `body`, false if one is enough.
-        all: bool,
+        is_all: bool,
         list: ExprId,
         kinds: KindSet,
         /// The condition on one element. It reads the element as [`NExpr::Var`] with this `level`.
@@ -90,7 +90,7 @@ pub struct QuantifierNesting {
     pub depth: u32,
     /// The levels (nesting depths) of the enclosing quantifiers whose elements the source text of
     /// this quantifier mentions. The normal form may no longer read them.
-    pub reads: QuantifierLevels,
+    pub read_levels: QuantifierLevels,
 }
 
 /// A set of quantifier levels (nesting depths), one bit for each. Levels from 63 on share the last
@@ -142,8 +142,8 @@ pub enum TestKind {
 
 /// A predicate, which is true, false or unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct NPred {
-    pub ask: TestKind,
+pub struct NormalPredicate {
+    pub test_kind: TestKind,
     /// The modifiers of the operator, such as `ignoring case`. The modifier `none` (true if no
     /// element of a list passes the test) never occurs: the normal form is a negated `any`.
     pub mode: TestMode,
@@ -152,8 +152,8 @@ pub struct NPred {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum NExpr {
-    Const(NConst),
+pub enum NormalExpr {
+    Const(NormalConst),
     /// The field that this slot reads, of the message or of a named value in payload rules. A value
     /// of a kind that the slot does not accept counts as missing.
     Slot(SlotId),
@@ -173,7 +173,7 @@ pub enum NExpr {
     /// A value that is computed from the elements for which the condition is true, such as their
     /// number; missing if the list is missing.
     Fold {
-        fold: NFold,
+        fold: NormalFold,
         list: ExprId,
         kinds: KindSet,
         body: CondId,
@@ -187,35 +187,35 @@ pub enum NExpr {
     /// computes whether the value is true and whether it is false. Two traversals per level would
     /// be exponential in the nesting depth.
     Quantifier {
-        all: bool,
+        is_all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for an element; `fails` is the condition that it is
+        /// The condition that the body is true for an element; `false_cond` is the condition that it is
         /// false. If both are false, the body is unknown.
-        holds: CondId,
-        fails: CondId,
+        true_cond: CondId,
+        false_cond: CondId,
         level: u32,
         nest: QuantifierNesting,
     },
-    /// A condition as a bool value: true if `holds` is true, false if `fails` is true, otherwise
+    /// A condition as a bool value: true if `true_cond` is true, false if `false_cond` is true, otherwise
     /// missing.
     Cond {
-        holds: CondId,
-        fails: CondId,
-        reads: QuantifierLevels,
+        true_cond: CondId,
+        false_cond: CondId,
+        read_levels: QuantifierLevels,
     },
     /// The value `then` if the condition is true, otherwise the value `other`.
     If {
         cond: CondId,
-        then: ExprId,
-        other: ExprId,
-        reads: QuantifierLevels,
+        then_value: ExprId,
+        else_value: ExprId,
+        read_levels: QuantifierLevels,
     },
 }
 
 /// The value that an [`NExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NFold {
+pub enum NormalFold {
     Count,
     /// The sum of this expression over the elements for which the condition is true.
     Sum(ExprId),
@@ -223,12 +223,12 @@ pub enum NFold {
     Last,
 }
 
-impl NFold {
+impl NormalFold {
     /// Returns the expression that a sum adds for each element; `None` for other folds.
-    pub fn summed(self) -> Option<ExprId> {
+    pub fn summed_expr(self) -> Option<ExprId> {
         match self {
-            NFold::Sum(value) => Some(value),
-            NFold::Count | NFold::First | NFold::Last => None,
+            NormalFold::Sum(value) => Some(value),
+            NormalFold::Count | NormalFold::First | NormalFold::Last => None,
         }
     }
 }
@@ -236,9 +236,9 @@ impl NFold {
 /// A constant that can be compared and hashed for sharing. Floats are compared by their bits and
 /// never equal integers, so that sharing does not change the kind of a value.
 #[derive(Clone, Debug)]
-pub struct NConst(pub Const);
+pub struct NormalConst(pub Const);
 
-impl PartialEq for NConst {
+impl PartialEq for NormalConst {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || json_eq(a, b),
@@ -251,9 +251,9 @@ impl PartialEq for NConst {
     }
 }
 
-impl Eq for NConst {}
+impl Eq for NormalConst {}
 
-impl Hash for NConst {
+impl Hash for NormalConst {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
             Const::Json(json) => hash_json(json, state),
@@ -304,18 +304,18 @@ fn hash_json<H: Hasher>(json: &Json, state: &mut H) {
 }
 
 impl Normal {
-    pub fn expr(&self, id: ExprId) -> &NExpr {
+    pub fn expr(&self, id: ExprId) -> &NormalExpr {
         &self.exprs[id.index()]
     }
-    pub fn pred(&self, id: PredId) -> &NPred {
+    pub fn pred(&self, id: PredId) -> &NormalPredicate {
         &self.preds[id.index()]
     }
-    pub fn cond(&self, id: CondId) -> &NCond {
+    pub fn cond(&self, id: CondId) -> &NormalCond {
         &self.conds[id.index()]
     }
     pub fn constant(&self, id: ExprId) -> Option<&Const> {
         match self.expr(id) {
-            NExpr::Const(NConst(constant)) => Some(constant),
+            NormalExpr::Const(NormalConst(constant)) => Some(constant),
             _ => None,
         }
     }

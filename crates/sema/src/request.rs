@@ -27,10 +27,10 @@ pub struct Analysis {
     /// Words that are never keywords, in addition to the built-in stop words.
     pub stop_words: Vec<Arc<str>>,
     /// The lowest score, from 0 to 1, with which an intent is accepted.
-    pub threshold: f64,
+    pub min_intent_score: f64,
     /// The lowest accepted difference between the best and the second-best score, from 0 to 1. If
     /// the difference is smaller, no intent is chosen.
-    pub margin: f64,
+    pub min_score_margin: f64,
 }
 
 impl Default for Analysis {
@@ -41,8 +41,8 @@ impl Default for Analysis {
             entities: Vec::new(),
             lexicons: Vec::new(),
             stop_words: Vec::new(),
-            threshold,
-            margin,
+            min_intent_score: threshold,
+            min_score_margin: margin,
         }
     }
 }
@@ -66,7 +66,7 @@ pub struct Entity {
     /// The fields of the entity: the named groups of the expressions. An expression without named
     /// groups has the field [`WHOLE_MATCH_FIELD`].
     pub fields: Vec<Arc<str>>,
-    pub ignore_case: bool,
+    pub ignores_case: bool,
     pub span: Span,
 }
 
@@ -74,13 +74,13 @@ pub struct Entity {
 pub struct Lexicon {
     pub name: Arc<str>,
     /// The words of the lexicon, each with its weight, above 0 and at most 1.
-    pub entries: Vec<(Arc<str>, f64)>,
+    pub weighted_words: Vec<(Arc<str>, f64)>,
 }
 
 /// A result of the built-in analysis of the message text. Conditions read it through a call of a
 /// built-in function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
+pub enum AnalysisFeature {
     /// The best intent of the text. The result is a record with [`BEST_INTENT_FIELD`],
     /// [`INTENT_SCORE_FIELD`] and [`INTENT_FIELD`]. [`INTENT_FIELD`] is omitted if no intent is
     /// clear enough.
@@ -93,11 +93,11 @@ pub enum Feature {
     Lexicon(usize),
 }
 
-impl Feature {
+impl AnalysisFeature {
     /// True if the result may be missing although the text is present. Keywords and scores are
     /// present for every text.
     pub fn may_find_nothing(self) -> bool {
-        matches!(self, Feature::Intent | Feature::Entity(_))
+        matches!(self, AnalysisFeature::Intent | AnalysisFeature::Entity(_))
     }
 }
 
@@ -112,8 +112,8 @@ pub const INTENT_SCORE_FIELD: &str = "score";
 /// The name of the field that contains the whole match of an entity without named groups.
 pub const WHOLE_MATCH_FIELD: &str = "match";
 
-impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });
+impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, min_intent_score, min_score_margin });
 impl_codec!(struct Intent { name, description, keywords, examples, span });
-impl_codec!(struct Entity { name, patterns, fields, ignore_case, span });
-impl_codec!(struct Lexicon { name, entries });
-impl_codec!(enum Feature { 0 Intent, 1 Entity(number), 2 Keywords, 3 Lexicon(number) });
+impl_codec!(struct Entity { name, patterns, fields, ignores_case, span });
+impl_codec!(struct Lexicon { name, weighted_words });
+impl_codec!(enum AnalysisFeature { 0 Intent, 1 Entity(number), 2 Keywords, 3 Lexicon(number) });

@@ -6,7 +6,7 @@ use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
-use rulec_syntax::loader::Loaded;
+use rulec_syntax::loader::LoadedFiles;
 
 /// A statement that defines a name which expressions can use.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl Definition<'_> {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a, T> {
-    pub node: T,
+    pub declaration: T,
     pub name: &'a Ident,
 }
 
@@ -60,7 +60,7 @@ impl<'a, T> DeclaredNames<'a, T> {
             return;
         }
         self.by_name.insert(&name.node, self.symbols.len());
-        self.symbols.push(Symbol { node, name });
+        self.symbols.push(Symbol { declaration: node, name });
     }
 
     /// Returns the symbol (declared name) with this name, from any file; `None` if there is none.
@@ -127,7 +127,7 @@ pub struct TableDecl<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct HandlerDecl<'a> {
     pub params: &'a [ast::Field],
-    pub requires: &'a [Spanned<String>],
+    pub required_permissions: &'a [Spanned<String>],
     pub docs: &'a str,
 }
 
@@ -152,19 +152,19 @@ pub struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    pub fn collect_symbols(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+    pub fn collect_symbols(loaded: &'a LoadedFiles, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
         let mut symbols = Symbols::default();
         // Imported files come before the files that import them. So `symbols.visible_files` already
         // contains the files that each import sees.
-        for unit in &loaded.units {
+        for unit in &loaded.files {
             let mut visible = HashSet::from([unit.file]);
             for import in &unit.imports {
                 visible.insert(*import);
                 visible.extend(symbols.visible_files.get(import).into_iter().flatten());
             }
             symbols.visible_files.insert(unit.file, visible);
-            symbols.is_incomplete |= unit.incomplete;
-            symbols.broken_names.extend(unit.broken.iter().map(|name| name.node.as_str()));
+            symbols.is_incomplete |= unit.is_incomplete;
+            symbols.broken_names.extend(unit.broken_names.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
                 symbols.declare_statement(statement, diagnostics);
             }
@@ -178,7 +178,7 @@ impl<'a> Symbols<'a> {
                 return diagnostics.push(built_in_name_error(name, message!("function")));
             }
             let kind = match self.definitions.get(&name.node) {
-                Some(first) if first.node.keyword() != definition.keyword() => message!("name"),
+                Some(first) if first.declaration.keyword() != definition.keyword() => message!("name"),
                 _ => Message::verbatim(definition.keyword()),
             };
             self.definitions.declare_name(kind, name, definition, diagnostics);
@@ -198,7 +198,7 @@ impl<'a> Symbols<'a> {
                 self.types.declare_name(message!("type"), name, ty, diagnostics);
             }
             Kind::Handler { name, params, requires } => {
-                let handler = HandlerDecl { params, requires, docs: &statement.docs };
+                let handler = HandlerDecl { params, required_permissions: requires, docs: &statement.docs };
                 self.handlers.declare_name(message!("handler"), name, handler, diagnostics);
             }
             Kind::Table { name, statements } => {
@@ -247,13 +247,13 @@ impl<'a> Symbols<'a> {
 
     /// True if a statement that has a syntax error would have declared this name, or if a file
     /// could not be read. The checker then does not report the name as unknown.
-    pub fn is_broken(&self, name: &str) -> bool {
+    pub fn is_name_broken(&self, name: &str) -> bool {
         self.is_incomplete || self.broken_names.contains(name)
     }
 
     /// True if an `input` statement has a syntax error, so that types may be missing.
     pub fn is_input_broken(&self) -> bool {
-        self.is_broken("input")
+        self.is_name_broken("input")
     }
 
     pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
@@ -264,7 +264,7 @@ impl<'a> Symbols<'a> {
     /// in `diagnostics`, and leaves their members out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
         let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
-            let (expr, params): (_, &[ast::Field]) = match symbol.node {
+            let (expr, params): (_, &[ast::Field]) = match symbol.declaration {
                 Definition::Let { value } => (value, &[]),
                 Definition::Def { params, body } => (body, params),
                 Definition::List { source: ast::ListSource::Elements(elements) } => (elements, &[]),
@@ -325,7 +325,7 @@ pub fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
             [&**list, &**body].into_iter().chain(summed).for_each(|part| collect_names(part, names));
         }
         ExprKind::HistoryPart(part) => {
-            let bounds = [&part.within, &part.after, &part.before].into_iter().flatten();
+            let bounds = [&part.max_age, &part.after_message, &part.before_message].into_iter().flatten();
             bounds.for_each(|bound| collect_names(bound, names));
         }
     }
@@ -388,7 +388,7 @@ mod tests {
     use super::topological_sort;
 
     #[test]
-    fn sorting_puts_users_last_and_names_circles() {
+    fn dependencies_come_first_and_cycles_are_returned() {
         let check = |edges: &[&[usize]], order: &[usize], circles: &[&[usize]]| {
             let edges: Vec<Vec<usize>> = edges.iter().map(|targets| targets.to_vec()).collect();
             let (found, rings) = topological_sort(&edges);

@@ -8,7 +8,7 @@
 use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
-use rulec_serve::{Address, Limits, Options, RuleSource, Server, Stop};
+use rulec_serve::{Address, Limits, Options, RuleSource, Server, ServerSignal};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -163,22 +163,22 @@ async fn main() {
     let path = folder.path().join("bench.rules");
     std::fs::write(&path, rules()).expect("it can be written");
     let server = Server::bind(Options {
-        rules: vec![RuleSource::file("bench", &path)],
+        rules: vec![RuleSource::from_file("bench", &path)],
         folders: None,
-        trusted: Vec::new(),
+        trusted_keys: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),
-        tokens: None,
-        tls: None,
-        origins: Vec::new(),
-        hosts: Vec::new(),
-        open: false,
+        token_file: None,
+        certificate_and_key_files: None,
+        allowed_origins: Vec::new(),
+        further_allowed_hosts: Vec::new(),
+        allows_open_access: false,
         #[cfg(feature = "studio")]
-        studio: false,
+        serves_studio: false,
         #[cfg(feature = "remote")]
         otlp: None,
         log: None,
-        history: None,
+        open_history: None,
         events: Arc::new(|_| {}),
     });
     let server = server.await.expect("it starts");
@@ -222,6 +222,6 @@ async fn main() {
         let run = median(run);
         println!("run:    {run:.0} lines a second; ratio {:.2}", streamed / run);
     }
-    stop.send(Stop::Drain).await.expect("it runs");
+    stop.send(ServerSignal::Drain).await.expect("it runs");
     ended.await.expect("it ends");
 }

@@ -42,8 +42,8 @@ pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
     let guarded = |routes: Router<Arc<App>>| {
         routes
-            .layer(DefaultBodyLimit::max(app.service().limits().body))
-            .layer(middleware::from_fn_with_state(app.clone(), gate::guard))
+            .layer(DefaultBodyLimit::max(app.service().limits().max_body_bytes))
+            .layer(middleware::from_fn_with_state(app.clone(), gate::guard_request))
     };
     let doors = [json::routes(), rules::routes(), opa::routes(), access::routes(), mcp::routes()];
     let routes = doors.into_iter().fold(Router::new(), Router::merge);

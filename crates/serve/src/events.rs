@@ -15,12 +15,12 @@ pub type EventSink = Arc<dyn Fn(&Json) + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Events(Arc<EventsInner>);
 
-type AddLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
+type AddLogLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
 
 struct EventsInner {
     sink: EventSink,
     /// Adds a line to the decision log. Empty if the service writes no decision log.
-    add_log_line: OnceLock<AddLine>,
+    add_log_line: OnceLock<AddLogLine>,
 }
 
 impl Events {
@@ -29,7 +29,7 @@ impl Events {
     }
 
     /// Sets the function that adds a line to the decision log.
-    pub fn set_log(&self, add_line: AddLine) {
+    pub fn set_decision_log(&self, add_line: AddLogLine) {
         // The service calls this once, when it starts.
         let _ = self.0.add_log_line.set(add_line);
     }

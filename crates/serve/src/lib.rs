@@ -46,6 +46,8 @@ pub use otlp::OtlpOptions;
 pub use problem::Problem;
 #[cfg(feature = "remote")]
 pub use rules::RemoteSource;
-pub use rules::{ListRules, OpenHistory, Place, RuleFolders, RuleListing, RuleSet, RuleSource, StartError};
-pub use server::{Address, Options, Server, Stop};
-pub use service::{DecideRequest, Decided, Service};
+pub use rules::{
+    ListRules, OpenHistory, RuleFolders, RuleListing, RuleSet, RuleSource, RulesLocation, StartError,
+};
+pub use server::{Address, Options, Server, ServerSignal};
+pub use service::{DecideRequest, DecisionWithAnswer, Service};

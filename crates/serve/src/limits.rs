@@ -3,7 +3,7 @@
 
 use crate::problem::Problem;
 use prometheus_client::encoding::EncodeLabelValue;
-use rulec_base::json::MAX_DEPTH;
+use rulec_base::json::MAX_NESTING_DEPTH;
 use std::time::{Duration, Instant};
 
 /// The limits of the service. [`Limits::default`] returns the limits of `rulec serve` without
@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of bytes of a request's body, and of a line of a stream.
-    pub body: usize,
+    pub max_body_bytes: usize,
     /// Maximum number of open connections.
-    pub connections: usize,
+    pub max_connections: usize,
     /// Maximum number of requests that are answered at the same time. Further requests get the
     /// status 503.
-    pub concurrency: usize,
+    pub max_open_requests: usize,
     /// Maximum time from the arrival of a request's head to its answer. In a stream of lines, this
     /// is the maximum time for each block of lines.
-    pub deadline: Duration,
+    pub request_time_limit: Duration,
     /// Maximum time in which a client must send the complete head of a request. An HTTP/1
     /// connection without a request is closed after this time.
     pub head_time: Duration,
@@ -30,20 +30,20 @@ pub struct Limits {
     pub write_time: Duration,
     /// Maximum time that the service waits for open requests after it is asked to stop. Then it
     /// ends without their answers.
-    pub drain: Duration,
+    pub drain_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            body: 1 << 20,
-            connections: 1024,
-            concurrency: 256,
-            deadline: Duration::from_secs(10),
+            max_body_bytes: 1 << 20,
+            max_connections: 1024,
+            max_open_requests: 256,
+            request_time_limit: Duration::from_secs(10),
             head_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(60),
             write_time: Duration::from_secs(30),
-            drain: Duration::from_secs(30),
+            drain_time: Duration::from_secs(30),
         }
     }
 }
@@ -96,13 +96,13 @@ pub(crate) const OPEN_REQUEST_BYTES: usize = 16 << 10;
 impl Limits {
     /// Returns the maximum number of bytes of all bodies that are being received: as many bodies of
     /// the maximum size as requests may be answered at the same time.
-    pub(crate) fn bodies(&self) -> usize {
-        self.body.saturating_add(OPEN_REQUEST_BYTES).saturating_mul(self.concurrency.max(1))
+    pub(crate) fn max_total_body_bytes(&self) -> usize {
+        self.max_body_bytes.saturating_add(OPEN_REQUEST_BYTES).saturating_mul(self.max_open_requests.max(1))
     }
 
     /// Returns all limits of the service. `log` has the maximum numbers of lines and bytes that
     /// wait for the decision log; `None` if there is no log.
-    pub fn table(&self, log: Option<(usize, usize)>) -> Vec<LimitRow> {
+    pub fn limit_rows(&self, log: Option<(usize, usize)>) -> Vec<LimitRow> {
         let fixed = |name, value: usize, unit| (name, value as u64, unit, None, true);
         let set = |name, value: usize, unit, option| (name, value as u64, unit, Some(option), true);
         let time = |name, value: Duration, option| {
@@ -112,18 +112,18 @@ impl Limits {
         // The HTTP/2 library refuses further requests and larger heads itself.
         let streams = (LimitName::streams, u64::from(MAX_STREAMS_PER_CONNECTION), "requests", None, false);
         let mut rows = vec![
-            set(LimitName::body, self.body, "bytes", "--max-body"),
-            fixed(LimitName::bodies, self.bodies(), "bytes"),
-            set(LimitName::connections, self.connections, "connections", "--max-connections"),
-            set(LimitName::concurrency, self.concurrency, "requests", "--max-requests"),
-            time(LimitName::deadline, self.deadline, "--deadline"),
+            set(LimitName::body, self.max_body_bytes, "bytes", "--max-body"),
+            fixed(LimitName::bodies, self.max_total_body_bytes(), "bytes"),
+            set(LimitName::connections, self.max_connections, "connections", "--max-connections"),
+            set(LimitName::concurrency, self.max_open_requests, "requests", "--max-requests"),
+            time(LimitName::deadline, self.request_time_limit, "--deadline"),
             time(LimitName::head_time, self.head_time, "--head-time"),
             time(LimitName::idle_time, self.idle_time, "--idle-time"),
             time(LimitName::write_time, self.write_time, "--write-time"),
-            time(LimitName::drain, self.drain, "--drain"),
+            time(LimitName::drain, self.drain_time, "--drain"),
             fixed(LimitName::head, MAX_HEAD_BYTES, "bytes"),
             streams,
-            fixed(LimitName::depth, MAX_DEPTH, "levels"),
+            fixed(LimitName::depth, MAX_NESTING_DEPTH, "levels"),
         ];
         // The metrics of the decision log count the lines over these limits.
         rows.extend(log.into_iter().flat_map(|(lines, bytes)| {
@@ -165,7 +165,7 @@ impl Deadline {
 
     /// Returns the time at which a workflow must stop: a tenth of the limit before the deadline.
     /// The remaining time is for writing the answer.
-    pub fn last_step(&self) -> Instant {
+    pub fn workflow_deadline(&self) -> Instant {
         self.end_instant.checked_sub(self.time_limit / 10).unwrap_or(self.end_instant)
     }
 

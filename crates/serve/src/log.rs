@@ -12,13 +12,13 @@ use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::StartError;
 use crate::trace::TraceId;
-use output::{LogEnd, Output};
+use output::{LogEnd, LogOutput};
 use rulec::{Decision, LiveRules, Rules, SigningKey};
 use rulec_base::message;
-use rulec_report::chain::Chain;
+use rulec_report::chain::HashChain;
 use rulec_runtime::route::{DecidedMessage, observed_log_line};
 use serde_json::Value as Json;
-use spill::Spill;
+use spill::SpillFiles;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use writer::Writer;
+use writer::LogWriter;
 
 /// What the log does with lines that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,11 +58,11 @@ pub struct LogOptions {
     /// What the log does with lines that arrive faster than they can be written.
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
-    pub capacity: usize,
+    pub max_waiting_lines: usize,
     /// Maximum number of bytes in memory for waiting lines. Above this number, lines are dropped,
     /// or stored in the spill file. In the mode `sync`, new requests then get the status 503, and
     /// new lines of a stream wait.
-    pub capacity_bytes: usize,
+    pub max_waiting_bytes: usize,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
     /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
@@ -72,7 +72,7 @@ pub struct LogOptions {
 
 /// A function that receives the events of the log: the kind of event, and a JSON object with the
 /// event's other fields.
-pub(crate) type Report = Box<dyn Fn(&str, Json) + Send>;
+pub(crate) type ReportEvent = Box<dyn Fn(&str, Json) + Send>;
 
 /// A decision to write to the log, with everything that its line needs.
 pub(crate) struct DecisionRecord {
@@ -80,9 +80,9 @@ pub(crate) struct DecisionRecord {
     pub rules: LiveRules,
     pub decision: Decision,
     /// The decided message as JSON text.
-    pub text: Vec<u8>,
+    pub message_json: Vec<u8>,
     /// The name of the flow, if a classifier chose it.
-    pub flow: Option<String>,
+    pub flow_name: Option<String>,
     pub elapsed: Duration,
     /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
     /// if there is neither.
@@ -108,17 +108,17 @@ struct WaitingTotals {
 impl WaitingTotals {
     /// Counts a line of `bytes` bytes as waiting. If that exceeds the maximum numbers of lines or
     /// bytes in `capacity`, counts nothing and returns false.
-    fn try_add(&self, bytes: usize, capacity: (usize, usize)) -> bool {
+    fn try_add_line(&self, bytes: usize, capacity: (usize, usize)) -> bool {
         let lines_before = self.line_count.fetch_add(1, Ordering::Relaxed);
         let bytes_before = self.byte_count.fetch_add(bytes, Ordering::Relaxed);
         let fits = lines_before < capacity.0 && bytes_before.saturating_add(bytes) <= capacity.1;
         if !fits {
-            self.remove(bytes);
+            self.remove_line(bytes);
         }
         fits
     }
 
-    fn remove(&self, bytes: usize) {
+    fn remove_line(&self, bytes: usize) {
         self.line_count.fetch_sub(1, Ordering::Relaxed);
         self.byte_count.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -144,9 +144,9 @@ enum LogTask {
 
 impl LogTask {
     /// Approximate number of bytes that the waiting task takes in memory.
-    fn bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         match self {
-            LogTask::Decision(record, _) => record.text.len() + QUEUED_DECISION_BYTES,
+            LogTask::Decision(record, _) => record.message_json.len() + QUEUED_DECISION_BYTES,
             LogTask::Line(line, _) => line.len(),
             LogTask::Spilled | LogTask::Close => 0,
         }
@@ -165,8 +165,8 @@ pub(crate) struct DecisionLog {
     free_bytes: Arc<Semaphore>,
     written_end: LogEnd,
     /// Number of lines dropped since the last line that was queued.
-    dropped: AtomicUsize,
-    spill: Option<Arc<Spill>>,
+    dropped_lines: AtomicUsize,
+    spill: Option<Arc<SpillFiles>>,
     metrics: LogMetrics,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -178,8 +178,19 @@ impl DecisionLog {
     /// # Errors
     /// If the file or its spill file cannot be opened, the mode needs a file, or the thread cannot
     /// start.
-    pub fn open(options: LogOptions, metrics: LogMetrics, report: Report) -> Result<DecisionLog, StartError> {
-        let LogOptions { target, mode, capacity, capacity_bytes, rotate_bytes, key } = options;
+    pub fn open(
+        options: LogOptions,
+        metrics: LogMetrics,
+        report: ReportEvent,
+    ) -> Result<DecisionLog, StartError> {
+        let LogOptions {
+            target,
+            mode,
+            max_waiting_lines: capacity,
+            max_waiting_bytes: capacity_bytes,
+            rotate_bytes,
+            key,
+        } = options;
         let spilling = match (mode, &target) {
             (LogMode::Drop, _) | (LogMode::Sync, LogTarget::File(_)) => None,
             (LogMode::Spill, LogTarget::File(path)) => Some(path.clone()),
@@ -190,14 +201,14 @@ impl DecisionLog {
             }
         };
         // `Output::open` locks the log, so no other process uses the spill files either.
-        let output = Output::open(target, rotate_bytes, key)?;
-        let spill = spilling.map(|path| Spill::open(&path).map(Arc::new)).transpose()?;
-        let written_end = output.end().clone();
+        let output = LogOutput::open(target, rotate_bytes, key)?;
+        let spill = spilling.map(|path| SpillFiles::open(&path).map(Arc::new)).transpose()?;
+        let written_end = output.written_end().clone();
         report("log_opened", log_end_json(&written_end.get()));
         let (tasks, received) = channel();
         let waiting_totals = Arc::<WaitingTotals>::default();
         let has_spilled = spill.as_ref().is_some_and(|spill| !spill.is_empty());
-        let writer = Writer {
+        let writer = LogWriter {
             output,
             is_sync: mode == LogMode::Sync,
             waiting_totals: waiting_totals.clone(),
@@ -224,7 +235,7 @@ impl DecisionLog {
             waiting_totals,
             free_bytes,
             written_end,
-            dropped,
+            dropped_lines: dropped,
             spill,
             metrics,
             thread,
@@ -283,15 +294,19 @@ impl DecisionLog {
             return Receipt::NONE;
         }
         let task = LogTask::Decision(Box::new(record), None);
-        match (self.waiting_totals.try_add(task.bytes(), self.max_lines_and_bytes), &self.spill, task) {
+        match (
+            self.waiting_totals.try_add_line(task.memory_bytes(), self.max_lines_and_bytes),
+            &self.spill,
+            task,
+        ) {
             (true, _, task) => {
                 self.report_dropped();
                 self.send(task);
             }
             (false, Some(spill), LogTask::Decision(record, _)) => self.spill_line(spill, &record.to_line()),
             _ => {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-                self.metrics.dropped.inc();
+                self.dropped_lines.fetch_add(1, Ordering::Relaxed);
+                self.metrics.dropped_lines.inc();
             }
         }
         Receipt::NONE
@@ -324,35 +339,35 @@ impl DecisionLog {
     /// Sends a task to the thread that writes the log, even if the waiting lines then exceed the
     /// capacity.
     fn queue(&self, task: LogTask) {
-        self.waiting_totals.try_add(task.bytes(), (usize::MAX, usize::MAX));
+        self.waiting_totals.try_add_line(task.memory_bytes(), (usize::MAX, usize::MAX));
         self.send(task);
     }
 
     fn send(&self, task: LogTask) {
         if self.tasks.send(task).is_err() {
             // The thread has ended. That happens only while the service stops.
-            self.metrics.failed.inc();
+            self.metrics.failed_lines.inc();
         }
     }
 
-    fn spill_line(&self, spill: &Spill, line: &[u8]) {
-        match spill.add(line) {
+    fn spill_line(&self, spill: &SpillFiles, line: &[u8]) {
+        match spill.add_line(line) {
             Ok(must_wake) => {
-                self.metrics.spilled.inc();
+                self.metrics.spilled_lines.inc();
                 if must_wake {
                     let _ = self.tasks.send(LogTask::Spilled);
                 }
             }
-            Err(_) => drop(self.metrics.failed.inc()),
+            Err(_) => drop(self.metrics.failed_lines.inc()),
         }
     }
 
     /// If lines were dropped, queues a line with their number.
     fn report_dropped(&self) {
-        if self.dropped.load(Ordering::Relaxed) == 0 {
+        if self.dropped_lines.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        let dropped = self.dropped_lines.swap(0, Ordering::Relaxed);
         if dropped > 0 {
             let line = serde_json::json!({ "dropped": dropped }).to_string();
             self.queue(LogTask::Line(line.into_bytes(), None));
@@ -374,18 +389,19 @@ impl DecisionLog {
 
 /// Returns the end of the log as JSON: the number of the last line, and its hash, which depends on
 /// all lines. With both, a person can detect later whether lines at the end were removed.
-fn log_end_json(chain: &Chain) -> Json {
-    serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
+fn log_end_json(chain: &HashChain) -> Json {
+    serde_json::json!({ "lines": chain.next_line_number() - 1, "head": chain.last_hash_hex() })
 }
 
 impl DecisionRecord {
     /// Returns the line as JSON text, without its number and hash in the hash chain. Values of
     /// `@private` fields are masked.
     fn to_line(&self) -> Vec<u8> {
-        let message = self.rules.rules().parse_message(&self.text).map(Json::Object).unwrap_or_default();
+        let message =
+            self.rules.rules().parse_message(&self.message_json).map(Json::Object).unwrap_or_default();
         let decided = DecidedMessage::new(&self.decision, &message).elapsed(self.elapsed);
         // Writing cannot fail: the message was read as JSON.
-        let mut line = decided.flow(self.flow.as_deref()).to_log_line().unwrap_or_default();
+        let mut line = decided.flow(self.flow_name.as_deref()).to_log_line().unwrap_or_default();
         line.pop_if(|last| *last == b'\n');
         line.pop_if(|last| *last == b'}');
         line.extend_from_slice(b",\"rules\":");
@@ -402,18 +418,25 @@ impl DecisionRecord {
 mod tests {
     use super::*;
 
-    fn open(path: PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
+    fn open_test_log(path: PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
         let target = LogTarget::File(path);
         let (capacity, rotate_bytes, key) = (1000, u64::MAX, None);
-        let options = LogOptions { target, mode, capacity, capacity_bytes, rotate_bytes, key };
+        let options = LogOptions {
+            target,
+            mode,
+            max_waiting_lines: capacity,
+            max_waiting_bytes: capacity_bytes,
+            rotate_bytes,
+            key,
+        };
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
     }
 
     /// A decision whose request is cancelled keeps its reservation, so that the memory is bounded.
     #[tokio::test]
-    async fn decisions_that_wait_for_the_disk_have_a_bound() {
+    async fn memory_for_waiting_decisions_is_bounded() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (QUEUED_DECISION_BYTES + 100));
+        let log = open_test_log(folder.path().join("log"), LogMode::Sync, 2 * (QUEUED_DECISION_BYTES + 100));
         let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
         let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
@@ -424,15 +447,15 @@ mod tests {
         let rules = LiveRules::from_text(crate::rules::compiler(), "default -> chat").expect("rules");
         let decision = rules.decide_line(b"{}").expect("an object");
         for _ in 0..100 {
-            let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
+            let (rules, decision, message_json) = (rules.clone(), decision.clone(), b"{}".to_vec());
             let (rules_name, reservation) = ("a".to_owned(), log.reserve(2).await);
-            let (flow, elapsed, trace) = (None, Duration::ZERO, None);
+            let (flow_name, elapsed, trace) = (None, Duration::ZERO, None);
             let record = DecisionRecord {
                 rules_name,
                 rules,
                 decision,
-                text,
-                flow,
+                message_json,
+                flow_name,
                 elapsed,
                 trace,
                 _reservation: reservation,
@@ -441,7 +464,7 @@ mod tests {
         }
         log.close();
         assert_eq!(log.free_bytes.available_permits(), 2 * (QUEUED_DECISION_BYTES + 100));
-        let log = open(folder.path().join("other"), LogMode::Drop, 0);
+        let log = open_test_log(folder.path().join("other"), LogMode::Drop, 0);
         assert!(log.try_reserve(0).is_ok(), "the other modes do not wait");
     }
 }

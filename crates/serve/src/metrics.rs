@@ -3,7 +3,7 @@
 //! routes over a maximum number share one label value.
 
 use crate::limits::{LimitName, Limits};
-use crate::traffic::{EventWindow, RouteTraffic, Traffic, busiest};
+use crate::traffic::{EventWindow, RouteTraffic, Traffic, busiest_routes};
 use hashbrown::{Equivalent, HashMap};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -26,7 +26,7 @@ const LATENCY_BOUNDS_SECONDS: [f64; 12] =
     [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct SetLabels {
+struct RuleSetLabels {
     rules: String,
 }
 
@@ -75,15 +75,15 @@ struct RequestLabels {
 pub(crate) struct Metrics {
     registry: Registry,
     decisions: Family<RouteLabels, Counter>,
-    undecided_messages: Family<SetLabels, Counter>,
-    input_violations: Family<SetLabels, Counter>,
-    invalid_messages: Family<SetLabels, Counter>,
-    decision_latency: Family<SetLabels, Histogram, fn() -> Histogram>,
-    generation: Family<SetLabels, Gauge>,
-    refused_versions: Family<SetLabels, Counter>,
+    undecided_messages: Family<RuleSetLabels, Counter>,
+    input_violations: Family<RuleSetLabels, Counter>,
+    invalid_messages: Family<RuleSetLabels, Counter>,
+    decision_latency: Family<RuleSetLabels, Histogram, fn() -> Histogram>,
+    generation: Family<RuleSetLabels, Gauge>,
+    refused_versions: Family<RuleSetLabels, Counter>,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
-    shadow: Family<ShadowLabels, Counter>,
+    shadow_comparisons: Family<ShadowLabels, Counter>,
     limit_hits: Family<LimitLabels, Counter>,
     request_counts: Family<RequestLabels, Counter>,
     open_requests: Gauge,
@@ -134,7 +134,7 @@ impl Metrics {
             refused_versions: refused,
             #[cfg(feature = "remote")]
             fetches,
-            shadow,
+            shadow_comparisons: shadow,
             limit_hits: limits,
             request_counts: requests,
             open_requests,
@@ -146,17 +146,19 @@ impl Metrics {
     pub fn add_limits(&mut self, limits: &Limits, log: Option<(usize, usize)>) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register("limit", "The limits in force", family.clone());
-        for row in limits.table(log) {
+        for row in limits.limit_rows(log) {
             let value = i64::try_from(row.value).unwrap_or(i64::MAX);
             family.get_or_create(&ValueLabels { limit: row.name, unit: row.unit }).set(value);
         }
     }
 
     /// Returns the metrics of the rule set named `name`.
-    pub fn for_rule_set(&self, name: &str) -> SetMetrics {
-        let labels = SetLabels { rules: name.to_owned() };
-        let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
-        SetMetrics {
+    pub fn for_rule_set(&self, name: &str) -> RuleSetMetrics {
+        let labels = RuleSetLabels { rules: name.to_owned() };
+        let shadow = |same| {
+            self.shadow_comparisons.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same })
+        };
+        RuleSetMetrics {
             name: name.to_owned(),
             route_counts: RwLock::default(),
             traffic: Traffic::new(),
@@ -179,7 +181,7 @@ impl Metrics {
     /// set was removed. The counters of the rule set stay, because a rule set with the same name
     /// may be added later.
     pub fn forget_set(&self, name: &str) {
-        self.generation.remove(&SetLabels { rules: name.to_owned() });
+        self.generation.remove(&RuleSetLabels { rules: name.to_owned() });
     }
 
     pub fn count_limit(&self, limit: LimitName) {
@@ -198,21 +200,26 @@ impl Metrics {
 
     /// Registers the counters of the export to an OpenTelemetry collector, and returns them.
     #[cfg(feature = "remote")]
-    pub fn add_otlp(&mut self) -> OtlpMetrics {
+    pub fn register_otlp_metrics(&mut self) -> OtlpMetrics {
         let otlp = OtlpMetrics::default();
         let registry = &mut self.registry;
         registry.register("otlp_sent", "Spans and metrics sent to the collector", otlp.sent.clone());
         registry.register("otlp_lost", "Spans and metrics that were not sent", otlp.lost.clone());
-        for signal in [Signal::traces, Signal::metrics] {
+        for signal in [OtlpSignal::traces, OtlpSignal::metrics] {
             otlp.count_lost(signal, 0);
         }
         otlp
     }
 
     /// Registers the counters of the decision log, and returns them.
-    pub fn add_log(&mut self) -> LogMetrics {
+    pub fn register_log_metrics(&mut self) -> LogMetrics {
         let log = LogMetrics::default();
-        let LogMetrics { written, dropped, spilled, failed } = &log;
+        let LogMetrics {
+            written_lines: written,
+            dropped_lines: dropped,
+            spilled_lines: spilled,
+            failed_lines: failed,
+        } = &log;
         let registry = &mut self.registry;
         registry.register("log_written", "Lines written to the decision log", written.clone());
         registry.register("log_dropped", "Lines dropped because too many waited", dropped.clone());
@@ -235,17 +242,17 @@ impl Metrics {
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
-pub(crate) enum Signal {
+pub(crate) enum OtlpSignal {
     traces,
     metrics,
 }
 
 #[cfg(feature = "remote")]
-impl Signal {
+impl OtlpSignal {
     pub fn name(self) -> &'static str {
         match self {
-            Signal::traces => "traces",
-            Signal::metrics => "metrics",
+            OtlpSignal::traces => "traces",
+            OtlpSignal::metrics => "metrics",
         }
     }
 }
@@ -253,7 +260,7 @@ impl Signal {
 #[cfg(feature = "remote")]
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SignalLabels {
-    signal: Signal,
+    signal: OtlpSignal,
 }
 
 /// Counters of the export to an OpenTelemetry collector: the data that were sent, and the data that
@@ -267,11 +274,11 @@ pub(crate) struct OtlpMetrics {
 
 #[cfg(feature = "remote")]
 impl OtlpMetrics {
-    pub fn count_sent(&self, signal: Signal, count: u64) {
+    pub fn count_sent(&self, signal: OtlpSignal, count: u64) {
         self.sent.get_or_create(&SignalLabels { signal }).inc_by(count);
     }
 
-    pub fn count_lost(&self, signal: Signal, count: u64) {
+    pub fn count_lost(&self, signal: OtlpSignal, count: u64) {
         self.lost.get_or_create(&SignalLabels { signal }).inc_by(count);
     }
 }
@@ -279,10 +286,10 @@ impl OtlpMetrics {
 /// Counters of the decision log's lines.
 #[derive(Clone, Default)]
 pub(crate) struct LogMetrics {
-    pub written: Counter,
-    pub dropped: Counter,
-    pub spilled: Counter,
-    pub failed: Counter,
+    pub written_lines: Counter,
+    pub dropped_lines: Counter,
+    pub spilled_lines: Counter,
+    pub failed_lines: Counter,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -293,7 +300,7 @@ struct ValueLabels {
 
 /// The metrics of one rule set. Holds the counter of each route, so that a decision needs no lookup
 /// in the registry.
-pub(crate) struct SetMetrics {
+pub(crate) struct RuleSetMetrics {
     name: String,
     route_counts: RwLock<HashMap<RouteKey, RouteCounts>>,
     traffic: Traffic,
@@ -321,9 +328,9 @@ struct RouteCounts {
 }
 
 impl RouteCounts {
-    fn add(&self, second: u64) {
+    fn count_decision_at(&self, second: u64) {
         self.total_counter.inc();
-        self.minute_window.add(second);
+        self.minute_window.count_event(second);
     }
 }
 
@@ -342,7 +349,7 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
     }
 }
 
-impl SetMetrics {
+impl RuleSetMetrics {
     /// Counts a decision, its violations of the input contract (the `input` statement), and the
     /// time that it took (`elapsed`). `route` is the name of the chosen statement; `None` counts as
     /// undecided.
@@ -351,7 +358,7 @@ impl SetMetrics {
         let second = self.traffic.current_second();
         if !decision.breaches().is_empty() {
             self.input_violations.inc();
-            self.traffic.violations.add(second);
+            self.traffic.contract_violations.count_event(second);
         }
         match route {
             Some(route) => {
@@ -359,7 +366,7 @@ impl SetMetrics {
             }
             None => {
                 self.undecided_messages.inc();
-                self.traffic.undecided.add(second);
+                self.traffic.undecided_messages.count_event(second);
             }
         }
     }
@@ -367,7 +374,7 @@ impl SetMetrics {
     fn count_route(&self, entry: &str, route: &str, second: u64) {
         let routes = self.route_counts.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(counts) = routes.get(&RouteRef(entry, route)) {
-            counts.add(second);
+            counts.count_decision_at(second);
             return;
         }
         drop(routes);
@@ -386,7 +393,7 @@ impl SetMetrics {
                 minute_window: EventWindow::default(),
             }
         };
-        routes.entry(key).or_insert_with(new_counts).add(second);
+        routes.entry(key).or_insert_with(new_counts).count_decision_at(second);
     }
 
     pub fn traffic(&self) -> &Traffic {
@@ -404,23 +411,23 @@ impl SetMetrics {
         });
         let counted = counted.collect();
         drop(routes);
-        busiest(counted, OTHER_ROUTES_LABEL)
+        busiest_routes(counted, OTHER_ROUTES_LABEL)
     }
 
-    pub fn count_invalid(&self, error: &JsonError) {
-        self.count_depth(error);
+    pub fn count_invalid_message(&self, error: &JsonError) {
+        self.count_if_too_deep(error);
         self.invalid_messages.inc();
-        self.traffic.invalid.add(self.traffic.current_second());
+        self.traffic.invalid_messages.count_event(self.traffic.current_second());
     }
 
     /// Counts a message that is nested too deep. Ignores all other errors.
-    pub fn count_depth(&self, error: &JsonError) {
+    pub fn count_if_too_deep(&self, error: &JsonError) {
         if error.kind() == JsonErrorKind::Depth {
             self.too_deep_messages.inc();
         }
     }
 
-    pub fn count_refused(&self) {
+    pub fn count_refused_version(&self) {
         self.refused_versions.inc();
     }
 

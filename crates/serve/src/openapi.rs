@@ -4,7 +4,7 @@
 mod requests;
 
 use crate::problem::PROBLEM_KINDS;
-use requests::requests;
+use requests::request_schemas;
 use serde_json::{Map, Value as Json, json};
 
 /// An operation: method, path, one-sentence summary, scope of the token, schema of the request's
@@ -19,28 +19,52 @@ type Operation = (
     &'static str,
 );
 
-const JSON: &str = "application/json";
+const JSON_MEDIA_TYPE: &str = "application/json";
 
 const OPERATIONS: &[Operation] = &[
-    ("post", "/v1/decide", "Decide one message.", "decide", Some("DecideRequest"), JSON, "Decision"),
-    ("post", "/v1/batch", "Decide many messages, in order.", "decide", Some("BatchRequest"), JSON, "Answers"),
+    (
+        "post",
+        "/v1/decide",
+        "Decide one message.",
+        "decide",
+        Some("DecideRequest"),
+        JSON_MEDIA_TYPE,
+        "Decision",
+    ),
+    (
+        "post",
+        "/v1/batch",
+        "Decide many messages, in order.",
+        "decide",
+        Some("BatchRequest"),
+        JSON_MEDIA_TYPE,
+        "Answers",
+    ),
     (
         "post",
         "/v1/flows",
         "Find the flow that a message starts.",
         "decide",
         Some("FlowsRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Decision",
     ),
-    ("post", "/v1/judge/{kind}", "Judge a payload.", "decide", Some("JudgeRequest"), JSON, "Judgement"),
+    (
+        "post",
+        "/v1/judge/{kind}",
+        "Judge a payload.",
+        "decide",
+        Some("JudgeRequest"),
+        JSON_MEDIA_TYPE,
+        "Judgement",
+    ),
     (
         "post",
         "/v1/workflows/{name}",
         "Run a workflow.",
         "decide",
         Some("WorkflowRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "WorkflowAnswer",
     ),
     (
@@ -49,7 +73,7 @@ const OPERATIONS: &[Operation] = &[
         "Analyse the text of a message.",
         "decide",
         Some("AnalyzeRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Analysis",
     ),
     (
@@ -58,29 +82,45 @@ const OPERATIONS: &[Operation] = &[
         "Record a message without a decision.",
         "decide",
         Some("ObserveRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Observed",
     ),
-    ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
+    (
+        "post",
+        "/v1/test",
+        "Run the test blocks.",
+        "explain",
+        Some("TestRequest"),
+        JSON_MEDIA_TYPE,
+        "TestAnswer",
+    ),
     (
         "post",
         "/v1/why",
         "Explain a decision, without making it.",
         "explain",
         Some("WhyRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "WhyAnswer",
     ),
-    ("get", "/v1/traffic", "Show the decisions of the last minute.", "explain", None, JSON, "Traffic"),
-    ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
-    ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON, "Rules"),
+    (
+        "get",
+        "/v1/traffic",
+        "Show the decisions of the last minute.",
+        "explain",
+        None,
+        JSON_MEDIA_TYPE,
+        "Traffic",
+    ),
+    ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON_MEDIA_TYPE, "Overview"),
+    ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON_MEDIA_TYPE, "Rules"),
     (
         "post",
         "/v1/rules/{rules}/edits",
         "Edit rules, all edits or none.",
         "admin",
         Some("EditRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Changed",
     ),
     (
@@ -89,7 +129,7 @@ const OPERATIONS: &[Operation] = &[
         "Put a kept generation into force.",
         "admin",
         Some("RollbackRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Changed",
     ),
     (
@@ -98,11 +138,19 @@ const OPERATIONS: &[Operation] = &[
         "Compare other rules with those in force.",
         "admin",
         Some("ShadowRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "Changed",
     ),
-    ("delete", "/v1/rules/{rules}/shadow", "Stop the comparison.", "admin", None, JSON, "Changed"),
-    ("post", "/v1/rules/{rules}/promote", "Put the shadow rules into force.", "admin", None, JSON, "Changed"),
+    ("delete", "/v1/rules/{rules}/shadow", "Stop the comparison.", "admin", None, JSON_MEDIA_TYPE, "Changed"),
+    (
+        "post",
+        "/v1/rules/{rules}/promote",
+        "Put the shadow rules into force.",
+        "admin",
+        None,
+        JSON_MEDIA_TYPE,
+        "Changed",
+    ),
     ("post", "/v1/reload", "Look whether the sources have changed.", "admin", None, "", ""),
     (
         "post",
@@ -110,7 +158,7 @@ const OPERATIONS: &[Operation] = &[
         "Decide as Open Policy Agent does.",
         "decide",
         Some("OpaRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "OpaAnswer",
     ),
     (
@@ -119,7 +167,7 @@ const OPERATIONS: &[Operation] = &[
         "Decide as Open Policy Agent does, by an entry.",
         "decide",
         Some("OpaRequest"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "OpaAnswer",
     ),
     (
@@ -128,7 +176,7 @@ const OPERATIONS: &[Operation] = &[
         "Evaluate access, by AuthZEN 1.0.",
         "decide",
         Some("Evaluation"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "EvaluationAnswer",
     ),
     (
@@ -137,10 +185,18 @@ const OPERATIONS: &[Operation] = &[
         "Evaluate several accesses, by AuthZEN 1.0.",
         "decide",
         Some("Evaluations"),
-        JSON,
+        JSON_MEDIA_TYPE,
         "EvaluationsAnswer",
     ),
-    ("post", "/mcp", "Ask by the Model Context Protocol.", "decide", Some("RpcRequest"), JSON, "RpcAnswer"),
+    (
+        "post",
+        "/mcp",
+        "Ask by the Model Context Protocol.",
+        "decide",
+        Some("RpcRequest"),
+        JSON_MEDIA_TYPE,
+        "RpcAnswer",
+    ),
     (
         "get",
         "/metrics",
@@ -150,9 +206,9 @@ const OPERATIONS: &[Operation] = &[
         "application/openmetrics-text",
         "Text",
     ),
-    ("get", "/openapi.json", "Return this document.", "", None, JSON, "Object"),
+    ("get", "/openapi.json", "Return this document.", "", None, JSON_MEDIA_TYPE, "Object"),
     ("get", "/healthz", "Say that the service lives.", "", None, "text/plain", "Text"),
-    ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
+    ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON_MEDIA_TYPE, "Ready"),
 ];
 
 /// Returns the OpenAPI 3.1 document, which describes every HTTP operation of the service.
@@ -294,7 +350,7 @@ fn object_schema(fields: Json, is_closed: bool) -> Json {
 }
 
 fn all_schemas() -> Json {
-    let mut schemas = requests();
+    let mut schemas = request_schemas();
     if let (Json::Object(all), Json::Object(answers)) = (&mut schemas, answer_schemas()) {
         all.extend(answers);
     }
@@ -374,7 +430,7 @@ mod tests {
 
     /// To update the file, run the test with `INSTA_UPDATE=always`.
     #[test]
-    fn the_file_in_the_repository_is_the_document() {
+    fn the_openapi_file_is_up_to_date() {
         let text = serde_json::to_string_pretty(&openapi_document()).expect("it is JSON") + "\n";
         if std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always") {
             std::fs::write(OPENAPI_FILE, &text).expect("it can be written");

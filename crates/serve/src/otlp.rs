@@ -10,14 +10,14 @@ mod encode;
 mod exposition;
 
 use crate::events::Events;
-use crate::metrics::{OtlpMetrics, Signal};
+use crate::metrics::{OtlpMetrics, OtlpSignal};
 use crate::rules::{RuleSet, StartError};
 use crate::trace::{TraceId, TraceParent};
-use crate::web::{self, ENVOY_PATH};
+use crate::web::{self, ENVOY_PATH_PREFIX};
 use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};
-pub(crate) use encode::Durations;
+pub(crate) use encode::RequestDurations;
 use encode::{Attribute, MetricTimes, Resource};
 use rulec::Decision;
 use rulec_base::message;
@@ -56,8 +56,8 @@ pub struct OtlpOptions {
 /// A request that was answered, as a span for the collector.
 pub(crate) struct Span {
     trace: TraceId,
-    id: String,
-    parent: Option<String>,
+    span_id: String,
+    parent_span_id: Option<String>,
     name: String,
     start: SystemTime,
     elapsed: Duration,
@@ -68,7 +68,7 @@ pub(crate) struct Span {
 /// The span of a request that is being answered.
 pub(crate) struct OpenSpan {
     pub trace: TraceId,
-    parent: Option<String>,
+    parent_span_id: Option<String>,
     /// Whether the span is exported: the caller records its trace, according to the header
     /// `traceparent`. True without this header.
     is_sampled: bool,
@@ -93,7 +93,7 @@ enum ExportTask {
 /// measures durations.
 pub(crate) struct Otlp {
     task_sender: mpsc::Sender<ExportTask>,
-    durations: Mutex<Durations>,
+    durations: Mutex<RequestDurations>,
     metrics: OtlpMetrics,
     /// The scheme of the service's URLs: `http` or `https`.
     scheme: &'static str,
@@ -112,7 +112,7 @@ pub(crate) struct Exporter {
     /// For traces and metrics, whether the last request to the collector has failed. Of several
     /// failures in a row, only the first is reported as an event.
     has_failed_by_signal: [bool; 2],
-    start: SystemTime,
+    process_start: SystemTime,
 }
 
 impl Otlp {
@@ -144,7 +144,7 @@ impl Otlp {
             export_metrics: metrics.clone(),
             events,
             has_failed_by_signal: [false; 2],
-            start: SystemTime::now(),
+            process_start: SystemTime::now(),
         };
         Ok((Otlp { task_sender: tasks, durations: Mutex::default(), metrics, scheme }, exporter))
     }
@@ -154,14 +154,14 @@ impl Otlp {
     pub fn begin_span(&self, request: &Request, route: &str) -> OpenSpan {
         let parent = TraceParent::read(request.headers());
         let (trace, parent, is_sampled) = match parent {
-            Some(parent) => (parent.trace, Some(parent.id), parent.is_sampled),
+            Some(parent) => (parent.trace_id, Some(parent.span_id), parent.is_sampled),
             None => (TraceId::random(), None, true),
         };
         let method = method_label(request.method());
         let (name, attributes) = describe_span(request, self.scheme, method, route);
         OpenSpan {
             trace,
-            parent,
+            parent_span_id: parent,
             is_sampled,
             start: SystemTime::now(),
             start_instant: Instant::now(),
@@ -177,12 +177,12 @@ impl Otlp {
     pub fn end_span(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
         let elapsed = open.start_instant.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
-        durations.add(open.method, route, status, elapsed);
+        durations.add_duration(open.method, route, status, elapsed);
         drop(durations);
         if !open.is_sampled {
             return;
         }
-        let OpenSpan { trace, parent, start, name, mut attributes, .. } = open;
+        let OpenSpan { trace, parent_span_id: parent, start, name, mut attributes, .. } = open;
         attributes.push(("http.response.status_code", i64::from(status).into()));
         let is_error = status >= 500;
         if is_error {
@@ -198,14 +198,15 @@ impl Otlp {
             }
         }
         let id = TraceId::random().as_str()[..16].to_owned();
-        let span = Span { trace, id, parent, name, start, elapsed, attributes, is_error };
+        let span =
+            Span { trace, span_id: id, parent_span_id: parent, name, start, elapsed, attributes, is_error };
         if self.task_sender.try_send(ExportTask::Span(Box::new(span))).is_err() {
-            self.metrics.count_lost(Signal::traces, 1);
+            self.metrics.count_lost(OtlpSignal::traces, 1);
         }
     }
 
     /// Returns the durations of all requests so far, for the exported metrics.
-    pub fn durations(&self) -> Durations {
+    pub fn durations(&self) -> RequestDurations {
         self.durations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -225,7 +226,7 @@ impl Exporter {
     /// Sends spans and metrics until the export is closed. `measure` returns the service's metrics
     /// in the text format of Prometheus, and the durations of requests. It returns `None` after the
     /// service has ended.
-    pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
+    pub async fn run(mut self, measure: impl Fn() -> Option<(String, RequestDurations)>) {
         let mut spans: Vec<Span> = Vec::new();
         let mut flush = tokio::time::interval(SPAN_SEND_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
@@ -264,20 +265,20 @@ impl Exporter {
         let body = encode::spans_request(&self.resource, spans);
         let count = spans.len() as u64;
         spans.clear();
-        self.send(Signal::traces, &body, count).await;
+        self.send(OtlpSignal::traces, &body, count).await;
     }
 
-    async fn send_metrics(&mut self, measured: Option<(String, Durations)>) {
+    async fn send_metrics(&mut self, measured: Option<(String, RequestDurations)>) {
         let Some((text, durations)) = measured else { return };
-        let times = MetricTimes::new(self.start, SystemTime::now());
-        let mut metrics = exposition::convert_metrics(&text, times);
+        let times = MetricTimes::new(self.process_start, SystemTime::now());
+        let mut metrics = exposition::to_otlp_metrics(&text, times);
         metrics.extend(durations.to_metric(times, self.scheme));
         let count = metrics.len() as u64;
         let body = encode::metrics_request(&self.resource, metrics);
-        self.send(Signal::metrics, &body, count).await;
+        self.send(OtlpSignal::metrics, &body, count).await;
     }
 
-    async fn send(&mut self, signal: Signal, body: &Json, count: u64) {
+    async fn send(&mut self, signal: OtlpSignal, body: &Json, count: u64) {
         let path = format!("/v1/{}", signal.name());
         let sent = match export_request(&self.options, &path, body.to_string().into_bytes()) {
             Ok(call) => self.client.send(&call).await.map_err(|error| error.to_string()),
@@ -347,7 +348,7 @@ fn describe_span(
         ("url.scheme", scheme.into()),
     ];
     // Envoy forwards the host of its own client, which is a part of the message.
-    let host = web::request_host(request).filter(|_| !route.starts_with(ENVOY_PATH));
+    let host = web::request_host(request).filter(|_| !route.starts_with(ENVOY_PATH_PREFIX));
     if let Some(host) = host.and_then(|host| Authority::try_from(host).ok()) {
         attributes.push(("server.address", host.host().trim_matches(['[', ']']).into()));
         if let Some(port) = host.port_u16() {

@@ -18,14 +18,14 @@ pub use loading::StartError;
 pub(crate) use loading::compiler;
 #[cfg(feature = "remote")]
 pub use remote::RemoteSource;
-pub(crate) use source::open_all;
-pub use source::{Place, RuleSource};
+pub(crate) use source::open_rule_sources;
+pub use source::{RuleSource, RulesLocation};
 pub(crate) use version::Version;
 
 use crate::events::Events;
 #[cfg(feature = "remote")]
 use crate::metrics::FetchResult;
-use crate::metrics::{Metrics, SetMetrics};
+use crate::metrics::{Metrics, RuleSetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::VersionHistory;
@@ -51,7 +51,7 @@ pub struct RuleSet {
     /// one after another.
     earlier_versions: Mutex<VersionHistory>,
     source_status: Mutex<SourceStatus>,
-    metrics: SetMetrics,
+    metrics: RuleSetMetrics,
     events: Events,
     files: SourceFiles,
     /// The watch of the source, and the task that puts its new versions into force. `None` if the
@@ -165,7 +165,7 @@ impl RuleSet {
     }
 
     /// True if reading or recording messages may wait for a disk or a server.
-    pub(crate) fn store_waits(&self) -> bool {
+    pub(crate) fn is_store_blocking(&self) -> bool {
         matches!(self.histories, Histories::Persistent(_))
     }
 
@@ -174,7 +174,7 @@ impl RuleSet {
         &self.files
     }
 
-    pub(crate) fn metrics(&self) -> &SetMetrics {
+    pub(crate) fn metrics(&self) -> &RuleSetMetrics {
         &self.metrics
     }
 
@@ -191,7 +191,7 @@ impl RuleSet {
     }
 
     /// Returns how many versions of the source were loaded and refused since the service started.
-    pub fn status(&self) -> SourceStatus {
+    pub fn source_status(&self) -> SourceStatus {
         self.lock_status().clone()
     }
 
@@ -204,7 +204,7 @@ impl RuleSet {
     }
 
     /// Puts a new version of the source into force.
-    pub(crate) fn load(&self, rules: LiveRules) {
+    pub(crate) fn load_version(&self, rules: LiveRules) {
         self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
         status.loaded += 1;
@@ -214,7 +214,7 @@ impl RuleSet {
     /// Records that the current content of the source cannot be loaded.
     pub(crate) fn note_refused_version(&self, error: String) {
         let _ = self.events.audit("refused", json!({ "rules": self.name, "error": error }));
-        self.metrics.count_refused();
+        self.metrics.count_refused_version();
         let mut status = self.lock_status();
         status.refused += 1;
         status.error = Some(error);
@@ -230,7 +230,7 @@ impl RuleSet {
     /// Records in the status that the source can be reached. `refusal` is the reason why its
     /// content is not in force; `None` if it is.
     #[cfg(feature = "remote")]
-    pub(crate) fn note_reached(&self, refusal: Option<String>) {
+    pub(crate) fn note_source_reached(&self, refusal: Option<String>) {
         self.lock_status().error = refusal;
     }
 
@@ -248,7 +248,7 @@ impl RuleSet {
 
     fn activate(&self, history: &mut VersionHistory, version: Version) -> u64 {
         let (generation, origin) = (version.live().generation(), version.origin());
-        history.keep(&self.active.load_full());
+        history.keep_version(&self.active.load_full());
         self.active.store(Arc::new(version));
         self.metrics.set_generation(generation);
         let event = json!({ "rules": self.name, "generation": generation, "origin": origin });
@@ -274,7 +274,7 @@ impl RuleSet {
         history.keep_texts(before.0, before.1);
         // The old version caches data of the rules before the edit, so the edit needs a new
         // version.
-        self.active.store(Arc::new(active.edited()));
+        self.active.store(Arc::new(active.version_after_edit()));
         self.metrics.set_generation(live.generation());
         Ok(live.generation())
     }
@@ -320,7 +320,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// If there are no shadow rules, or the rules in force have another generation than `expected`.
-    pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
+    pub fn promote_shadow(&self, expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let shadow = self.shadow.swap(None).ok_or_else(no_shadow_problem)?;

@@ -17,7 +17,9 @@ use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
-use crate::rules::{FolderWatch, OpenHistory, RuleFolders, RuleHost, RuleSource, StartError, open_all};
+use crate::rules::{
+    FolderWatch, OpenHistory, RuleFolders, RuleHost, RuleSource, StartError, open_rule_sources,
+};
 use crate::service::Service;
 use crate::web::WebGuard;
 use axum::Router;
@@ -38,7 +40,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Pause after an error while accepting a connection, for example because all file descriptors are
 /// in use.
-const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
+const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(100);
 /// Time between two checks whether the token file or the files of the certificate have changed.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -59,41 +61,41 @@ pub struct Options {
     pub folders: Option<RuleFolders>,
     /// Public keys. Rules must be artifacts that one of these keys has signed. Empty if rules need
     /// no signature.
-    pub trusted: Vec<VerifyingKey>,
+    pub trusted_keys: Vec<VerifyingKey>,
     /// The address at which the service listens.
     pub address: Address,
     /// The limits on sizes, numbers and times of requests.
     pub limits: Limits,
     /// The file that lists the tokens of the clients; `None` if requests need no token.
-    pub tokens: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
     /// The files of the certificate chain and of the private key, for TLS. `None` for no TLS.
-    pub tls: Option<(PathBuf, PathBuf)>,
+    pub certificate_and_key_files: Option<(PathBuf, PathBuf)>,
     /// The origins of websites whose pages may send requests, such as `https://example.com`.
-    pub origins: Vec<String>,
+    pub allowed_origins: Vec<String>,
     /// Further host names by which requests may address the service. The host name is checked only
     /// at a TCP address without tokens: there, a request must name an IP address, `localhost`, or
     /// one of these hosts.
-    pub hosts: Vec<String>,
+    pub further_allowed_hosts: Vec<String>,
     /// Whether the service may run without tokens at an address that other machines can reach.
-    pub open: bool,
+    pub allows_open_access: bool,
     /// Whether the service shows the studio's page under `/studio`, to tokens with the scope
     /// `admin`. Needs `tokens`.
     #[cfg(feature = "studio")]
-    pub studio: bool,
+    pub serves_studio: bool,
     /// The settings of the export to an OpenTelemetry collector; `None` for no export.
     #[cfg(feature = "remote")]
     pub otlp: Option<OtlpOptions>,
     /// The settings of the decision log; `None` for no decision log.
     pub log: Option<LogOptions>,
     /// Opens the stores of histories that outlive the service; `None` to keep them in memory.
-    pub history: Option<OpenHistory>,
+    pub open_history: Option<OpenHistory>,
     /// Receives the events of the service, such as a change of the rules.
     pub events: EventSink,
 }
 
 /// A signal to a running service, usually caused by a signal of the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum ServerSignal {
     /// Check whether the files of rules, tokens and certificates have changed.
     Reload,
     /// Stop accepting connections, answer the open requests, and then stop.
@@ -115,12 +117,12 @@ struct SocketFile {
 
 impl SocketFile {
     fn new(path: &Path) -> SocketFile {
-        SocketFile { path: path.to_owned(), device_and_inode: socket_id(path) }
+        SocketFile { path: path.to_owned(), device_and_inode: socket_device_and_inode(path) }
     }
 
     /// Removes the file, unless another process has replaced it by its own socket.
     fn remove(&self) {
-        if self.device_and_inode.is_some() && socket_id(&self.path) == self.device_and_inode {
+        if self.device_and_inode.is_some() && socket_device_and_inode(&self.path) == self.device_and_inode {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -128,7 +130,7 @@ impl SocketFile {
 
 /// Returns the device number and the inode number of a socket file; `None` if the path is not a
 /// socket.
-fn socket_id(path: &Path) -> Option<(u64, u64)> {
+fn socket_device_and_inode(path: &Path) -> Option<(u64, u64)> {
     let metadata = path.symlink_metadata().ok()?;
     metadata.file_type().is_socket().then(|| (metadata.dev(), metadata.ino()))
 }
@@ -138,8 +140,8 @@ pub struct Server {
     app: Arc<App>,
     listener: Listener,
     tls: Option<TlsFiles>,
-    tokens: Option<PathBuf>,
-    origins: Vec<String>,
+    token_file: Option<PathBuf>,
+    allowed_origins: Vec<String>,
 }
 
 impl Server {
@@ -153,25 +155,29 @@ impl Server {
     pub async fn bind(options: Options) -> Result<Server, StartError> {
         if let Address::Tcp(address) = &options.address
             && !address.ip().is_loopback()
-            && options.tokens.is_none()
-            && !options.open
+            && options.token_file.is_none()
+            && !options.allows_open_access
         {
             return Err(StartError::Options(message!(
                 "other machines reach {}: give `--tokens FILE`, or `--no-auth` if something else guards it",
                 address.to_string()
             )));
         }
-        if let (Address::Unix(_), Some(_)) = (&options.address, &options.tls) {
+        if let (Address::Unix(_), Some(_)) = (&options.address, &options.certificate_and_key_files) {
             return Err(StartError::Options(message!(
                 "a Unix socket has no TLS: leave out `--tls-cert` and `--tls-key`"
             )));
         }
-        let tokens_file = options.tokens.clone();
-        let (origins, address) = (options.origins.clone(), options.address.clone());
-        let tls = options.tls.clone().map(|(chain, key)| TlsFiles::read(chain, key)).transpose()?;
+        let tokens_file = options.token_file.clone();
+        let (origins, address) = (options.allowed_origins.clone(), options.address.clone());
+        let tls = options
+            .certificate_and_key_files
+            .clone()
+            .map(|(chain, key)| TlsFiles::read(chain, key))
+            .transpose()?;
         let app = open_app(options).await?;
         let listener = listen(&address).await?;
-        Ok(Server { app, listener, tls, tokens: tokens_file, origins })
+        Ok(Server { app, listener, tls, token_file: tokens_file, allowed_origins: origins })
     }
 
     /// Serves the Model Context Protocol on `input` and `output` instead of an address. Each line
@@ -218,31 +224,31 @@ impl Server {
 
     /// Serves requests until `signals` receives [`Stop::Drain`] or is closed. Then waits for the
     /// open requests, at most for the limit `drain`. Returns true if all requests were answered.
-    pub async fn run(self, mut signals: mpsc::Receiver<Stop>) -> bool {
+    pub async fn run(self, mut signals: mpsc::Receiver<ServerSignal>) -> bool {
         let limits = *self.app.service().limits();
         self.app.events().report("listening", json!({ "address": self.address() }));
-        let router = router(self.app.clone(), &self.origins);
+        let router = router(self.app.clone(), &self.allowed_origins);
         let (stop, stopping) = watch::channel(false);
         let connections = ConnectionAcceptor {
             router,
             app: self.app.clone(),
-            connection_permits: Arc::new(Semaphore::new(limits.connections)),
+            connection_permits: Arc::new(Semaphore::new(limits.max_connections)),
             stopping,
         };
         let mut files = tokio::time::interval(FILE_CHECK_INTERVAL);
         loop {
             tokio::select! {
                 () = connections.accept(&self.listener, self.tls.as_ref()) => {}
-                _ = files.tick() => self.check_files(),
-                () = self.app.wait_for_reload_request() => self.reload(),
+                _ = files.tick() => self.reload_tokens_and_tls(),
+                () = self.app.wait_for_reload_request() => self.check_rules_and_files(),
                 signal = signals.recv() => match signal {
-                    Some(Stop::Reload) => {
+                    Some(ServerSignal::Reload) => {
                         // A signal gets no answer, so no answer has to wait for this line of the
                         // decision log.
                         let _ = self.app.events().audit("change", json!({ "action": "reload", "by": "SIGHUP" }));
-                        self.reload();
+                        self.check_rules_and_files();
                     }
-                    Some(Stop::Drain) | None => break,
+                    Some(ServerSignal::Drain) | None => break,
                 },
             }
         }
@@ -253,7 +259,7 @@ impl Server {
         drop((self.listener, connections));
         // Each connection holds a receiver, so `closed` waits until all connections have ended.
         let _ = stop.send(true);
-        let is_drained = tokio::time::timeout(limits.drain, stop.closed()).await.is_ok();
+        let is_drained = tokio::time::timeout(limits.drain_time, stop.closed()).await.is_ok();
         if !is_drained {
             self.app.service().metrics().count_limit(LimitName::drain);
         }
@@ -261,9 +267,9 @@ impl Server {
         is_drained
     }
 
-    fn reload(&self) {
-        self.app.check_rules();
-        self.check_files();
+    fn check_rules_and_files(&self) {
+        self.app.check_rules_soon();
+        self.reload_tokens_and_tls();
     }
 
     fn report_failure(&self, error: &StartError) {
@@ -272,8 +278,8 @@ impl Server {
 
     /// Reads the files of tokens and certificates again. A file with an error is reported, and its
     /// old content stays in use.
-    fn check_files(&self) {
-        if let Some(tokens) = self.tokens.as_deref() {
+    fn reload_tokens_and_tls(&self) {
+        if let Some(tokens) = self.token_file.as_deref() {
             match Tokens::read(tokens) {
                 Ok(tokens) => self.app.set_tokens(tokens),
                 Err(error) => self.report_failure(&error),
@@ -290,35 +296,44 @@ impl Server {
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
-    let log_limits = options.log.as_ref().map(|log| (log.capacity, log.capacity_bytes));
+    let log_limits = options.log.as_ref().map(|log| (log.max_waiting_lines, log.max_waiting_bytes));
     metrics.add_limits(&options.limits, log_limits);
     #[cfg(feature = "remote")]
-    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let scheme = if options.certificate_and_key_files.is_some() { "https" } else { "http" };
     #[cfg(feature = "remote")]
-    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, scheme, metrics.add_otlp(), events.clone()));
+    let otlp = options
+        .otlp
+        .as_ref()
+        .map(|otlp| Otlp::new(otlp, scheme, metrics.register_otlp_metrics(), events.clone()));
     #[cfg(feature = "remote")]
     let (otlp, exporter) = otlp.transpose()?.unzip();
     let log = options.log.map(|log| {
         let sink = events.clone();
         let report = move |kind: &str, fields| sink.report(kind, fields);
-        let log = Arc::new(DecisionLog::open(log, metrics.add_log(), Box::new(report))?);
+        let log = Arc::new(DecisionLog::open(log, metrics.register_log_metrics(), Box::new(report))?);
         // The thread of the log holds `events`. A weak reference avoids a cycle that would keep the
         // log alive.
         let weak = Arc::downgrade(&log);
         let add = move |line: &Json| weak.upgrade().map_or(Receipt::NONE, |log| log.audit(line));
-        events.set_log(Box::new(add));
+        events.set_decision_log(Box::new(add));
         Ok::<_, StartError>(log)
     });
     let log = log.transpose()?;
-    let in_folders = options.folders.iter().flat_map(|folders| &folders.first.sources);
+    let in_folders = options.folders.iter().flat_map(|folders| &folders.initial_listing.sources);
     let sources: Vec<RuleSource> = options.rules.iter().chain(in_folders).cloned().collect();
-    let sets = open_all(&sources, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
-    let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
+    let sets = open_rule_sources(
+        &sources,
+        &options.trusted_keys,
+        options.open_history.as_ref(),
+        (&metrics, &events),
+    )
+    .await?;
+    let tokens = options.token_file.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
     #[cfg(feature = "studio")]
-    let door = match (options.studio, &tokens) {
+    let door = match (options.serves_studio, &tokens) {
         (false, _) => None,
-        (true, Some(_)) => Some(StudioDoor::open(&service, options.tls.is_some())?),
+        (true, Some(_)) => Some(StudioDoor::open(&service, options.certificate_and_key_files.is_some())?),
         (true, None) => {
             return Err(StartError::Options(message!(
                 "the studio needs a token with the scope `admin`: give `--tokens FILE`"
@@ -328,7 +343,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     // Only a TCP service without tokens must check host names. Pages of other websites have no
     // token, and they cannot reach a Unix socket.
     let has_names = tokens.is_none() && matches!(options.address, Address::Tcp(_));
-    let web = WebGuard::new(options.origins, has_names.then_some(options.hosts));
+    let web = WebGuard::new(options.allowed_origins, has_names.then_some(options.further_allowed_hosts));
     let app = App::new(service, tokens, web, events);
     #[cfg(feature = "studio")]
     let app = app.with_studio(door);
@@ -338,7 +353,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     if let Some(folders) = options.folders {
         let host: Arc<dyn RuleHost> = app.clone();
         let weak = Arc::downgrade(&host);
-        app.set_folders(FolderWatch::start(folders, options.trusted, options.history, weak)?);
+        app.set_folder_watch(FolderWatch::start(folders, options.trusted_keys, options.open_history, weak)?);
     }
     #[cfg(feature = "remote")]
     if let Some(exporter) = exporter {
@@ -376,7 +391,7 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
             let is_left = tokio::net::UnixStream::connect(path)
                 .await
                 .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-            if is_left && socket_id(path).is_some() {
+            if is_left && socket_device_and_inode(path).is_some() {
                 std::fs::remove_file(path).map_err(to_error)?;
             }
             let listener = UnixListener::bind(path).map_err(to_error)?;
@@ -424,7 +439,7 @@ impl ConnectionAcceptor {
         if let Err(error) = accepted
             && error.kind() != io::ErrorKind::ConnectionAborted
         {
-            tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+            tokio::time::sleep(PAUSE_AFTER_ACCEPT_ERROR).await;
         }
     }
 }

@@ -9,8 +9,8 @@ mod request;
 mod traffic;
 mod why;
 
-pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, Block};
-pub use decide::{DecideRequest, Decided};
+pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, MessageBlock};
+pub use decide::{DecideRequest, DecisionWithAnswer};
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
 pub(crate) use other::{MAX_WORKFLOW_STEPS, TestRequest};
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// # Errors
     /// If no rule set has this name, or there is no name and several rule sets.
-    pub fn set(&self, name: Option<&str>) -> Result<Arc<RuleSet>, Problem> {
+    pub fn rule_set(&self, name: Option<&str>) -> Result<Arc<RuleSet>, Problem> {
         let sets = self.sets.load();
         let names = || sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
         match (name, sets.as_slice()) {
@@ -103,7 +103,7 @@ impl Service {
     }
 
     /// Asks each rule set to check soon whether its source has changed.
-    pub fn reload(&self) {
+    pub fn check_rule_sources(&self) {
         self.sets.load().iter().for_each(|set| set.check_source());
     }
 
@@ -130,31 +130,32 @@ impl Service {
 /// If the body is not JSON, lacks a field, or has a field of another type. The error for invalid
 /// JSON comes from the library `rulec`, and contains the position.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
-    read_fields(body).or_else(|wrong| {
+    parse_object(body).or_else(|wrong| {
         json::parse_object_bytes(body)?;
-        Err(Problem::invalid(wrong.text))
+        Err(Problem::invalid(wrong.error_text))
     })
 }
 
 /// The reason why a text is not the JSON object that was expected.
-pub(crate) struct WrongObject {
+pub(crate) struct ObjectParseError {
     /// True if the text is JSON, but not the expected object.
     pub is_json: bool,
-    pub text: String,
+    pub error_text: String,
 }
 
 /// Parses a JSON object to the struct `R`.
-pub(crate) fn read_fields<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, WrongObject> {
+pub(crate) fn parse_object<'b, R: Deserialize<'b>>(text: &'b [u8]) -> Result<R, ObjectParseError> {
     match serde_json::from_slice(text) {
         // Serde would also accept an array with the values of the fields.
-        Ok(_) if text.trim_ascii_start().starts_with(b"[") => Err(WrongObject {
+        Ok(_) if text.trim_ascii_start().starts_with(b"[") => Err(ObjectParseError {
             is_json: true,
-            text: "an array is given, but an object is expected".to_owned(),
+            error_text: "an array is given, but an object is expected".to_owned(),
         }),
         Ok(fields) => Ok(fields),
-        Err(error) => {
-            Err(WrongObject { is_json: error.is_data(), text: without_type_names(&error.to_string()) })
-        }
+        Err(error) => Err(ObjectParseError {
+            is_json: error.is_data(),
+            error_text: without_type_names(&error.to_string()),
+        }),
     }
 }
 

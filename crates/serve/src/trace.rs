@@ -11,9 +11,9 @@ pub(crate) struct TraceId([u8; 32]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "remote"), allow(dead_code, reason = "only an exporter reads the parent"))]
 pub(crate) struct TraceParent {
-    pub trace: TraceId,
+    pub trace_id: TraceId,
     /// The id of the span: 16 lower-case hexadecimal digits.
-    pub id: String,
+    pub span_id: String,
     /// Whether the caller records the trace. If not, spans of this service would be useless.
     pub is_sampled: bool,
 }
@@ -40,14 +40,14 @@ impl TraceParent {
         let id = id.filter(|_| is_valid && !is_zero(trace) && !is_zero(parent))?;
         // The last bit of the flags says whether the caller records the trace.
         let is_sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
-        Some(TraceParent { trace: TraceId(id), id: parent.to_owned(), is_sampled })
+        Some(TraceParent { trace_id: TraceId(id), span_id: parent.to_owned(), is_sampled })
     }
 }
 
 impl TraceId {
     /// Reads the trace id from the header `traceparent`.
     pub fn read(headers: &HeaderMap) -> Option<TraceId> {
-        TraceParent::read(headers).map(|parent| parent.trace)
+        TraceParent::read(headers).map(|parent| parent.trace_id)
     }
 
     /// Creates a random id for a new trace.
@@ -101,7 +101,7 @@ mod tests {
             let value = format!("00-{trace}-00f067aa0ba902b7-{flags}");
             headers.insert("traceparent", value.parse().expect("a value"));
             let parent = TraceParent::read(&headers).expect("it is valid");
-            assert_eq!((&*parent.id, parent.is_sampled), ("00f067aa0ba902b7", is_sampled));
+            assert_eq!((&*parent.span_id, parent.is_sampled), ("00f067aa0ba902b7", is_sampled));
         }
     }
 }

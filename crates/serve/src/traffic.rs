@@ -19,7 +19,7 @@ const MAX_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that becomes a sample.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are stored with a sample, for rules with a history.
-pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
+pub(crate) const MAX_SAMPLE_PAST_MESSAGES: usize = 1_000;
 /// Maximum number of bytes, as JSON, of the earlier messages that are stored with a sample.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 /// Minimum time between two samples (messages that are stored to be explained later).
@@ -53,7 +53,7 @@ impl Default for EventWindow {
 
 impl EventWindow {
     /// Counts an event in the second `second`. The number of the first second is 1.
-    pub fn add(&self, second: u64) {
+    pub fn count_event(&self, second: u64) {
         self.total_events.fetch_add(1, Ordering::Relaxed);
         let cell = &self.second_cells[(second % WINDOW_SECONDS as u64) as usize];
         let update = |old: u64| match old >> 32 == second {
@@ -89,11 +89,11 @@ pub(crate) struct EventCounts {
 }
 
 impl EventCounts {
-    fn last_minute(&self) -> u64 {
+    fn last_minute_total(&self) -> u64 {
         self.per_second.iter().map(|count| u64::from(*count)).sum()
     }
 
-    fn add(&mut self, other: &EventCounts) {
+    fn add_counts(&mut self, other: &EventCounts) {
         self.total += other.total;
         self.per_second.resize(WINDOW_SECONDS, 0);
         self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
@@ -112,17 +112,18 @@ pub(crate) struct RouteTraffic {
 /// Returns the routes with the most decisions in the last minute. All other routes are added up in
 /// one last element, whose name is `other`. `routes` may already contain elements with the name
 /// `other`; they are added to this sum.
-pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
+pub(crate) fn busiest_routes(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
     let (mut rest, mut routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.route == other);
     routes.sort_by(|one, two| {
-        let key = |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute(), route.counts.total));
+        let key =
+            |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute_total(), route.counts.total));
         key(one).cmp(&key(two)).then_with(|| (&one.entry, &one.route).cmp(&(&two.entry, &two.route)))
     });
     rest.extend(routes.split_off(routes.len().min(MAX_LISTED_ROUTES)));
     if !rest.is_empty() {
         let mut sum =
             RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: EventCounts::default() };
-        rest.iter().for_each(|route| sum.counts.add(&route.counts));
+        rest.iter().for_each(|route| sum.counts.add_counts(&route.counts));
         routes.push(sum);
     }
     routes
@@ -132,20 +133,20 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
 /// page.
 pub(crate) struct TrafficSample {
     time: OffsetDateTime,
-    pub entry: String,
-    chosen: Option<String>,
+    pub entry_name: String,
+    chosen_name: Option<String>,
     pub generation: u64,
     /// The message as JSON text.
-    pub text: Vec<u8>,
+    pub message_json: Vec<u8>,
     /// The earlier messages that the decision has read. Empty for rules without a history.
     pub past: Past,
     /// The near misses and unknown conditions of the message, in English and in Chinese. Computed
     /// on first use.
-    explained_by_language: [OnceLock<Option<Explained>>; 2],
+    explained_by_language: [OnceLock<Option<SampleExplanation>>; 2],
 }
 
 /// The part of a message's explanation that the traffic page shows.
-struct Explained {
+struct SampleExplanation {
     near_misses: Vec<NearMiss>,
     unknown_conditions: Vec<UnknownCondition>,
 }
@@ -177,12 +178,12 @@ pub(crate) struct UnknownCondition {
 /// The live traffic of one rule set, except the counts of its routes.
 pub(crate) struct Traffic {
     service_start: Instant,
-    pub undecided: EventWindow,
-    pub violations: EventWindow,
-    pub invalid: EventWindow,
+    pub undecided_messages: EventWindow,
+    pub contract_violations: EventWindow,
+    pub invalid_messages: EventWindow,
     /// The time of the latest successful [`Traffic::claim_sample`], in milliseconds since the
     /// start, plus one. 0 before the first claim.
-    last_sample: AtomicU64,
+    last_sample_time_ms: AtomicU64,
     samples: Mutex<VecDeque<Arc<TrafficSample>>>,
 }
 
@@ -190,10 +191,10 @@ impl Traffic {
     pub fn new() -> Traffic {
         Traffic {
             service_start: Instant::now(),
-            undecided: EventWindow::default(),
-            violations: EventWindow::default(),
-            invalid: EventWindow::default(),
-            last_sample: AtomicU64::new(0),
+            undecided_messages: EventWindow::default(),
+            contract_violations: EventWindow::default(),
+            invalid_messages: EventWindow::default(),
+            last_sample_time_ms: AtomicU64::new(0),
             samples: Mutex::default(),
         }
     }
@@ -209,27 +210,30 @@ impl Traffic {
     /// the message is small enough. Of several concurrent callers, only one gets true.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
-        let last = self.last_sample.load(Ordering::Relaxed);
+        let last = self.last_sample_time_ms.load(Ordering::Relaxed);
         length <= MAX_SAMPLE_BYTES
             && (last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64)
-            && self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            && self
+                .last_sample_time_ms
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// Stores a decided message for which [`Traffic::claim_sample`] returned true. `route` is the
     /// name of the chosen statement. `past` has the earlier messages that the decision has read. If
     /// they are too many or too large, stores nothing.
-    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: &Past) {
+    pub fn store_sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: &Past) {
         let elements = past.elements();
         let sizes = elements.iter().map(|element| element.to_string().len());
-        if elements.len() > MAX_SAMPLE_PAST || sizes.sum::<usize>() > MAX_SAMPLE_PAST_BYTES {
+        if elements.len() > MAX_SAMPLE_PAST_MESSAGES || sizes.sum::<usize>() > MAX_SAMPLE_PAST_BYTES {
             return;
         }
         let sample = TrafficSample {
             time: OffsetDateTime::now_utc(),
-            entry: decision.entry().to_owned(),
-            chosen: route.map(str::to_owned),
+            entry_name: decision.entry().to_owned(),
+            chosen_name: route.map(str::to_owned),
             generation: decision.generation(),
-            text: text.to_vec(),
+            message_json: text.to_vec(),
             past: past.to_owned_view(),
             explained_by_language: Default::default(),
         };
@@ -279,22 +283,22 @@ impl Traffic {
 }
 
 impl TrafficSample {
-    fn describe(&self, explanation: &Explanation, language: Language) -> Explained {
+    fn describe(&self, explanation: &Explanation, language: Language) -> SampleExplanation {
         let misses = explanation.near_misses();
         let texts = |texts: Vec<rulec::Message>| -> Vec<String> {
             texts.iter().map(|text| text.localized(language).into_owned()).collect()
         };
         let near = misses.iter().take(MAX_NEAR_MISSES).map(|miss| NearMiss {
             time: format_datetime(self.time),
-            entry: self.entry.clone(),
-            chosen: self.chosen.clone(),
+            entry: self.entry_name.clone(),
+            chosen: self.chosen_name.clone(),
             route: miss.route.route.clone(),
-            because: texts(miss.describe(language)),
+            because: texts(miss.describe_failed_conditions(language)),
         });
         let mut unknown: Vec<UnknownCondition> = Vec::new();
         for miss in &misses {
             let is_unknown = |node: &&&TraceNode| node.result == Mark::Unknown;
-            for node in miss.failed.iter().filter(is_unknown) {
+            for node in miss.failed_conditions.iter().filter(is_unknown) {
                 let route = miss.route.route.clone();
                 if !unknown.iter().any(|known| known.route == route && known.condition == node.text) {
                     let because = texts(node.because.clone());
@@ -302,7 +306,7 @@ impl TrafficSample {
                 }
             }
         }
-        Explained { near_misses: near.collect(), unknown_conditions: unknown }
+        SampleExplanation { near_misses: near.collect(), unknown_conditions: unknown }
     }
 }
 
@@ -314,13 +318,13 @@ mod tests {
     fn a_window_forgets_what_is_older_than_a_minute() {
         let window = EventWindow::default();
         for second in [1, 1, 2, 59, 60, 61, 61] {
-            window.add(second);
+            window.count_event(second);
         }
         let counts = window.counts(61);
         assert_eq!((counts.total, counts.per_second.len()), (7, WINDOW_SECONDS));
         assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
-        assert_eq!(counts.last_minute(), 5, "the first second has passed");
-        assert_eq!(window.counts(500).last_minute(), 0);
+        assert_eq!(counts.last_minute_total(), 5, "the first second has passed");
+        assert_eq!(window.counts(500).last_minute_total(), 0);
         assert_eq!(EventWindow::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
     }
 
@@ -331,7 +335,7 @@ mod tests {
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
         let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };
-        let listed = busiest((1..=60).map(route).chain([uncounted]).collect(), "_other");
+        let listed = busiest_routes((1..=60).map(route).chain([uncounted]).collect(), "_other");
         assert_eq!((listed.len(), &*listed[0].route, &*listed[50].route), (51, "r60", "_other"));
         assert_eq!(listed[50].counts.total, (1..=10).sum::<u64>() + 70);
     }

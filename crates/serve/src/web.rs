@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use std::net::IpAddr;
 
 /// The prefix of the paths at which Envoy asks for authorization.
-pub(crate) const ENVOY_PATH: &str = "/ext_authz";
+pub(crate) const ENVOY_PATH_PREFIX: &str = "/ext_authz";
 
 /// In this header, a browser says whether a page of the same site or of another site sends the
 /// request.
@@ -40,7 +40,7 @@ impl WebGuard {
         let headers = request.headers();
         // A page can send some requests without the header `Origin`. The page cannot read their
         // answers.
-        let site = fetch_site(headers);
+        let site = fetch_site_header(headers);
         let is_foreign = headers.contains_key(ORIGIN)
             || site.is_some_and(|site| !matches!(site, b"none" | b"same-origin"));
         if is_foreign && !self.allows_origin(headers) {
@@ -85,7 +85,7 @@ impl WebGuard {
 
 /// Returns the header in which a browser says from where the request comes, such as `same-origin`.
 /// `None` if the request lacks it.
-pub(crate) fn fetch_site(headers: &HeaderMap) -> Option<&[u8]> {
+pub(crate) fn fetch_site_header(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(FETCH_SITE_HEADER).map(HeaderValue::as_bytes)
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use axum::body::Body;
 
-    fn check(headers: &[(HeaderName, &str)]) -> bool {
+    fn is_allowed(headers: &[(HeaderName, &str)]) -> bool {
         let guard =
             WebGuard::new(vec!["https://good.example".to_owned()], Some(vec!["rules.example".to_owned()]));
         let mut request = Request::new(Body::empty());
@@ -112,25 +112,30 @@ mod tests {
     }
 
     #[test]
-    fn a_service_has_its_addresses_and_the_given_names() {
+    fn own_addresses_and_given_hosts_are_allowed() {
         for good in
             ["127.0.0.1:8181", "[::1]:8181", "localhost", "LocalHost:1", "10.1.2.3", "rules.example:443"]
         {
-            assert!(check(&[(HOST, good)]), "{good}");
+            assert!(is_allowed(&[(HOST, good)]), "{good}");
         }
         for bad in
             ["evil.example", "evil.example:8181", "127.0.0.1.evil.example", "localhost.evil.example", ""]
         {
-            assert!(!check(&[(HOST, bad)]), "{bad}");
+            assert!(!is_allowed(&[(HOST, bad)]), "{bad}");
         }
-        assert!(check(&[]), "a program may leave the name out");
+        assert!(is_allowed(&[]), "a program may leave the name out");
     }
 
     #[test]
-    fn only_pages_of_the_given_websites_may_ask() {
-        assert!(check(&[(FETCH_SITE_HEADER, "none")]) && check(&[(FETCH_SITE_HEADER, "same-origin")]));
-        assert!(!check(&[(FETCH_SITE_HEADER, "cross-site")]) && !check(&[(FETCH_SITE_HEADER, "same-site")]));
-        assert!(check(&[(FETCH_SITE_HEADER, "cross-site"), (ORIGIN, "https://good.example")]));
-        assert!(!check(&[(ORIGIN, "https://evil.example")]) && !check(&[(ORIGIN, "null")]));
+    fn only_allowed_origins_may_send_requests() {
+        assert!(
+            is_allowed(&[(FETCH_SITE_HEADER, "none")]) && is_allowed(&[(FETCH_SITE_HEADER, "same-origin")])
+        );
+        assert!(
+            !is_allowed(&[(FETCH_SITE_HEADER, "cross-site")])
+                && !is_allowed(&[(FETCH_SITE_HEADER, "same-site")])
+        );
+        assert!(is_allowed(&[(FETCH_SITE_HEADER, "cross-site"), (ORIGIN, "https://good.example")]));
+        assert!(!is_allowed(&[(ORIGIN, "https://evil.example")]) && !is_allowed(&[(ORIGIN, "null")]));
     }
 }

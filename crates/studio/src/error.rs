@@ -41,7 +41,7 @@ impl RequestError {
     }
 
     /// Returns the error for a request that needs rules which do not compile.
-    pub fn errors(message: impl Into<Message>) -> RequestError {
+    pub fn rules_with_errors(message: impl Into<Message>) -> RequestError {
         RequestError::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
     }
 

@@ -103,7 +103,8 @@ impl AccessGate {
         }
         let tokens = header_values(headers, TOKEN_HEADER);
         if is_api
-            && !(tokens.len() == 1 && tokens.iter().all(|token| is_same_token(token, &self.studio.token)))
+            && !(tokens.len() == 1
+                && tokens.iter().all(|token| is_same_token(token, &self.studio.access_token)))
         {
             let message = message!("the token is missing or wrong; open the address that the studio printed");
             return Some(RequestError::new(StatusCode::UNAUTHORIZED, "token", message));

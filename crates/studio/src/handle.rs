@@ -2,7 +2,7 @@
 //! own, so that a slow request does not delay the others.
 
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::language::{language, run_with_language};
+use crate::language::{current_language, run_with_language};
 use crate::state::Studio;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -46,7 +46,7 @@ pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Fu
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    let (language, held) = (language(), HELD_UNTIL_WORK_ENDS.try_with(Clone::clone).ok());
+    let (language, held) = (current_language(), HELD_UNTIL_WORK_ENDS.try_with(Clone::clone).ok());
     // This value is dropped, together with the future, when the client closes the connection.
     let request = Arc::new(());
     let waiting = Arc::downgrade(&request);

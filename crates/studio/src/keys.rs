@@ -21,9 +21,9 @@ pub(crate) fn statement_key(table: &str, name: &str) -> String {
 
 /// A statement (such as a route) with its key.
 #[derive(Clone, Debug)]
-pub(crate) struct Statement {
+pub(crate) struct KeyedStatement {
     pub key: String,
-    pub table: String,
+    pub table_name: String,
     pub name: String,
     /// Text that names the statement's target, such as a handler.
     pub target: String,
@@ -35,7 +35,7 @@ pub(crate) struct Statement {
 /// All statements of a program that have a key, including those that no decision can end with, such
 /// as a `goto`.
 pub(crate) struct StatementKeys {
-    pub statements: Vec<Statement>,
+    pub statements: Vec<KeyedStatement>,
     index_by_key: HashMap<String, usize>,
     statement_index_by_rule: Vec<Option<usize>>,
 }
@@ -52,7 +52,7 @@ impl StatementKeys {
         for rule in &program.rules {
             let table = &program.tables[rule.table.index()];
             let target = drawing::describe_target(program, &rule.outcome, &rule.name);
-            let can_be_chosen = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
+            let can_be_chosen = !rule.is_disabled && !matches!(rule.outcome, Outcome::Goto(_));
             let index = (!payload_tables.contains(&rule.table))
                 .then(|| keys.add_statement(&table.name, &rule.name, target, can_be_chosen));
             keys.statement_index_by_rule.push(index);
@@ -83,9 +83,9 @@ impl StatementKeys {
             return *index;
         }
         self.index_by_key.insert(key.clone(), self.statements.len());
-        self.statements.push(Statement {
+        self.statements.push(KeyedStatement {
             key,
-            table: table.to_owned(),
+            table_name: table.to_owned(),
             name: name.to_owned(),
             target,
             can_be_chosen,
@@ -95,11 +95,11 @@ impl StatementKeys {
 
     /// Returns the statement that belongs to a rule id. `None` for a rule inside a `payload`: it
     /// has an id too, but a decision cannot choose it.
-    pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
+    pub fn statement_of_rule(&self, id: RuleId) -> Option<&KeyedStatement> {
         self.statement_index_by_rule.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }
 
-    pub fn find_by_key(&self, key: &str) -> Option<&Statement> {
+    pub fn find_by_key(&self, key: &str) -> Option<&KeyedStatement> {
         self.index_by_key.get(key).map(|index| &self.statements[*index])
     }
 

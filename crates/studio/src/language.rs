@@ -9,7 +9,7 @@ tokio::task_local! {
 }
 
 /// Returns the language of the current request; English outside a request.
-pub(crate) fn language() -> Language {
+pub(crate) fn current_language() -> Language {
     REQUEST_LANGUAGE.try_with(|language| *language).unwrap_or_default()
 }
 
@@ -24,12 +24,12 @@ pub(crate) fn language_tag(language: Language) -> String {
 
 /// Translates a diagnostic to the language of the current request.
 pub(crate) fn localized_diagnostic(diagnostic: &Diagnostic) -> Diagnostic {
-    diagnostic.localized(language())
+    diagnostic.localized(current_language())
 }
 
 /// Translates a message to the language of the current request.
 pub(crate) fn localized(message: &Message) -> String {
-    message.localized(language()).into_owned()
+    message.localized(current_language()).into_owned()
 }
 
 /// Runs an asynchronous handler. During the run, the function [`language`] returns the given

@@ -38,6 +38,6 @@ pub use handle::answer_holding;
 pub use project::LiveRuleSet;
 pub use report::{ReportError, ReportOptions, report};
 #[doc(hidden)]
-pub use server::route_names;
+pub use server::route_methods_and_paths;
 pub use server::{Server, StartError, router_of_service};
 pub use state::{Options, RulesFile};

@@ -18,12 +18,12 @@ pub(crate) struct Project {
     /// Name of the rule set as the user entered it.
     pub name: String,
     /// Name of the main file, as diagnostics and file lists show it.
-    main_file: String,
+    main_file_name: String,
     origin: TextOrigin,
     state: Mutex<ProjectState>,
     /// Held while a row of a decision table is changed. Two changes at the same time would start
     /// from the same text, and one would be lost.
-    row_edits: Mutex<()>,
+    row_edit_lock: Mutex<()>,
 }
 
 /// Where the texts of a rule set come from.
@@ -42,15 +42,15 @@ pub trait LiveRuleSet: Send + Sync {
     /// Returns the name of the rule set.
     fn name(&self) -> String;
     /// Returns the name of the main file.
-    fn main_file(&self) -> String;
+    fn main_file_name(&self) -> String;
     /// Returns the generation (version number) of the current rules, which changes when their texts
     /// change.
     fn generation(&self) -> u64;
     /// Returns the texts of the rule files, each with the name of its file.
-    fn texts(&self) -> Vec<(String, String)>;
+    fn named_texts(&self) -> Vec<(String, String)>;
     /// Returns a loader that reads other files, such as word lists. `None` if the rules can read no
     /// such files.
-    fn other_files(&self) -> Option<DiskLoader>;
+    fn other_file_loader(&self) -> Option<DiskLoader>;
 }
 
 /// Loads the rule files of a service from memory, and other files, such as word lists, from disk.
@@ -61,9 +61,9 @@ struct LiveLoader {
 
 impl LiveLoader {
     fn new(rules: &dyn LiveRuleSet) -> LiveLoader {
-        let texts = rules.texts().into_iter();
+        let texts = rules.named_texts().into_iter();
         let texts = texts.fold(MemoryLoader::new(), |loader, (name, text)| loader.with(name, text));
-        LiveLoader { texts, disk: rules.other_files() }
+        LiveLoader { texts, disk: rules.other_file_loader() }
     }
 }
 
@@ -79,10 +79,10 @@ impl Loader for LiveLoader {
 #[derive(Default)]
 struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
-    drafts: BTreeMap<String, String>,
+    draft_by_file: BTreeMap<String, String>,
     /// Generation (version number) of a service's rules for which the cached analyses were made. 0
     /// for rules that do not come from a service.
-    generation: u64,
+    live_generation: u64,
     saved_snapshot: Option<CachedSnapshot>,
     draft_snapshot: Option<CachedSnapshot>,
 }
@@ -109,8 +109,8 @@ pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
 /// `files`. Hidden files are not found.
 struct EditedLoader<'a> {
     project: &'a Project,
-    files: &'a dyn Loader,
-    texts: &'a BTreeMap<String, String>,
+    file_loader: &'a dyn Loader,
+    edited_texts: &'a BTreeMap<String, String>,
     /// Modification times and sizes (stamps) of the files that were read from disk. A stamp is
     /// recorded before its file is read, so a later change is always noticed.
     stamps: RefCell<FileStamps>,
@@ -118,13 +118,13 @@ struct EditedLoader<'a> {
 
 impl Loader for EditedLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        match self.texts.get(path) {
+        match self.edited_texts.get(path) {
             Some(text) => Ok(text.clone().into_bytes()),
             None if is_hidden(path) => Err(LoadError::NotFound),
             None => {
                 let mut stamps = self.stamps.borrow_mut();
                 stamps.entry(path.to_owned()).or_insert_with(|| self.project.file_stamp(path));
-                self.files.load(path)
+                self.file_loader.load(path)
             }
         }
     }
@@ -146,16 +146,23 @@ impl Project {
     }
 
     pub fn from_live(id: usize, rules: Arc<dyn LiveRuleSet>) -> Project {
-        Project::new(id, rules.name(), rules.main_file(), TextOrigin::Live(rules))
+        Project::new(id, rules.name(), rules.main_file_name(), TextOrigin::Live(rules))
     }
 
     fn new(id: usize, name: String, main_file: String, origin: TextOrigin) -> Project {
-        Project { id, name, main_file, origin, state: Mutex::default(), row_edits: Mutex::default() }
+        Project {
+            id,
+            name,
+            main_file_name: main_file,
+            origin,
+            state: Mutex::default(),
+            row_edit_lock: Mutex::default(),
+        }
     }
 
     /// Prevents other changes of rows of decision tables until the returned guard is dropped.
     pub fn lock_row_edits(&self) -> MutexGuard<'_, ()> {
-        self.row_edits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.row_edit_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_state(&self) -> MutexGuard<'_, ProjectState> {
@@ -163,8 +170,8 @@ impl Project {
     }
 
     /// Returns the name of the main file, as diagnostics and file lists show it.
-    pub fn main_file(&self) -> &str {
-        &self.main_file
+    pub fn main_file_name(&self) -> &str {
+        &self.main_file_name
     }
 
     /// Returns the path of a file of the rule set. `None` for an uploaded rule set and for the
@@ -184,7 +191,7 @@ impl Project {
             files: snapshot.file_names(),
             on_disk: matches!(self.origin, TextOrigin::Disk(_)),
             compiles: snapshot.analysis.rules().is_some(),
-            has_draft: !self.lock_state().drafts.is_empty(),
+            has_draft: !self.lock_state().draft_by_file.is_empty(),
         }
     }
 
@@ -196,9 +203,9 @@ impl Project {
             TextOrigin::Live(rules) => rules.generation(),
             _ => 0,
         };
-        if state.generation != generation {
+        if state.live_generation != generation {
             (state.saved_snapshot, state.draft_snapshot) = (None, None);
-            state.generation = generation;
+            state.live_generation = generation;
         }
         let saved = match &state.saved_snapshot {
             Some((snapshot, stamps)) if self.is_current(stamps) => snapshot.clone(),
@@ -207,7 +214,7 @@ impl Project {
                 state.saved_snapshot.insert(self.analyse_texts(&BTreeMap::new())).0.clone()
             }
         };
-        if !draft || state.drafts.is_empty() {
+        if !draft || state.draft_by_file.is_empty() {
             return saved;
         }
         if let Some((snapshot, stamps)) = &state.draft_snapshot
@@ -215,14 +222,19 @@ impl Project {
         {
             return snapshot.clone();
         }
-        let cached = self.analyse_texts(&state.drafts);
+        let cached = self.analyse_texts(&state.draft_by_file);
         state.draft_snapshot.insert(cached).0.clone()
     }
 
     fn analyse_texts(&self, texts: &BTreeMap<String, String>) -> CachedSnapshot {
         let analyse = |files: &dyn Loader| {
-            let loader = EditedLoader { project: self, files, texts, stamps: RefCell::default() };
-            let snapshot = ProjectSnapshot::new(&loader, self.main_file());
+            let loader = EditedLoader {
+                project: self,
+                file_loader: files,
+                edited_texts: texts,
+                stamps: RefCell::default(),
+            };
+            let snapshot = ProjectSnapshot::new(&loader, self.main_file_name());
             (Arc::new(snapshot), loader.stamps.into_inner())
         };
         match &self.origin {
@@ -250,7 +262,7 @@ impl Project {
     fn check_access(&self, file: &str) -> Answer<()> {
         match self.snapshot(false).find_file(file) {
             Ok(_) => Ok(()),
-            Err(_) if file == self.main_file() => Ok(()),
+            Err(_) if file == self.main_file_name() => Ok(()),
             Err(_) if file.ends_with(".rules") => self.snapshot(true).find_file(file).map(drop),
             Err(refusal) => Err(refusal),
         }
@@ -262,7 +274,7 @@ impl Project {
         let saved = self.snapshot(false);
         let id = saved.find_file(file);
         let mut state = self.lock_state();
-        if id.is_err() && !state.drafts.contains_key(file) {
+        if id.is_err() && !state.draft_by_file.contains_key(file) {
             drop(state);
             self.check_access(file)?;
             state = self.lock_state();
@@ -270,13 +282,13 @@ impl Project {
         let saved_text = id.ok().map(|id| saved.analysis.text(id));
         match text {
             Some(text) if Some(&*text) != saved_text => {
-                if state.drafts.get(file) != Some(&text) {
-                    state.drafts.insert(file.to_owned(), text);
+                if state.draft_by_file.get(file) != Some(&text) {
+                    state.draft_by_file.insert(file.to_owned(), text);
                     state.draft_snapshot = None;
                 }
             }
             _ => {
-                if state.drafts.remove(file).is_some() {
+                if state.draft_by_file.remove(file).is_some() {
                     state.draft_snapshot = None;
                 }
             }
@@ -289,7 +301,7 @@ impl Project {
     /// files have the editor's unsaved texts if `draft` is true, otherwise the texts on disk. The
     /// result is not cached.
     pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> Arc<ProjectSnapshot> {
-        let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
+        let mut texts = if draft { self.lock_state().draft_by_file.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
         self.analyse_texts(&texts).0
     }
@@ -301,7 +313,7 @@ impl Project {
         Ok(FileText {
             file: file.to_owned(),
             stamp: text_fingerprint(&saved),
-            draft: self.lock_state().drafts.get(file).cloned(),
+            draft: self.lock_state().draft_by_file.get(file).cloned(),
             writable: self.is_writable(file),
             saved,
         })
@@ -356,7 +368,7 @@ impl Project {
         })?;
         drop(saving);
         let mut state = self.lock_state();
-        state.drafts.remove(&save.file);
+        state.draft_by_file.remove(&save.file);
         (state.saved_snapshot, state.draft_snapshot) = (None, None);
         Ok(Saved::Saved { stamp: text_fingerprint(&save.text) })
     }

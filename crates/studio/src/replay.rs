@@ -9,8 +9,8 @@ mod rows;
 mod sums;
 
 pub(crate) use decider::{ReplayDecider, to_earlier_decision};
-pub(crate) use history::{MAX_EARLIER, split_payload_line};
-pub(crate) use rows::preview;
+pub(crate) use history::{MAX_EARLIER_MESSAGES, split_payload_line};
+pub(crate) use rows::preview_text_and_fields;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
 use crate::snapshot::ProjectSnapshot;
@@ -46,7 +46,7 @@ pub(crate) struct Replay {
     /// replay without comparison.
     pub older_snapshot: Option<Arc<ProjectSnapshot>>,
     pub show_private: bool,
-    started: Instant,
+    start_time: Instant,
     is_cancelled: AtomicBool,
     results: Mutex<ReplayResults>,
     /// Result of the last row query, `None` before the first one. Kept because the page requests
@@ -59,9 +59,9 @@ pub(crate) struct Replay {
 #[derive(Clone, Copy, Debug)]
 struct FileLine {
     /// Byte offset of the line in the file.
-    offset: u64,
+    byte_offset: u64,
     /// Number of the line in the replayed file, from 1.
-    number: u64,
+    line_number: u64,
     /// A hash of the line. It shows whether the line has changed since the replay.
     fingerprint: u32,
 }
@@ -75,10 +75,10 @@ fn line_fingerprint(line: &[u8]) -> u32 {
 
 /// The result of a replay for one message.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct ReplayRow {
     file_line: FileLine,
     /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
-    time: f64,
+    time_ms: f64,
     /// Name of the entry (such as a table) that decided, as an index into
     /// [`ReplayResults::indexed_names`].
     entry_name_index: u32,
@@ -107,13 +107,13 @@ struct ObservedLine {
     session_hash: u32,
 }
 
-/// Value of a `u32` field of [`Row`] or [`ObservedLine`] that is unknown or missing.
+/// Value of a `u32` field of [`ReplayRow`] or [`ObservedLine`] that is unknown or missing.
 const UNKNOWN_NUMBER: u32 = u32::MAX;
 
 /// Results of a replay that were collected so far.
 #[derive(Default)]
 struct ReplayResults {
-    rows: Vec<Row>,
+    rows: Vec<ReplayRow>,
     observed: Vec<ObservedLine>,
     /// Number of decided messages that were recorded in no history, although the rules keep one.
     unrecorded_count: usize,
@@ -171,7 +171,7 @@ impl Replay {
             snapshot,
             older_snapshot,
             show_private,
-            started: Instant::now(),
+            start_time: Instant::now(),
             is_cancelled: false.into(),
             results: Mutex::default(),
             last_query: Mutex::default(),
@@ -203,6 +203,6 @@ impl Replay {
 
     /// Returns the time that the replay has taken so far or, if it has ended, in total.
     fn elapsed(&self) -> Duration {
-        if self.is_running() { self.started.elapsed() } else { self.lock_results().elapsed }
+        if self.is_running() { self.start_time.elapsed() } else { self.lock_results().elapsed }
     }
 }

@@ -2,13 +2,13 @@
 //! template of the page.
 
 use crate::answers::history::replayed_history;
-use crate::answers::judge::{judge_with, payload_context};
+use crate::answers::judge::{build_judge, payload_context};
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::run_blocking;
-use crate::language::{language, language_tag, localized, run_with_language};
+use crate::language::{current_language, language_tag, localized, run_with_language};
 use crate::replay::{Replay, split_payload_line};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
@@ -85,7 +85,7 @@ fn write_report(options: &ReportOptions) -> Result<String, ReportError> {
         None => None,
     };
     let report = collect_report(&studio, AskReport { version, replay }).map_err(to_report_error)?;
-    render_page(&report).map_err(to_report_error)
+    render_report_page(&report).map_err(to_report_error)
 }
 
 /// Responds to a request with a report as an HTML file.
@@ -94,12 +94,12 @@ pub(crate) async fn report_response(
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
     let Json(request) = body.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
-    let page = run_blocking(move || render_page(&collect_report(&studio, request)?)).await?;
+    let page = run_blocking(move || render_report_page(&collect_report(&studio, request)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
 }
 
-fn render_page(report: &Report) -> Answer<String> {
+fn render_report_page(report: &Report) -> Answer<String> {
     let template = assets::page_file(REPORT_TEMPLATE_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((head, tail)) = template.and_then(|template| template.split_once(REPORT_PLACEHOLDER)) else {
         return Err(RequestError::broken(message!(
@@ -138,9 +138,9 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let (coverage, covered_by_tests) =
         match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
             Some(replay) => (coverage_of_replay(studio, &snapshot, rules, replay)?, false),
-            None => (Coverage::of_tests(rules, |_| true), true),
+            None => (Coverage::from_tests(rules, |_| true), true),
         };
-    let covered_decisions = coverage.decisions();
+    let covered_decisions = coverage.decision_count();
     let routes = coverage.route_items(snapshot.findings());
     let coverage = routes
         .into_iter()
@@ -173,7 +173,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     Ok(Report {
         name: project.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        language: language_tag(language()),
+        language: language_tag(current_language()),
         summary: ReportSummary {
             files: snapshot.file_names().len(),
             tables: map.tables.len() + map.payloads.len(),
@@ -206,13 +206,13 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
 fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem {
     let range = snapshot.source_range(item.span);
     CoverageItem {
-        what: item.what.to_owned(),
+        what: item.item_kind.to_owned(),
         name: item.name,
         line: range.as_ref().map_or(1, |range| range.line),
         file: range.map_or_else(String::new, |range| range.file),
-        tried: item.tried,
-        yes: item.yes,
-        no: item.no,
+        tried: item.tried_count,
+        yes: item.yes_count,
+        no: item.no_count,
         gap: item.gap.as_ref().map(localized),
     }
 }
@@ -236,14 +236,14 @@ fn coverage_of_replay<'r>(
             Ok(entry) if entry.kind() != Kind::Requirements => {
                 let entry = entry.with_history(&past);
                 coverage.add_decision(&entry.explain(&message, true));
-                entry.count_conditions(&message, coverage.truths_mut());
+                entry.count_conditions(&message, coverage.condition_coverage_mut());
             }
             _ => {
                 let (payload, context) = split_payload_line(snapshot, &entry_name, message);
                 let Ok(context) = payload_context(rules, None, context) else { continue };
-                if let Ok(judge) = judge_with(rules, &entry_name, context, past) {
+                if let Ok(judge) = build_judge(rules, &entry_name, context, past) {
                     coverage.add_judgement(&entry_name, &judge.judge(&payload));
-                    judge.count_conditions(&payload, coverage.truths_mut());
+                    judge.count_conditions(&payload, coverage.condition_coverage_mut());
                 }
             }
         }
@@ -254,7 +254,7 @@ fn coverage_of_replay<'r>(
 /// Returns the earlier messages that the rules read as history when they decide the message on the
 /// line `line` of the replayed file.
 fn past_of_line(studio: &Studio, replay: &Replay, line: u64) -> Answer<Past> {
-    let (session, _) = replay.session_of_line(line)?;
+    let (session, _) = replay.earlier_messages_of_line(line)?;
     Ok(replayed_history(studio, replay, line, &session)?.past)
 }
 
@@ -282,7 +282,7 @@ fn sample_decisions(
         }
         None => {
             let program = rules.program();
-            let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], test));
+            let tests = program.tests.iter().map(|test| (&program.tables[test.entry_table.index()], test));
             let decision_tests = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
             messages.extend(decision_tests.take(MAX_SAMPLES).map(|(table, test)| {
                 (None, table.name.to_string(), test.message.clone(), rules.past_of_test(test))
@@ -298,7 +298,7 @@ fn sample_decisions(
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
             key: key.unwrap_or_else(|| crate::keys::statement_key(entry.name(), crate::keys::NO_STATEMENT)),
-            summary: explanation.summary_in(language()),
+            summary: explanation.summary_in(current_language()),
             because: explanation.deciding_conditions().into_iter().cloned().collect(),
             explanation,
         })
@@ -311,7 +311,7 @@ mod tests {
     use super::escape_markup;
 
     #[test]
-    fn what_is_put_into_a_page_is_no_markup() {
+    fn embedded_json_is_escaped() {
         let json = serde_json::to_string("</script><!-- & \u{2028}").expect("a text is JSON");
         let shown = escape_markup(&json);
         assert!(!shown.contains(['<', '>', '&', '\u{2028}']), "{shown}");

@@ -16,7 +16,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rulec::Message;
-use rulec_base::json::MAX_BYTES;
+use rulec_base::json::MAX_MESSAGE_BYTES;
 use rulec_base::message;
 use std::future::Future;
 use std::io;
@@ -47,7 +47,7 @@ impl StartError {
 
 /// Maximum size in bytes of a request that is not an upload. The factor 8 leaves room for JSON
 /// escapes in a message or file text.
-const MAX_REQUEST_BYTES: usize = 8 * MAX_BYTES;
+const MAX_REQUEST_BYTES: usize = 8 * MAX_MESSAGE_BYTES;
 
 /// Maximum number of open connections. A browser opens at most six to one address.
 const MAX_CONNECTIONS: usize = 256;
@@ -55,7 +55,7 @@ const MAX_CONNECTIONS: usize = 256;
 const HEAD_TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Pause after an error while accepting a connection, for example because all file descriptors are
 /// in use.
-const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
+const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(100);
 
 impl Server {
     /// Opens a studio and listens on the loopback address.
@@ -83,8 +83,8 @@ impl Server {
 
     /// Returns the URL of the page. The token is after the `#`, because browsers do not send that
     /// part to servers.
-    pub fn address(&self) -> String {
-        format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.token)
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.access_token)
     }
 
     /// Serves requests until the future `until` completes.
@@ -94,7 +94,7 @@ impl Server {
     /// Returns an error if connections can no longer be accepted.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = AccessGate { studio: self.studio.clone(), port: self.port };
-        let uploads = self.studio.uploads.path().to_owned();
+        let uploads = self.studio.upload_folder.path().to_owned();
         let router = build_router(MAX_REQUEST_BYTES)
             .layer(middleware::from_fn_with_state(gate, guard_request))
             .with_state(self.studio);
@@ -134,7 +134,7 @@ async fn accept_connections(listener: &TcpListener, router: Router) -> io::Resul
             // works.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
             Err(_) => {
-                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                tokio::time::sleep(PAUSE_AFTER_ACCEPT_ERROR).await;
                 continue;
             }
         };
@@ -161,17 +161,17 @@ fn api_routes() -> Vec<ApiRoute> {
         ("POST", "/api/decide", post_handler(decide::decide)),
         ("POST", "/api/near", post_handler(near::near_misses)),
         ("POST", "/api/test", post_handler(test_block::make_test)),
-        ("GET", "/api/map", get_handler(map::map)),
-        ("GET", "/api/table", get_handler(table::table)),
+        ("GET", "/api/map", get_handler(map::rules_map)),
+        ("GET", "/api/table", get_handler(table::decision_table)),
         ("POST", "/api/rows", post_handler(row_edit::edit_row)),
-        ("GET", "/api/file", get_handler(edit::file)),
-        ("POST", "/api/check", post_handler(edit::check)),
+        ("GET", "/api/file", get_handler(edit::read_file_text)),
+        ("POST", "/api/check", post_handler(edit::check_text)),
         ("POST", "/api/complete", post_handler(edit::complete)),
         ("POST", "/api/hover", post_handler(edit::hover)),
         ("POST", "/api/definition", post_handler(edit::definition)),
         ("POST", "/api/format", post_handler(edit::format)),
         ("POST", "/api/save", post_handler(edit::save)),
-        ("GET", "/api/codes/{code}", get(edit::code)),
+        ("GET", "/api/codes/{code}", get(edit::code_page)),
         ("POST", "/api/report", post_handler(report::collect_report)),
         ("POST", "/api/report.html", post(report::report_response)),
     ];
@@ -181,7 +181,7 @@ fn api_routes() -> Vec<ApiRoute> {
 
 /// Returns the method and path of each route, so that a test can prove that it covers all routes.
 #[doc(hidden)]
-pub fn route_names() -> Vec<(&'static str, &'static str)> {
+pub fn route_methods_and_paths() -> Vec<(&'static str, &'static str)> {
     api_routes().into_iter().map(|(method, path, _)| (method, path)).collect()
 }
 
@@ -217,10 +217,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is a place for files");
         let path = folder.path().join("a.rules");
         std::fs::write(&path, "default -> d\n").expect("it can be written");
-        let options = Options { rules: vec![RulesFile { path, root: None }], ..Options::default() };
+        let options = Options { rules: vec![RulesFile { path, import_root: None }], ..Options::default() };
         let server = Server::bind(&options).await.expect("a studio opens");
         let held_by_request = server.studio.clone();
-        let uploads = held_by_request.uploads.path().to_owned();
+        let uploads = held_by_request.upload_folder.path().to_owned();
         std::fs::write(uploads.join("upload"), "private").expect("it can be written");
         server.run(std::future::ready(())).await.expect("it ends well");
         assert!(!uploads.exists());

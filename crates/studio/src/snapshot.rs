@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 pub(crate) struct ProjectSnapshot {
     pub analysis: Analysis,
     findings: OnceLock<Vec<Finding>>,
-    offsets: Vec<OnceLock<Utf16Offsets>>,
+    utf16_offsets_by_file: Vec<OnceLock<Utf16Offsets>>,
     keys: OnceLock<StatementKeys>,
     matcher: OnceLock<Option<FlowMatcher>>,
 }
@@ -27,7 +27,7 @@ impl ProjectSnapshot {
         ProjectSnapshot {
             analysis,
             findings: OnceLock::new(),
-            offsets,
+            utf16_offsets_by_file: offsets,
             keys: OnceLock::new(),
             matcher: OnceLock::new(),
         }
@@ -37,7 +37,7 @@ impl ProjectSnapshot {
     /// contains the first compile error.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules().ok_or_else(|| {
-            RequestError::errors(
+            RequestError::rules_with_errors(
                 self.first_error().map_or_else(|| message!("the rules do not compile"), verbatim_message),
             )
         })
@@ -88,7 +88,7 @@ impl ProjectSnapshot {
 
     pub fn find_file(&self, name: &str) -> Answer<FileId> {
         self.analysis
-            .file(name)
+            .file_id(name)
             .ok_or_else(|| RequestError::missing(message!("`{name}` is not a file of these rules")))
     }
 
@@ -106,7 +106,7 @@ impl ProjectSnapshot {
         static EMPTY_OFFSETS: OnceLock<Utf16Offsets> = OnceLock::new();
         let none = || EMPTY_OFFSETS.get_or_init(|| Utf16Offsets::new(""));
         let index = self.analysis.sources.iter().position(|(id, _)| id == file);
-        let offsets = index.and_then(|index| self.offsets.get(index));
+        let offsets = index.and_then(|index| self.utf16_offsets_by_file.get(index));
         offsets
             .map_or_else(none, |offsets| offsets.get_or_init(|| Utf16Offsets::new(self.analysis.text(file))))
     }

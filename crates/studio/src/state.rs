@@ -22,7 +22,7 @@ pub struct Options {
     /// Path of a decision log to open, if any.
     pub log: Option<PathBuf>,
     /// Path of a file of messages to open, if any; it contains one JSON object per line.
-    pub input: Option<PathBuf>,
+    pub message_file: Option<PathBuf>,
     /// Port to listen on; 0 selects a free port.
     pub port: u16,
     /// Whether the page shows the values of `@private` fields.
@@ -37,23 +37,23 @@ pub struct RulesFile {
     /// Path of the rule set's main file.
     pub path: PathBuf,
     /// Folder that the imported files must be in; `None` means the folder of the main file.
-    pub root: Option<PathBuf>,
+    pub import_root: Option<PathBuf>,
 }
 
 pub(crate) struct Studio {
-    pub token: String,
+    pub access_token: String,
     /// Whether a running service serves this studio, which then shows the service's current rules.
     pub is_live: bool,
     pub show_private: bool,
     pub language: Option<Language>,
     projects: RwLock<Vec<Arc<Project>>>,
-    sources: RwLock<Vec<Arc<MessageFile>>>,
+    message_files: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
     /// Sequence number of the newest slow request. A slow request stops when a newer one arrives,
     /// because the page shows only the newest result.
-    newest_request: AtomicU64,
+    newest_request_number: AtomicU64,
     /// Folder of the uploaded files.
-    pub uploads: TempDir,
+    pub upload_folder: TempDir,
 }
 
 /// Returns the error for an upload to the studio of a service, which accepts no files.
@@ -64,7 +64,7 @@ pub(crate) fn uploads_not_accepted() -> RequestError {
 /// Maximum number of replays that are kept; the oldest replay is removed first.
 const MAX_REPLAYS: usize = 8;
 /// Maximum number of rule sets that can be uploaded.
-const MAX_UPLOADED: usize = 32;
+const MAX_UPLOADED_RULE_SETS: usize = 32;
 
 fn clone_all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
     list.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -84,20 +84,20 @@ impl Studio {
         let uploads = TempDir::with_prefix(".rulec-studio-")
             .map_err(|error| message!("no folder for uploads can be made: {error}"))?;
         let studio = Studio {
-            token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            access_token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             is_live: false,
             show_private: options.show_private,
             language: options.language,
             projects: RwLock::default(),
-            sources: RwLock::default(),
+            message_files: RwLock::default(),
             replays: RwLock::default(),
-            newest_request: AtomicU64::default(),
-            uploads,
+            newest_request_number: AtomicU64::default(),
+            upload_folder: uploads,
         };
         for file in &options.rules {
             studio.open_rules(file)?;
         }
-        let message_files = [(&options.log, "log"), (&options.input, "input")];
+        let message_files = [(&options.log, "log"), (&options.message_file, "input")];
         for (path, origin) in
             message_files.into_iter().filter_map(|(path, origin)| Some((path.as_ref()?, origin)))
         {
@@ -106,7 +106,7 @@ impl Studio {
             if !metadata.is_file() {
                 return Err(message!("`{}` is no file; name a file of JSON lines", path.display()));
             }
-            studio.add_messages(path.display().to_string(), path.clone(), metadata.len(), origin);
+            studio.add_message_file(path.display().to_string(), path.clone(), metadata.len(), origin);
         }
         Ok(studio)
     }
@@ -125,7 +125,7 @@ impl Studio {
     }
 
     fn open_rules(&self, file: &RulesFile) -> Result<(), Message> {
-        let compiler = match &file.root {
+        let compiler = match &file.import_root {
             Some(root) => Compiler::new().root(root),
             None => Compiler::new(),
         };
@@ -151,16 +151,22 @@ impl Studio {
             return Err(uploads_not_accepted());
         }
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
-        if uploaded_count >= MAX_UPLOADED {
+        if uploaded_count >= MAX_UPLOADED_RULE_SETS {
             return Err(RequestError::invalid(message!(
-                "{MAX_UPLOADED} rule sets were already uploaded; restart the studio"
+                "{MAX_UPLOADED_RULE_SETS} rule sets were already uploaded; restart the studio"
             )));
         }
         Ok(self.add_project(|id| Project::from_text(id, name, text)))
     }
 
-    pub fn add_messages(&self, name: String, path: PathBuf, bytes: u64, origin: &str) -> Arc<MessageFile> {
-        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+    pub fn add_message_file(
+        &self,
+        name: String,
+        path: PathBuf,
+        bytes: u64,
+        origin: &str,
+    ) -> Arc<MessageFile> {
+        let mut sources = self.message_files.write().unwrap_or_else(PoisonError::into_inner);
         let description = Source { id: sources.len(), name, bytes, from: origin.to_owned() };
         let source = Arc::new(MessageFile { description, path, is_log: origin == "log" });
         sources.push(source.clone());
@@ -172,7 +178,7 @@ impl Studio {
     }
 
     pub fn message_files(&self) -> Vec<Arc<MessageFile>> {
-        clone_all(&self.sources)
+        clone_all(&self.message_files)
     }
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
@@ -185,7 +191,7 @@ impl Studio {
     }
 
     pub fn message_file(&self, id: usize) -> Answer<Arc<MessageFile>> {
-        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.message_files.read().unwrap_or_else(PoisonError::into_inner);
         sources.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no file {id}")))
     }
 
@@ -213,9 +219,9 @@ impl Studio {
     /// Registers a slow request as the newest one. Returns a function that the request calls during
     /// its work. If this function returns false, a newer request was registered, and the work
     /// should stop.
-    pub fn register_newest(&self) -> impl Fn() -> bool + '_ {
-        let number = self.newest_request.fetch_add(1, Ordering::Relaxed) + 1;
-        move || self.newest_request.load(Ordering::Relaxed) == number
+    pub fn register_newest_request(&self) -> impl Fn() -> bool + '_ {
+        let number = self.newest_request_number.fetch_add(1, Ordering::Relaxed) + 1;
+        move || self.newest_request_number.load(Ordering::Relaxed) == number
     }
 
     pub fn session(&self) -> api::Session {

@@ -4,7 +4,7 @@
 pub(crate) struct Utf16Offsets {
     /// Number of UTF-16 units before each byte offset of the text. Empty if the text is ASCII,
     /// because both kinds of offset are then equal.
-    unit_by_byte: Vec<u32>,
+    utf16_offset_by_byte: Vec<u32>,
     byte_length: usize,
 }
 
@@ -20,27 +20,27 @@ impl Utf16Offsets {
             }
             units.push(unit_count);
         }
-        Utf16Offsets { unit_by_byte: units, byte_length: text.len() }
+        Utf16Offsets { utf16_offset_by_byte: units, byte_length: text.len() }
     }
 
     /// Converts a byte offset to a UTF-16 offset.
     pub fn to_utf16(&self, byte: usize) -> usize {
         let byte = byte.min(self.byte_length);
-        self.unit_by_byte.get(byte).map_or(byte, |unit| *unit as usize)
+        self.utf16_offset_by_byte.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
     /// Converts a UTF-16 offset to a byte offset. An offset inside a surrogate pair is converted to
     /// the start of the character.
     pub fn to_byte(&self, unit: usize) -> usize {
-        if self.unit_by_byte.is_empty() {
+        if self.utf16_offset_by_byte.is_empty() {
             return unit.min(self.byte_length);
         }
-        let byte = self.unit_by_byte.partition_point(|before| (*before as usize) < unit);
-        match self.unit_by_byte.get(byte) {
+        let byte = self.utf16_offset_by_byte.partition_point(|before| (*before as usize) < unit);
+        match self.utf16_offset_by_byte.get(byte) {
             Some(units_before) if *units_before as usize == unit => byte,
             // The offset lies inside a surrogate pair.
             _ => self
-                .unit_by_byte
+                .utf16_offset_by_byte
                 .partition_point(|before| (*before as usize) + 1 < unit)
                 .min(self.byte_length),
         }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_in_units_of_16_bits() {
+    fn offsets_are_counted_in_utf16_units() {
         for (text, pairs) in [
             ("ab", &[(0, 0), (1, 1), (2, 2)][..]),
             ("a\u{1F600}文b", &[(0, 0), (1, 1), (5, 3), (8, 4), (9, 5)]),

@@ -9,10 +9,10 @@ mod request;
 
 pub use history::{History, HistoryPart};
 pub use payload::{
-    Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
-    PathExpr, Payload, RuleItem, RuleTest,
+    AllowedValues, Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, PathExpr, Payload,
+    PayloadItem, PayloadItemKind, RuleItem, RuleTest, ViolationNotice,
 };
-pub use request::{Entity, Intent, Lexicon, Weight};
+pub use request::{Entity, Intent, Lexicon, WeightedWord};
 
 use rulec_base::diag::Code;
 use rulec_base::span::{Span, Spanned};
@@ -31,17 +31,17 @@ pub struct Statement {
     /// joined by line feeds.
     pub docs: String,
     /// The `# rulec: allow CODE reason` comments before the statement. Each suppresses a warning.
-    pub allows: Vec<Allow>,
+    pub allows: Vec<AllowComment>,
 }
 
 /// A comment `# rulec: allow W0123 reason`, which suppresses a warning for one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allow {
+pub struct AllowComment {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
     /// The first warning code anywhere in the comment. It differs from `code` if other words follow
     /// `allow` first; a diagnostic then suggests where to write the code.
-    pub later_code: Option<Code>,
+    pub first_code_in_comment: Option<Code>,
     /// The span of the whole `allow` comment.
     pub span: Span,
 }
@@ -111,7 +111,7 @@ impl StatementKind {
     ///
     /// `input`, `settings`, `history` and `default` have no name, so their name here is empty. The
     /// keyword alone identifies them, because a file or table contains each of them at most once.
-    pub fn head(&self) -> (&'static str, &str) {
+    pub fn keyword_and_name(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
             StatementKind::Input { .. } => ("input", ""),
@@ -147,9 +147,9 @@ pub struct Choice {
     /// A question that a language model answers to choose a branch. If present, the branches have
     /// no conditions.
     pub question: Option<Spanned<String>>,
-    /// Whether the choice is marked `to_user`: the application should show the user the chosen
+    /// Whether the choice is marked `is_shown_to_user`: the application should show the user the chosen
     /// branch, and the reason why this branch was chosen.
-    pub to_user: bool,
+    pub is_shown_to_user: bool,
     pub branches: Vec<Branch>,
 }
 
@@ -157,12 +157,12 @@ pub struct Choice {
 pub struct Branch {
     /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
-    pub default: Option<Span>,
+    pub default_span: Option<Span>,
     /// The description of the branch for a language model. `None` if the author wrote none.
     pub meaning: Option<Spanned<String>>,
     /// Whether one true condition is enough to choose the branch. Otherwise all of its conditions
     /// must be true.
-    pub any: bool,
+    pub requires_any: bool,
     /// The conditions in the braces of the branch. `None` if the branch has no braces.
     pub conditions: Option<Vec<Expr>>,
     pub locals: Locals,
@@ -197,7 +197,7 @@ pub enum Trigger {
     /// A trigger by keyword patterns: `keyword exact [ … ]`.
     Keyword {
         /// How a message is compared with the patterns: `exact`, `contains` or `regex`.
-        matching: Ident,
+        match_mode: Ident,
         patterns: Expr,
         /// `ignoring case` or `matching case`. Without either, the settings of the file decide.
         case: Option<Case>,
@@ -211,7 +211,7 @@ pub enum Trigger {
 pub struct Router {
     pub name: Ident,
     /// The name by which the cases of the router refer to the output of the workflow node.
-    pub param: Ident,
+    pub output_param: Ident,
     /// The cases of the router. The case without a condition is the `otherwise` case.
     pub cases: Vec<RouterCase>,
 }
@@ -221,11 +221,11 @@ pub struct RouterCase {
     /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// The nodes that run next. `next` means all nodes that the workflow declares as the next nodes
+    /// The nodes that run next. `next_nodes` means all nodes that the workflow declares as the next nodes
     /// of the current one, and `next[0]` the first of them. Node names, node ids, and fields of the
     /// output that contain node names are also allowed.
     pub destinations: Vec<Expr>,
-    pub loopback: Option<Span>,
+    pub loopback_span: Option<Span>,
     pub span: Span,
 }
 
@@ -234,7 +234,7 @@ pub struct RouterCase {
 pub struct Workflow {
     pub name: Ident,
     /// `passthrough session, user_id`: fields that every node copies to its output.
-    pub passthrough: Vec<Ident>,
+    pub passthrough_fields: Vec<Ident>,
     pub nodes: Vec<Node>,
 }
 
@@ -246,11 +246,11 @@ pub struct Node {
     pub kind: Ident,
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node in seconds; `None` means no limit.
-    pub within: Option<Spanned<Literal>>,
-    /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
+    pub time_limit: Option<Spanned<Literal>>,
+    /// How the inputs are merged if several edges lead to the node: the word after `merge_mode`, such as
     /// `latest`, or `by node` for `merge by node`. `None` without this clause.
-    pub merge: Option<Ident>,
-    pub next: Vec<Ident>,
+    pub merge_mode: Option<Ident>,
+    pub next_nodes: Vec<Ident>,
     pub router: Option<Ident>,
     pub span: Span,
 }
@@ -267,7 +267,7 @@ pub enum ListSource {
 pub struct Route {
     pub name: Ident,
     pub priority: Option<Spanned<i64>>,
-    pub disabled: Option<Span>,
+    pub disabled_span: Option<Span>,
     /// The condition of the route, after `when`.
     pub condition: Expr,
     pub locals: Locals,
@@ -301,12 +301,12 @@ pub struct Test {
     pub name: Spanned<String>,
     /// Constant values for fields of the message, as pairs of path and value:
     /// `given ctx.count = 3`.
-    pub given: Vec<(Vec<Ident>, Expr)>,
+    pub given_values: Vec<(Vec<Ident>, Expr)>,
     /// The paths of the fields to which each case of the test gives its own value:
     /// `given text, ctx.count`.
-    pub columns: Vec<Vec<Ident>>,
-    /// The expected results of the test: one per case, or a single one if `columns` is empty.
-    pub expects: Vec<Expectation>,
+    pub case_field_paths: Vec<Vec<Ident>>,
+    /// The expected results of the test: one per case, or a single one if `case_field_paths` is empty.
+    pub expectations: Vec<Expectation>,
 }
 
 /// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
@@ -314,35 +314,35 @@ pub struct Test {
 pub struct Expectation {
     /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the statement that must be
     /// chosen; `none` means that none may be. `ROUTER` is the router whose next nodes are in
-    /// `then`. `KIND.reject` means that a payload must be rejected. Empty if the test expects only
-    /// a target (`then`) or a score.
-    pub path: Vec<Ident>,
+    /// `target`. `KIND.reject` means that a payload must be rejected. Empty if the test expects only
+    /// a target (`target`) or a score.
+    pub outcome_path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element has the id of a rule and, if given, the path at which the violation must be
     /// reported.
-    pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
+    pub expected_violations: Vec<(Spanned<String>, Option<Spanned<String>>)>,
     /// The expected handler, or the expected next nodes, after `->`; `None` if no target is
     /// expected.
-    pub then: Option<ExpectedThen>,
+    pub target: Option<ExpectedTarget>,
     /// The expected score as an operator and a number, such as `score >= 0.6`; `None` if no score
     /// is expected.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
-    /// The values after `for`: one for each path in the `columns` of the test.
-    pub values: Vec<Expr>,
+    /// The values after `for`: one for each path in the `case_field_paths` of the test.
+    pub case_values: Vec<Expr>,
     pub span: Span,
 }
 
 /// An expected target: `-> refund_handler(amount: 5) { queue: "fast" }` or
 /// `-> debate, ballot loopback`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ExpectedThen {
+pub struct ExpectedTarget {
     /// The name of the expected handler, or the names of the expected next nodes.
-    pub names: Vec<Ident>,
+    pub target_names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
-    /// The span of the word `loopback`, if present. The test then expects that the router sends the
+    /// The span of the word `loopback_span`, if present. The test then expects that the router sends the
     /// output back in a loop.
-    pub loopback: Option<Span>,
+    pub loopback_span: Option<Span>,
 }
 
 /// A field of an `input` type or record type, or a parameter.
@@ -455,7 +455,7 @@ pub struct Binary {
     pub op: Spanned<Op>,
     /// Whether `not` precedes the operator, as in `not contains` and `not in`.
     pub negated: bool,
-    /// The modifiers of the operator, such as `word`, `any` or `ignoring case`, with their spans.
+    /// The modifiers of the operator, such as `word`, `requires_any` or `ignoring case`, with their spans.
     pub modifiers: Modifiers,
     pub left: Expr,
     pub right: Expr,

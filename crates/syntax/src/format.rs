@@ -27,7 +27,7 @@ mod tests;
 
 use super::lex::Token;
 use super::parse::{Outline, OutlineStatement, outline};
-use gap::{BreakKind, Gaps};
+use gap::{BreakKind, TokenGaps};
 use layout::LayoutWriter;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -40,12 +40,12 @@ pub const INDENT_WIDTH: usize = 2;
 
 /// The formatted text of a rules file, and the statements that were left as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Formatted {
+pub struct FormattedFile {
     /// The whole file after formatting.
     pub text: String,
     /// The line of each statement that was left unchanged because of errors. Lines count from 1 in
     /// the original text.
-    pub left: Vec<usize>,
+    pub unformatted_lines: Vec<usize>,
 }
 
 /// An internal error of the formatter: the formatted text would have a different meaning.
@@ -71,10 +71,10 @@ impl MeaningChanged {
 ///
 /// Returns an error if the formatted text would have another meaning, which is a bug in the
 /// formatter.
-pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
+pub fn format(text: &str) -> Result<FormattedFile, MeaningChanged> {
     let original_outline = outline(text);
     let mut file = FileFormatter {
-        gaps: Gaps::new(text, &original_outline.tokens),
+        gaps: TokenGaps::new(text, &original_outline.tokens),
         outline: &original_outline,
         unparsed_statements: Vec::new(),
     };
@@ -89,10 +89,12 @@ pub fn format(text: &str) -> Result<Formatted, MeaningChanged> {
         .map(|token| line_number(text, &original_outline.tokens, *token))
         .collect();
     match first_difference(text, &original_outline, &formatted) {
-        None => Ok(Formatted { text: formatted, left: error_lines }),
+        None => Ok(FormattedFile { text: formatted, unformatted_lines: error_lines }),
         // With unclosed brackets, columns decide where statements begin, and formatting changes
         // columns.
-        Some(_) if !error_lines.is_empty() => Ok(Formatted { text: text.to_owned(), left: error_lines }),
+        Some(_) if !error_lines.is_empty() => {
+            Ok(FormattedFile { text: text.to_owned(), unformatted_lines: error_lines })
+        }
         Some(token) => Err(MeaningChanged { line: line_number(text, &original_outline.tokens, token) }),
     }
 }
@@ -115,7 +117,7 @@ fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<u
     if old.len() != new.len() {
         return Some(old.len().min(new.len()));
     }
-    let (old_gaps, new_gaps) = (Gaps::new(text, old), Gaps::new(formatted, new));
+    let (old_gaps, new_gaps) = (TokenGaps::new(text, old), TokenGaps::new(formatted, new));
     if let Some(index) =
         (0..=old.len()).find(|next| old_gaps.comments_before(*next) != new_gaps.comments_before(*next))
     {
@@ -124,12 +126,12 @@ fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<u
     let statements = original.statements.iter().zip(&formatted_outline.statements);
     let changed_start = statements.clone().find(|(old, new)| old != new).map(|(old, _)| old.tokens.start);
     let has_other_counts = original.statements.len() != formatted_outline.statements.len()
-        || original.items != formatted_outline.items;
+        || original.item_starts != formatted_outline.item_starts;
     changed_start.or(has_other_counts.then_some(0))
 }
 
 struct FileFormatter<'a> {
-    gaps: Gaps<'a>,
+    gaps: TokenGaps<'a>,
     outline: &'a Outline,
     /// The indices of the first tokens of all statements that stay unformatted because of errors.
     unparsed_statements: Vec<usize>,
@@ -150,7 +152,7 @@ impl FileFormatter<'_> {
         for statement in statements {
             next = self.write_loose_tokens(next..statement.tokens.start, indent, writer);
             let start = statement.tokens.start;
-            if !statement.is_sound && start > 0 && self.gaps.line_breaks_before(start) == 0 {
+            if !statement.parsed_without_errors && start > 0 && self.gaps.line_breaks_before(start) == 0 {
                 // The statement follows other tokens on its line. Moved to the start of a line, it
                 // could parse differently, so the text before it stays unchanged.
                 writer.write_gap_unchanged(&self.gaps, start);
@@ -174,7 +176,7 @@ impl FileFormatter<'_> {
         writer: &mut LayoutWriter<'_>,
     ) -> usize {
         let end = statement.end();
-        if !statement.is_sound {
+        if !statement.parsed_without_errors {
             let start = statement.tokens.start;
             self.unparsed_statements.push(start);
             writer.write_moved_statement(
@@ -187,12 +189,12 @@ impl FileFormatter<'_> {
         }
         let events = build::statement_events(
             &self.gaps,
-            statement.word,
-            &self.outline.items,
+            statement.keyword,
+            &self.outline.item_starts,
             statement.tokens.clone(),
         );
         writer.write_events(&self.gaps, &events, indent);
-        let Some((inner, Some(close))) = &statement.table else { return end };
+        let Some((inner, Some(close))) = &statement.table_body else { return end };
         let open = statement.tokens.end;
         if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment_before(*close) {
             writer.write_events(&self.gaps, &build::empty_braces_events(open), indent);

@@ -88,10 +88,10 @@ pub enum TokenKind {
 }
 
 /// Maximum number of `#` on each side of a raw string. A raw string with more is an error.
-pub const MAX_HASHES: usize = 8;
+pub const MAX_RAW_STRING_HASHES: usize = 8;
 
 /// Consumes a raw string after its opening `r##"`. Returns an error if the string is unclosed or
-/// has more than [`MAX_HASHES`] `#`.
+/// has more than [`MAX_RAW_STRING_HASHES`] `#`.
 fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
     let rest = lexer.remainder();
@@ -101,7 +101,7 @@ fn lex_raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
         if rest.as_bytes()[after_quote..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes
         {
             lexer.bump(after_quote + hashes);
-            return if hashes > MAX_HASHES { Err(()) } else { Ok(()) };
+            return if hashes > MAX_RAW_STRING_HASHES { Err(()) } else { Ok(()) };
         }
         search_start = after_quote;
     }
@@ -196,7 +196,7 @@ pub fn is_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
+    fn kinds_and_texts(text: &str) -> Vec<(TokenKind, &str)> {
         tokenize(text, 0)
             .filter(|token| token.kind != TokenKind::White)
             .map(|token| (token.kind, token.text(text)))
@@ -206,7 +206,9 @@ mod tests {
     #[test]
     fn tokens_are_cut_where_authors_expect() {
         use TokenKind::*;
-        let check = |text: &str, expected: &[(TokenKind, &str)]| assert_eq!(kinds(text), expected, "{text}");
+        let check = |text: &str, expected: &[(TokenKind, &str)]| {
+            assert_eq!(kinds_and_texts(text), expected, "{text}")
+        };
         check("a.b..=10ms", &[(Word, "a"), (Dot, "."), (Word, "b"), (Operator, "..="), (Number, "10ms")]);
         check(
             "0..10 1.5e-3 1e3",

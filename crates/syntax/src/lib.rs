@@ -11,4 +11,4 @@ pub mod loader;
 pub mod parse;
 pub mod write;
 
-pub use parse::{Parsed, parse};
+pub use parse::{ParseResult, parse};

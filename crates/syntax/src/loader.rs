@@ -7,7 +7,7 @@ use crate::ast::{Ident, Statement, StatementKind};
 use crate::parse;
 use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span, Spanned};
 use rulec_base::text::invisible::invisible_runs;
@@ -122,12 +122,12 @@ pub struct ParsedFile {
     pub statements: Vec<Statement>,
     /// The names of statements with errors. The checker does not report uses of these names as
     /// unknown.
-    pub broken: Vec<Ident>,
+    pub broken_names: Vec<Ident>,
     /// Whether declarations may be missing, because an import or the file itself could not be read.
     /// The checker then does not report unknown names.
-    pub incomplete: bool,
+    pub is_incomplete: bool,
     /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
-    pub lists: HashMap<String, Vec<String>>,
+    pub elements_by_list: HashMap<String, Vec<String>>,
 }
 
 impl Argument for LoadError {
@@ -139,21 +139,21 @@ impl Argument for LoadError {
 /// The files of a rule set. Imported files precede the files that import them; the main file is
 /// last.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedFiles {
     /// The source texts of all loaded files.
     pub sources: SourceMap,
     /// The parsed files, each after the files that it imports.
-    pub units: Vec<ParsedFile>,
+    pub files: Vec<ParsedFile>,
     /// The errors and warnings from loading and parsing all files.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Loads and parses the file at `path` and all files it imports. A file that cannot be read is
 /// reported in the diagnostics of the result.
-pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
+pub fn load(threads: ThreadLimit, loader: &dyn Loader, path: &str) -> LoadedFiles {
     let (file_states, import_chain) = (HashMap::new(), Vec::new());
     let mut import_loader =
-        ImportLoader { threads, loader, loaded: Loaded::default(), file_states, import_chain };
+        ImportLoader { threads, loader, loaded: LoadedFiles::default(), file_states, import_chain };
     match loader.load(path) {
         Ok(bytes) => drop(import_loader.add_file(path, bytes)),
         Err(error) => {
@@ -192,9 +192,9 @@ fn json_start(text: &str) -> Option<usize> {
 }
 
 struct ImportLoader<'a> {
-    threads: Threads,
+    threads: ThreadLimit,
     loader: &'a dyn Loader,
-    loaded: Loaded,
+    loaded: LoadedFiles,
     file_states: HashMap<String, FileState>,
     import_chain: Vec<String>,
 }
@@ -250,7 +250,7 @@ impl ImportLoader<'_> {
         self.file_states.insert(path.to_owned(), FileState::Loading);
         self.import_chain.push(path.to_owned());
         let (mut lists, mut imports) = (HashMap::new(), Vec::new());
-        let mut incomplete = parsed.incomplete;
+        let mut incomplete = parsed.is_incomplete;
         for statement in &parsed.statements {
             match &statement.kind {
                 StatementKind::Import { path: import } => {
@@ -268,13 +268,13 @@ impl ImportLoader<'_> {
         }
         self.import_chain.pop();
         self.file_states.insert(path.to_owned(), FileState::Done(Some(file)));
-        self.loaded.units.push(ParsedFile {
+        self.loaded.files.push(ParsedFile {
             file,
             imports,
             statements: parsed.statements,
-            broken: parsed.broken,
-            incomplete,
-            lists,
+            broken_names: parsed.broken_names,
+            is_incomplete: incomplete,
+            elements_by_list: lists,
         });
         Some(file)
     }

@@ -36,17 +36,17 @@ mod types;
 mod unknown;
 mod words;
 
-pub use foreign::joined_template;
-pub use literal::{UNITS, meant_number, number_with_unit};
+pub use foreign::template_to_join_call;
+pub use literal::{UNITS_WITH_FACTORS, meant_number, number_with_unit};
 pub use words::{WordDoc, word_doc, word_docs};
 
-use crate::ast::{Allow, Ident, Statement, StatementKind};
+use crate::ast::{AllowComment, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
 use context::{Built, StatementContext, unexpected_token};
 use declared::DeclaredNames;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
-use rulec_base::parallel::{self, Threads};
+use rulec_base::parallel::{self, ThreadLimit};
 use rulec_base::span::{FileId, Span};
 use rulec_grammar::{Grammar, Rule};
 use rulec_lang::operators;
@@ -59,11 +59,13 @@ use std::sync::{Mutex, PoisonError};
 use stream::{SignificantToken, TokenStream};
 use tree::{Pair, Pairs, ParseTree};
 
-pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
+pub(crate) use outline::{
+    Outline, OutlineStatement, begins_statement_or_item, is_operator_or_connective, outline,
+};
 
 /// Maximum number of tokens in the statements that one pest call parses together. The limit bounds
 /// the memory of their parse tree.
-const MAX_TOKENS_AHEAD: usize = 512;
+const MAX_TOKENS_PARSED_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
 /// word is a name without backquotes.
@@ -74,7 +76,7 @@ pub fn is_reserved(word: &str) -> bool {
 /// Returns every word with a special meaning and its role in a statement. Many of these words are
 /// ordinary names in other positions.
 pub fn keywords() -> impl Iterator<Item = (&'static str, WordRole)> {
-    terminals::words().map(|word| (word.text, word.role()))
+    terminals::word_terminals().map(|word| (word.text, word.role()))
 }
 
 pub use terminals::WordRole;
@@ -86,28 +88,28 @@ pub fn starts_statement(word: &str) -> bool {
 
 /// The result of parsing one file: its valid statements and all diagnostics.
 #[derive(Clone, Debug, Default)]
-pub struct Parsed {
+pub struct ParseResult {
     /// The statements that could be parsed, in source order.
     pub statements: Vec<Statement>,
     /// The names that statements with errors would have declared. Uses of these names are not
     /// reported as errors.
-    pub broken: Vec<Ident>,
+    pub broken_names: Vec<Ident>,
     /// Whether statements may be missing because of an error that concerns the whole file, such as
     /// a merge conflict. Unknown names are then not reported.
-    pub incomplete: bool,
+    pub is_incomplete: bool,
     /// The diagnostics, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
-pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
+    let mut parsed = ParseResult::default();
     let mut characters = scan::CharacterChecker::new(file, text, &mut parsed.diagnostics);
     let stream = stream::tokenize_in_parts(
         text,
         threads.count_for_statements(text.len() / stream::MEAN_STATEMENT_BYTES),
     );
-    for token in &stream.suspicious {
+    for token in &stream.suspicious_tokens {
         characters.check_token(*token, token.text(text));
     }
     if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
@@ -119,13 +121,14 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         return parsed;
     }
     if let Some(diagnostic) = scan::merge_conflict(file, text, &stream.sigs) {
-        return Parsed { incomplete: true, diagnostics: vec![diagnostic], ..Parsed::default() };
+        return ParseResult { is_incomplete: true, diagnostics: vec![diagnostic], ..ParseResult::default() };
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
     let parse_chunk = |statements: &[RawStatement]| {
-        let TokenStream { sigs, codes, .. } = &stream;
-        let (ahead, parsed) = (ParsedAhead::default(), Parsed::default());
-        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed, declared: OnceCell::new() };
+        let TokenStream { sigs, token_codes: codes, .. } = &stream;
+        let (ahead, parsed) = (ParsedAhead::default(), ParseResult::default());
+        let mut reader =
+            FileParser { file, text, sigs, token_codes: codes, ahead, parsed, declared: OnceCell::new() };
         reader.parsed.statements = reader.parse_statements(statements, false);
         reader.parsed
     };
@@ -137,11 +140,11 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
             true => parsed.statements = part.statements,
             false => parsed.statements.extend(part.statements),
         }
-        parsed.broken.extend(part.broken);
-        parsed.incomplete |= part.incomplete;
+        parsed.broken_names.extend(part.broken_names);
+        parsed.is_incomplete |= part.is_incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
-    foreign_statements::report_whole_statements(file, text, (&stream.sigs, &statements), &mut parsed);
+    foreign_statements::report_foreign_statements(file, text, (&stream.sigs, &statements), &mut parsed);
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
     parsed
 }
@@ -152,9 +155,9 @@ struct FileParser<'a> {
     sigs: &'a [SignificantToken],
     /// The input of the grammar: for each token in `sigs`, its code. A code is one ASCII character
     /// that identifies a keyword, a symbol or a kind of token.
-    codes: &'a str,
+    token_codes: &'a str,
     ahead: ParsedAhead,
-    parsed: Parsed,
+    parsed: ParseResult,
     /// The names that the file declares, collected on first use. Only the help texts of some errors
     /// need them.
     declared: OnceCell<DeclaredNames>,
@@ -166,10 +169,10 @@ struct FileParser<'a> {
 struct ParsedAhead {
     tree: ParseTree,
     /// The index of the tree node of the next statement that the parser has not taken yet.
-    next: usize,
+    next_node: usize,
     /// The index of the first token of the statements that were parsed together. Token positions in
     /// the tree are relative to this token.
-    base: usize,
+    first_token: usize,
 }
 
 impl ParsedAhead {
@@ -188,21 +191,21 @@ impl ParsedAhead {
         following: &[RawStatement],
     ) -> Option<(usize, Pair<'_>)> {
         let mut candidate = None;
-        while let Some(pair) = self.tree.node_at(self.next) {
-            let (node_index, token_range) = (self.next, pair.tokens());
-            self.next += pair.node_count();
-            let (start, end) = (self.base + token_range.start, self.base + token_range.end);
+        while let Some(pair) = self.tree.node_at(self.next_node) {
+            let (node_index, token_range) = (self.next_node, pair.tokens());
+            self.next_node += pair.node_count();
+            let (start, end) = (self.first_token + token_range.start, self.first_token + token_range.end);
             if start >= tokens.start {
                 candidate = Some((node_index, pair.as_rule() == rule && (start..end) == *tokens));
                 break;
             }
         }
         if let Some((node_index, is_match)) = candidate {
-            return self.tree.node_at(node_index).filter(|_| is_match).map(|pair| (self.base, pair));
+            return self.tree.node_at(node_index).filter(|_| is_match).map(|pair| (self.first_token, pair));
         }
         let is_near = |next: &&RawStatement| {
             next.tokens.len() <= splitter::MAX_BRACKET_DEPTH
-                && next.tokens.end - tokens.start <= MAX_TOKENS_AHEAD
+                && next.tokens.end - tokens.start <= MAX_TOKENS_PARSED_AHEAD
         };
         let ahead_end =
             following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
@@ -210,21 +213,26 @@ impl ParsedAhead {
         // several statements. The rule for several statements would first try other kinds of
         // statements.
         let (root_rule, first) = if ahead_end == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
-        self.tree = ParseTree::parse(root_rule, &reader.codes[tokens.start..ahead_end]).unwrap_or_default();
-        (self.base, self.next) = (tokens.start, first);
+        self.tree =
+            ParseTree::parse(root_rule, &reader.token_codes[tokens.start..ahead_end]).unwrap_or_default();
+        (self.first_token, self.next_node) = (tokens.start, first);
         let pair = self.tree.node_at(first)?;
-        self.next += pair.node_count();
+        self.next_node += pair.node_count();
         let is_match = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
-        is_match.then_some((self.base, pair))
+        is_match.then_some((self.first_token, pair))
     }
 }
 
 impl<'a> FileParser<'a> {
     /// True if the tokens, which are all tokens of `text`, form one statement without errors.
-    fn reads_alone(text: &str, TokenStream { sigs, codes, .. }: &TokenStream) -> bool {
+    fn parses_as_one_statement(
+        text: &str,
+        TokenStream { sigs, token_codes: codes, .. }: &TokenStream,
+    ) -> bool {
         let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
-        let (ahead, parsed, file) = (ParsedAhead::default(), Parsed::default(), FileId(0));
-        let mut reader = FileParser { file, text, sigs, codes, ahead, parsed, declared: OnceCell::new() };
+        let (ahead, parsed, file) = (ParsedAhead::default(), ParseResult::default(), FileId(0));
+        let mut reader =
+            FileParser { file, text, sigs, token_codes: codes, ahead, parsed, declared: OnceCell::new() };
         let cx = &mut StatementContext::new(&mut reader, 0..sigs.len(), 0);
         let is_built = tree.root().is_some_and(|root| build::build_statement(cx, root).is_ok());
         is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
@@ -254,18 +262,18 @@ impl<'a> FileParser<'a> {
         let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
             let errors = &self.parsed.diagnostics[first_diagnostic..];
-            let doubled = doubled::doubled_part(self.file, self.text, self.sigs, raw, errors);
+            let doubled = doubled::doubled_phrase_error(self.file, self.text, self.sigs, raw, errors);
             if let Some(diagnostic) = doubled.filter(|_| !errors.is_empty()) {
                 self.parsed.diagnostics.truncate(first_diagnostic);
                 self.parsed.diagnostics.push(diagnostic);
             }
             let sigs = &self.sigs[raw.tokens.clone()];
-            self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
+            self.parsed.broken_names.extend(context::declared_names(self.file, self.text, sigs));
             // The declarations of the imported file are unknown.
-            let codes = self.codes[raw.tokens.clone()].as_bytes();
-            self.parsed.incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
+            let codes = self.token_codes[raw.tokens.clone()].as_bytes();
+            self.parsed.is_incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
         }
-        if let Some((inner, close)) = &raw.table {
+        if let Some((inner, close)) = &raw.table_body {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
             let inner_statements = self.parse_statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
@@ -289,9 +297,9 @@ impl<'a> FileParser<'a> {
         let sigs = &self.sigs[raw.tokens.clone()];
         // Invalid characters and strings were already reported, so the grammar must not report them
         // again.
-        let codes = self.codes[raw.tokens.clone()].as_bytes();
-        let is_damaged = raw.reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
-        let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
+        let codes = self.token_codes[raw.tokens.clone()].as_bytes();
+        let is_damaged = raw.is_reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let Some((word, rule)) = raw.keyword.and_then(|word| Some((word, word.statement_rule?))) else {
             if !is_damaged {
                 let (tokens, base) = (raw.tokens.clone(), raw.tokens.start);
                 let diagnostic = shapes::unknown_statement(&StatementContext::new(self, tokens, base));
@@ -326,7 +334,7 @@ impl<'a> FileParser<'a> {
             return self.parse_payload(raw, rule);
         }
         let kind = self.parse_with_grammar(rule, raw.tokens.clone(), following);
-        if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
+        if rule == Rule::table_statement && raw.table_body.is_none() && kind.is_some() {
             let last_span = self.sigs[raw.tokens.end - 1].token.span(self.file);
             let message = message!("expected `{{` and the table's routes after its name");
             let help = message!("for example: `table billing {{ default -> billing_handler }}`");
@@ -365,11 +373,11 @@ impl<'a> FileParser<'a> {
         tokens: Range<usize>,
         build: impl FnOnce(&mut StatementContext<'_>, Pair<'_>) -> Built<T>,
     ) -> Option<T> {
-        let codes = &self.codes[tokens.clone()];
+        let codes = &self.token_codes[tokens.clone()];
         let base = tokens.start;
         let cx = &mut StatementContext::new(self, tokens, base);
         let is_complete_rule =
-            errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
+            errors::is_payload_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
         match ParseTree::parse(if is_complete_rule { rule } else { Rule::alone }, codes) {
             Ok(tree) => build(cx, tree.root()?).ok(),
             Err(error) => {
@@ -382,7 +390,7 @@ impl<'a> FileParser<'a> {
 
     /// Returns the documentation and the `allow` comments of a statement. They lie between the
     /// token before the statement and its token `first_token`.
-    fn leading_comments(&mut self, first_token: usize) -> (String, Vec<Allow>) {
+    fn leading_comments(&mut self, first_token: usize) -> (String, Vec<AllowComment>) {
         let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
         let gap = &self.text[start..self.sigs[first_token].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
@@ -402,8 +410,8 @@ impl<'a> FileParser<'a> {
                 TokenKind::Comment if on_own_line => {
                     let comment_start = start + token.start as usize;
                     let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
-                    if let Some((code, later_code)) = comments::suppressed_code(text) {
-                        allows.push(Allow { code, later_code, span });
+                    if let Some((code, later_code)) = comments::read_allow_comment(text) {
+                        allows.push(AllowComment { code, first_code_in_comment: later_code, span });
                     } else if let Some(diagnostic) = comments::misspelt_suppression(text, span) {
                         self.parsed.diagnostics.push(diagnostic);
                     }
@@ -420,24 +428,24 @@ impl<'a> FileParser<'a> {
 const MIN_CALL_LIMIT: usize = 50_000_000;
 /// Maximum number of calls of grammar rules per token of a longer statement. The grammar needs far
 /// fewer.
-const CALLS_PER_TOKEN: usize = 1000;
+const MAX_CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's limit on calls of grammar rules to the number that a statement of `length` tokens
 /// can need. The limit ends a parse that takes too long because of a mistake in the grammar.
 ///
 /// All threads share this limit, and pest copies it when a parse begins. So this function never
-/// lowers the limit. It sets pest's limit before `CURRENT_LIMIT`, because another thread parses
-/// immediately if `CURRENT_LIMIT` is high enough for its statement.
+/// lowers the limit. It sets pest's limit before `CURRENT_CALL_LIMIT`, because another thread parses
+/// immediately if `CURRENT_CALL_LIMIT` is high enough for its statement.
 fn raise_call_limit(length: usize) {
-    static CURRENT_LIMIT: AtomicUsize = AtomicUsize::new(0);
+    static CURRENT_CALL_LIMIT: AtomicUsize = AtomicUsize::new(0);
     static RAISE_LOCK: Mutex<()> = Mutex::new(());
-    let needed = MIN_CALL_LIMIT.max(length.saturating_mul(CALLS_PER_TOKEN));
-    if needed <= CURRENT_LIMIT.load(Ordering::Acquire) {
+    let needed = MIN_CALL_LIMIT.max(length.saturating_mul(MAX_CALLS_PER_TOKEN));
+    if needed <= CURRENT_CALL_LIMIT.load(Ordering::Acquire) {
         return;
     }
     let _guard = RAISE_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    if needed > CURRENT_LIMIT.load(Ordering::Acquire) {
+    if needed > CURRENT_CALL_LIMIT.load(Ordering::Acquire) {
         pest::set_call_limit(NonZeroUsize::new(needed));
-        CURRENT_LIMIT.store(needed, Ordering::Release);
+        CURRENT_CALL_LIMIT.store(needed, Ordering::Release);
     }
 }

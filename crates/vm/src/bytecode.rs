@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Bytecode {
     chunk: Chunk,
-    number: u64,
+    unique_number: u64,
     pools: Pools,
 }
 
@@ -60,15 +60,15 @@ impl Bytecode {
         surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
     ) -> Result<Bytecode, LowerError> {
         let pools = Pools::build(&chunk, surely_compiles)?;
-        static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
-        Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
+        static NEXT_UNIQUE_NUMBER: AtomicU64 = AtomicU64::new(1);
+        Ok(Bytecode { chunk, pools, unique_number: NEXT_UNIQUE_NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// Returns the number of this bytecode, which is unique in the process. Results of conditions
     /// on earlier messages are cached under this number, because they are valid for one bytecode
     /// only.
-    pub fn number(&self) -> u64 {
-        self.number
+    pub fn unique_number(&self) -> u64 {
+        self.unique_number
     }
 
     pub fn chunk(&self) -> &Chunk {

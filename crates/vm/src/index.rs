@@ -56,8 +56,8 @@ use bitmap::Bitmap;
 use rulec_base::text::TextMode;
 use rulec_base::text::texts::TextIds;
 use rulec_sema::hir::TableId;
-use rulec_sema::normal::{NRoute, Normal};
-use scan::Scanner;
+use rulec_sema::normal::{Normal, NormalRule};
+use scan::LiteralScanner;
 use smallvec::SmallVec;
 
 pub use build::build_index;
@@ -80,28 +80,30 @@ pub struct Index {
     /// ids.
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
-    pub answers: Vec<LiteralVerdict>,
-    /// Literal ids to which the entries of `answers` refer, in groups. If the predicate of an entry
+    pub literal_verdicts: Vec<LiteralVerdict>,
+    /// Literal ids to which the entries of `literal_verdicts` refer, in groups. If the predicate of an entry
     /// is true, the text contains at least one literal of each of its groups. The last id of a
     /// group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
-    pub deciding_ids: Vec<u32>,
+    pub deciding_literal_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
-    pub texts: u32,
+    pub cached_text_count: u32,
 }
 
 impl Index {
     /// True if the index may be faster than trying the routes one by one, for at least one table.
     pub fn is_worthwhile(normal: &Normal) -> bool {
-        let linear_cost =
-            |routes: &Vec<NRoute>| cost::linear_search_cost(normal, routes.iter().map(|route| route.cond));
+        let linear_cost = |routes: &Vec<NormalRule>| {
+            cost::linear_search_cost_ns(normal, routes.iter().map(|route| route.cond))
+        };
         normal.tables.iter().any(|routes| linear_cost(routes) > cost::INDEX_LOOKUP_NS + cost::VALUE_LOOKUP_NS)
     }
 
     /// True if decisions by this table use the index: if `always` is true, or if a decision with
     /// the index is estimated to be faster than trying the table's routes one by one.
-    pub fn is_used(&self, table: TableId, always: bool) -> bool {
-        always || self.tables.get(table.index()).is_some_and(|table| table.index_cost < table.linear_cost)
+    pub fn is_used_for_table(&self, table: TableId, always: bool) -> bool {
+        always
+            || self.tables.get(table.index()).is_some_and(|table| table.index_cost_ns < table.linear_cost_ns)
     }
 }
 
@@ -115,11 +117,11 @@ pub struct ScannedTextIndex {
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
-    pub first_literal: u32,
+    pub first_literal_id: u32,
     /// Id of the attribute (a value that conditions read) whose value is the same text,
     /// case-folded; [`ScannedTextIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
     /// anyway, so it also determines the equivalence class of the attribute's value.
-    pub attribute: u32,
+    pub attribute_id: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
     /// Whether there is a predicate that the found literals decide only if normalization left the
@@ -133,7 +135,7 @@ pub struct ScannedTextIndex {
     pub start_literals: Option<Box<EdgeLiterals>>,
     pub end_literals: Option<Box<EdgeLiterals>>,
     /// Searcher that finds the literals that may occur anywhere in the text.
-    pub scanner: Scanner,
+    pub scanner: LiteralScanner,
 }
 
 impl ScannedTextIndex {
@@ -154,22 +156,27 @@ impl ScannedTextIndex {
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralVerdict {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralVerdict::UNDECIDED`].
-    pub subject: u32,
-    /// Start of the range of [`Index::deciding_ids`] with the ids of the required literals. The
+    pub subject_id: u32,
+    /// Start of the range of [`Index::deciding_literal_ids`] with the ids of the required literals. The
     /// field `end` is the end of this range.
-    pub start: u32,
-    pub end: u32,
+    pub ids_start: u32,
+    pub ids_end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
-    pub exact: bool,
-    /// Whether `exact` applies only if normalization left the text of the message unchanged.
-    pub plain: bool,
+    pub are_literals_sufficient: bool,
+    /// Whether `are_literals_sufficient` applies only if normalization left the text of the message unchanged.
+    pub requires_unchanged_text: bool,
 }
 
 impl LiteralVerdict {
     /// The value for a predicate whose result does not follow from the literals in a text. Such a
     /// predicate must be evaluated.
-    pub const UNDECIDED: LiteralVerdict =
-        LiteralVerdict { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
+    pub const UNDECIDED: LiteralVerdict = LiteralVerdict {
+        subject_id: u32::MAX,
+        ids_start: 0,
+        ids_end: 0,
+        are_literals_sufficient: false,
+        requires_unchanged_text: false,
+    };
 }
 
 /// A normalized form of a text: the mode of the normalization, and the id under which a decision
@@ -181,7 +188,7 @@ pub struct TextForm {
     /// Id under which the decision caches the normalized text.
     /// [`UNCACHED_SLOT`](rulec_base::text::prepared::UNCACHED_SLOT) if the mode leaves the text
     /// unchanged.
-    pub text: u32,
+    pub cache_id: u32,
 }
 
 /// The index of one attribute (a value of the message that conditions read). Maps the value to its
@@ -195,12 +202,12 @@ pub struct AttributeIndex {
     pub classes: ValueClasses,
     /// For each equivalence class (values that no predicate distinguishes), the ids of the keys
     /// that a value of the class provides.
-    pub keys: PackedLists,
+    pub keys_by_class: PackedLists,
     /// Texts with ids, among which the elements of the value are looked up if the value is a list.
     /// If an element equals such a text, the list provides keys, by which candidate routes are
     /// found.
-    pub elements: TextIds,
-    /// For each id in `elements`, the ids of the keys (facts by which routes are found) that a list
+    pub element_ids: TextIds,
+    /// For each id in `element_ids`, the ids of the keys (facts by which routes are found) that a list
     /// with this text provides.
     pub element_keys: PackedLists,
 }
@@ -209,9 +216,9 @@ pub struct AttributeIndex {
 /// only if it has this fact.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexKey {
-    pub table: u32,
+    pub table_id: u32,
     /// Position in [`TableIndex::lists`] of the posting list, which has the routes of this key.
-    pub posting: u32,
+    pub posting_list_index: u32,
 }
 
 /// The index of one table: posting lists of keys, a bitmap of the other routes, and the estimated
@@ -227,18 +234,18 @@ pub struct TableIndex {
     pub residual: Bitmap,
     /// Ids of this table's subjects: the texts of the message that are searched for the literals of
     /// keys.
-    pub subjects: Vec<u32>,
+    pub subject_ids: Vec<u32>,
     /// Ids of this table's attributes: the values of the message whose lookup finds keys.
-    pub attributes: Vec<u32>,
+    pub attribute_ids: Vec<u32>,
     /// For a table with many scanned texts and looked-up values: for each message field, the ids of
     /// its subjects (first list) and of its attributes (second list). `subjects` and `attributes`
     /// then lack these ids. A message has values for few fields, so a lookup reads the lists of
     /// these fields only. `None` for other tables.
-    pub by_slot: Option<(PackedLists, PackedLists)>,
+    pub lookups_by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
-    pub linear_cost: f64,
+    pub linear_cost_ns: f64,
     /// Estimated cost in nanoseconds of a decision with the index.
-    pub index_cost: f64,
+    pub index_cost_ns: f64,
     /// Number of routes at the start of the table that may be tried before any lookup. The routes
     /// are tried first while most of the recent messages matched one of them.
     pub first_route_count: u32,
@@ -270,7 +277,7 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Required ranges of at most two values of the message; [`Guard::ALWAYS`] in place of a range
+    /// Required ranges of at most two values of the message; [`Guard::UNRESTRICTED`] in place of a range
     /// that is not required. If a value is outside its range, the route is excluded without
     /// evaluating its condition.
     pub guards: [Guard; 2],
@@ -278,25 +285,25 @@ pub struct Posting {
 
 /// A necessary condition of a route: a value of the message must be within a range. All values that
 /// no rule distinguishes share a class id, and the ids of numbers ascend with the numbers. The
-/// value's class id must be at least `from` and less than `to`.
+/// value's class id must be at least `first_class` and less than `end_class`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// Id of the attribute whose class is compared; an invalid id in [`Guard::ALWAYS`].
-    pub attribute: u32,
-    pub from: ClassId,
-    pub to: ClassId,
+    /// Id of the attribute whose class is compared; an invalid id in [`Guard::UNRESTRICTED`].
+    pub attribute_id: u32,
+    pub first_class: ClassId,
+    pub end_class: ClassId,
 }
 
 impl Guard {
     /// A guard that every message passes, so that it excludes no route.
-    pub const ALWAYS: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
+    pub const UNRESTRICTED: Guard = Guard { attribute_id: u32::MAX, first_class: 0, end_class: u32::MAX };
 }
 
 /// Many short lists of numbers, stored in one allocation and accessed by the index of a list.
 #[derive(Clone, Debug, Default)]
 pub struct PackedLists {
-    ends: Vec<u32>,
-    items: Vec<u32>,
+    list_ends: Vec<u32>,
+    packed_items: Vec<u32>,
 }
 
 impl PackedLists {
@@ -314,25 +321,25 @@ impl PackedLists {
             sum += *end;
             *end = sum;
         }
-        PackedLists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
+        PackedLists { list_ends: ends, packed_items: items.into_iter().map(|(_, item)| item).collect() }
     }
 
     /// Returns the list with the number `list`; an empty list if there is no such list.
     #[inline]
     pub fn list(&self, list: u32) -> &[u32] {
         let list = list as usize;
-        let start = if list == 0 { 0 } else { self.ends.get(list - 1).copied().unwrap_or(0) };
-        let end = self.ends.get(list).copied().unwrap_or(start);
-        self.items.get(start as usize..end as usize).unwrap_or_default()
+        let start = if list == 0 { 0 } else { self.list_ends.get(list - 1).copied().unwrap_or(0) };
+        let end = self.list_ends.get(list).copied().unwrap_or(start);
+        self.packed_items.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// Returns the items of all lists, one list after another.
     pub fn all_items(&self) -> &[u32] {
-        &self.items
+        &self.packed_items
     }
 
     /// True if all lists are empty.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.packed_items.is_empty()
     }
 }

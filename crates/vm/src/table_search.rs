@@ -21,7 +21,7 @@ pub enum SearchResult<P, R = RuleId> {
         /// The table to which the `goto` leads, which is searched next.
         table: TableId,
         /// The position at which the search resumes if `table` selects nothing.
-        resume: P,
+        resume_position: P,
     },
     /// No rule's condition is true, and the default of this table is chosen.
     Default(TableId),
@@ -38,7 +38,7 @@ impl SearchResult<usize> {
     pub fn from_instr(instr: &Instr, at: usize) -> SearchResult<usize> {
         match *instr {
             Instr::Choose { route } => SearchResult::Choose(route),
-            Instr::Goto { route, table } => SearchResult::Goto { route, table, resume: at + 1 },
+            Instr::Goto { route, table } => SearchResult::Goto { route, table, resume_position: at + 1 },
             Instr::Default { table } => SearchResult::Default(table),
             Instr::Continue { table } => SearchResult::Continue(table),
             _ => SearchResult::Nothing,
@@ -47,14 +47,14 @@ impl SearchResult<usize> {
 }
 
 impl<P, R> SearchResult<P, R> {
-    /// Converts the resume position of a `Goto` with the function `place`. Returns any other result
+    /// Converts the resume position of a `Goto` with the function `convert`. Returns any other result
     /// unchanged.
     #[inline]
-    pub fn map_position<Q>(self, place: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
+    pub fn map_position<Q>(self, convert: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {
             SearchResult::Choose(route) => SearchResult::Choose(route),
-            SearchResult::Goto { route, table, resume } => {
-                SearchResult::Goto { route, table, resume: place(resume) }
+            SearchResult::Goto { route, table, resume_position: resume } => {
+                SearchResult::Goto { route, table, resume_position: convert(resume) }
             }
             SearchResult::Default(table) => SearchResult::Default(table),
             SearchResult::Continue(table) => SearchResult::Continue(table),
@@ -90,7 +90,7 @@ pub trait Searcher {
 struct ResumeFrame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.
-    resume: P,
+    resume_position: P,
 }
 
 /// Completes a decision, given the result `end` of searching the first table. Follows jumps to
@@ -98,10 +98,10 @@ struct ResumeFrame<P> {
 #[inline(always)]
 pub fn resolve_choice<S: Searcher>(
     searcher: &mut S,
-    end: SearchResult<S::Position, S::Rule>,
+    first_result: SearchResult<S::Position, S::Rule>,
 ) -> Choice<S::Rule> {
     // Most searches end in their first table, so they must not pay for the others.
-    match end {
+    match first_result {
         SearchResult::Choose(route) => Choice::without_goto(Chosen::Rule(route)),
         SearchResult::Default(table) => Choice::without_goto(Chosen::Default(table)),
         end => resolve_jumps(searcher, end),
@@ -119,9 +119,9 @@ fn resolve_jumps<S: Searcher>(
         let next_table = match end {
             SearchResult::Choose(route) => return Choice { chosen: Some(Chosen::Rule(route)), path },
             SearchResult::Default(table) => return Choice { chosen: Some(Chosen::Default(table)), path },
-            SearchResult::Goto { route, table, resume } => {
+            SearchResult::Goto { route, table, resume_position: resume } => {
                 path.push(route);
-                frames.push(ResumeFrame { table, resume });
+                frames.push(ResumeFrame { table, resume_position: resume });
                 Some(table)
             }
             SearchResult::Continue(table) => Some(table),
@@ -134,7 +134,7 @@ fn resolve_jumps<S: Searcher>(
                 let Some(frame) = frames.pop() else { return Choice::none_chosen() };
                 searcher.mark_exhausted(frame.table);
                 path.pop();
-                frame.resume
+                frame.resume_position
             }
         };
         end = searcher.search_from(position);

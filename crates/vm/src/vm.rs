@@ -28,22 +28,22 @@ mod value;
 use crate::bytecode::chunk::{Loop, SharedCondition};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use crate::bytecode::{Bytecode, Chunk, Pools};
-use crate::index::lookup::{Lookup, LookupBuffers};
+use crate::index::lookup::{IndexLookup, LookupBuffers};
 use crate::index::tombstones::Tombstones;
 use memo::Memo;
 use rulec_base::text::PreparedTexts;
-use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::host::{HostCalls, RegisteredFunction};
 use rulec_lang::arena::Arena;
 use rulec_lang::value::{Tri, Value, compare, compare_int_float};
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::PredId;
-use scratch::{CachedValue, VmBuffers, grow_to_len, recycle_vec};
+use scratch::{CacheStamp, VmBuffers, grow_to_len, recycle_vec};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
 pub use crate::input::SlotValues;
 pub use bindings::BindingSlots;
-pub use message::{JsonMessage, Message};
+pub use message::{JsonMessage, SlotValueSource};
 pub use past::{HistoryMemo, Past};
 pub use scratch::{HistoryGuard, Scratch};
 
@@ -59,30 +59,30 @@ pub struct Vm<'a, M> {
     texts: &'a mut PreparedTexts,
     /// For each code block whose value is cached, the decision and loop element for which the value
     /// was computed. The value is valid only for this decision and element.
-    cached: &'a mut [CachedValue],
+    cache_stamps: &'a mut [CacheStamp],
     /// Id of the current element of the innermost loop; 0 outside loops. All loops of the decision
-    /// share one sequence of ids. `last_element` is the last assigned id.
-    element: u64,
-    last_element: u64,
-    similarity: &'a mut rulec_base::text::similarity::Scratch,
+    /// share one sequence of ids. `last_element_id` is the last assigned id.
+    element_id: u64,
+    last_element_id: u64,
+    similarity: &'a mut rulec_base::text::similarity::SimilarityScratch,
     /// The current element of each loop, by the loop's nesting level. Then follow the cached values
     /// of blocks, and then registers.
-    values: Vec<Value<'a>>,
+    working_values: Vec<Value<'a>>,
     /// Where the memory of `values` is put back when the VM is dropped, so that the next decision
     /// reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,
-    lookup: Option<Lookup<'a>>,
+    lookup: Option<IndexLookup<'a>>,
     /// Whether the index is used for every table, even for tables where it is slower.
-    always_index: bool,
+    always_uses_index: bool,
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses. `None` if no routes were removed.
-    tombstones: Option<(&'a Tombstones, u64)>,
+    tombstones_and_version: Option<(&'a Tombstones, u64)>,
     /// The recorded messages that rules read as `history`.
     history: &'a Past,
     /// The number of the bytecode, under which results of conditions on the history are cached.
-    code_number: u64,
+    bytecode_number: u64,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
@@ -90,7 +90,7 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
     /// `hosts` are in the order of the program's host functions.
     pub fn over_json(
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
@@ -106,21 +106,21 @@ impl<'a> Vm<'a, SlotValues<'a>> {
     #[inline(always)]
     pub fn over_slots(
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, SlotValues<'a>> {
-        let memory = scratch.start_decision(code, hosts, code.chunk().memo_len());
+        let memory = scratch.start_decision(code, hosts, code.chunk().memo_cell_count());
         Vm::new(code, hosts, memory.memo, memory.vm, slots)
     }
 }
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     // Inlined, because moving a VM copies all of it.
     #[inline(always)]
     fn new(
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         memo: Memo<'a>,
         buffers: &'a mut VmBuffers,
         message: M,
@@ -129,17 +129,17 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let VmBuffers {
             arena,
             texts,
-            cached,
+            cache_stamps: cached,
             similarity,
-            values: value_memory,
+            working_values: value_memory,
             lookup: lookup_buffers,
             history,
         } = buffers;
-        arena.begin(&chunk.limits);
-        texts.grow_to(chunk.texts.len());
-        grow_to_len(cached, chunk.cached as usize);
+        arena.begin_decision(&chunk.limits);
+        texts.ensure_slot_count(chunk.normalized_texts.len());
+        grow_to_len(cached, chunk.cached_block_count as usize);
         let mut values: Vec<Value<'a>> = recycle_vec(std::mem::take(value_memory));
-        values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
+        values.resize(chunk.max_loop_depth as usize + chunk.cached_block_count as usize, Value::Missing);
         Vm {
             chunk,
             pools: code.pools(),
@@ -148,18 +148,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             hosts: HostCalls::new(hosts),
             memo,
             texts,
-            cached,
-            element: 0,
-            last_element: 0,
+            cache_stamps: cached,
+            element_id: 0,
+            last_element_id: 0,
             similarity,
-            values,
+            working_values: values,
             value_memory,
             lookup_buffers: Some(lookup_buffers),
             lookup: None,
-            always_index: false,
-            tombstones: None,
+            always_uses_index: false,
+            tombstones_and_version: None,
             history,
-            code_number: code.number(),
+            bytecode_number: code.unique_number(),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// several conditions.
     pub fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
-            Some(lowered) if lowered.memo => self.eval_memoized(pred.index()),
+            Some(lowered) if lowered.is_memoized => self.eval_memoized(pred.index()),
             Some(_) => self.eval_pred(pred.index()),
             None => Tri::Unknown,
         }
@@ -193,7 +193,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     fn eval_memoized(&mut self, pred: usize) -> Tri {
-        if let Some(answer) = self.memo.recall(pred) {
+        if let Some(answer) = self.memo.memoized_result(pred) {
             return answer;
         }
         let answer = self.run_outside_loops(|vm| vm.eval_pred(pred));
@@ -201,12 +201,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         answer
     }
 
-    fn eval_shared(&mut self, id: u32) -> Tri {
-        let Some(SharedCondition { block, memo }) = self.chunk.shared.get(id as usize).copied() else {
+    fn eval_shared_condition(&mut self, id: u32) -> Tri {
+        let Some(SharedCondition { block, is_memoized: memo }) =
+            self.chunk.shared_conditions.get(id as usize).copied()
+        else {
             return Tri::False;
         };
         let cell = self.chunk.preds.len() + id as usize;
-        if memo && let Some(answer) = self.memo.recall(cell) {
+        if memo && let Some(answer) = self.memo.memoized_result(cell) {
             return answer;
         }
         if !memo {
@@ -230,33 +232,33 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
     /// True if the condition is true for at least one element or, if the loop is an `all`, for
     /// every element. Otherwise false, also if the operand is no list or exceeds a limit.
-    pub fn eval_loop(&mut self, each: u32) -> Tri {
-        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
+    pub fn eval_loop(&mut self, loop_index: u32) -> Tri {
+        let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
             if let Some(hits) = vm.remembered_hits(&each, list, None) {
-                return hits.count == if each.all { list.list_len().unwrap_or(0) } else { 0 };
+                return hits.hit_count == if each.requires_all { list.list_len().unwrap_or(0) } else { 0 };
             }
             let mut elements = list.elements().into_iter().flatten();
-            elements.all(|element| vm.holds_for_element(&each, element) == each.all)
+            elements.all(|element| vm.holds_for_element(&each, element) == each.requires_all)
         };
-        self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
+        self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.requires_all).into())
     }
 
     /// Evaluates a loop's condition for one element. Returns false if the condition is false or
     /// unknown.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
-        self.holds_for(each, each.body, element)
+        self.is_body_true_for(each, each.body, element)
     }
 
     /// Sets the current element of a loop, and evaluates the condition `body` for it. Returns false
     /// if the condition is false or unknown.
-    fn holds_for(&mut self, each: &Loop, body: BlockId, element: Value<'a>) -> bool {
-        if let Some(cell) = self.values.get_mut(each.level as usize) {
+    fn is_body_true_for(&mut self, each: &Loop, body: BlockId, element: Value<'a>) -> bool {
+        if let Some(cell) = self.working_values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);
         }
-        self.last_element += 1;
-        self.element = self.last_element;
+        self.last_element_id += 1;
+        self.element_id = self.last_element_id;
         self.eval_condition(body)
     }
 
@@ -264,11 +266,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// work counts against the limits once for each element. `None`, without a call of `visit`, if
     /// `list` is no list, or exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let loop_entry =
-            self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
-        let outer_element = self.element;
+        let loop_entry = self.arena.enter_quantifier(
+            each.nesting.depth,
+            each.nesting.read_levels.is_empty(),
+            list.list_len()?,
+        )?;
+        let outer_element = self.element_id;
         let result = visit(self);
-        self.element = outer_element;
+        self.element_id = outer_element;
         self.arena.leave_quantifier(loop_entry);
         Some(result)
     }
@@ -301,20 +306,20 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             pc += 1;
             let (jumps, to) = match *instr {
                 Instr::Int { how, slot, to, value } => {
-                    (how.takes(compare_with_int(self.message.slot_value(slot.into()), value)), to)
+                    (how.jumps_for_order(compare_with_int(self.message.slot_value(slot.into()), value)), to)
                 }
                 Instr::Float { how, slot, to, value } => {
-                    (how.takes(compare_with_float(self.message.slot_value(slot.into()), value)), to)
+                    (how.jumps_for_order(compare_with_float(self.message.slot_value(slot.into()), value)), to)
                 }
                 Instr::Truth { on, slot, to } => {
                     let truth = match self.message.slot_value(slot.into()) {
                         Value::Bool(value) => Tri::from(*value),
                         _ => Tri::Unknown,
                     };
-                    (on.takes(truth), to)
+                    (on.jumps_on(truth), to)
                 }
                 Instr::Missing { on, slot, to } => {
-                    (on.takes(self.message.slot_value(slot.into()).is_missing().into()), to)
+                    (on.jumps_on(self.message.slot_value(slot.into()).is_missing().into()), to)
                 }
                 Instr::Text { on, slot, to, string } => {
                     let equal =
@@ -322,12 +327,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                             (Value::Str(text), Some(wanted)) => (*text == &**wanted).into(),
                             _ => Tri::Unknown,
                         };
-                    (on.takes(equal), to)
+                    (on.jumps_on(equal), to)
                 }
-                Instr::Test { on, to, pred } => (on.takes(self.eval_pred(pred as usize)), to),
-                Instr::Memo { on, to, pred } => (on.takes(self.eval_memoized(pred as usize)), to),
-                Instr::Shared { on, to, shared } => (on.takes(self.eval_shared(shared)), to),
-                Instr::Each { on, to, each } => (on.takes(self.eval_loop(each)), to),
+                Instr::Test { on, to, pred } => (on.jumps_on(self.eval_pred(pred as usize)), to),
+                Instr::Memo { on, to, pred } => (on.jumps_on(self.eval_memoized(pred as usize)), to),
+                Instr::Shared { on, to, shared } => (on.jumps_on(self.eval_shared_condition(shared)), to),
+                Instr::Each { on, to, each } => (on.jumps_on(self.eval_loop(each)), to),
                 Instr::Jump { to } => (true, to),
                 _ => return Some((instr, pc - 1)),
             };
@@ -340,7 +345,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
 impl<M> Drop for Vm<'_, M> {
     fn drop(&mut self) {
-        *self.value_memory = recycle_vec(std::mem::take(&mut self.values));
+        *self.value_memory = recycle_vec(std::mem::take(&mut self.working_values));
     }
 }
 

@@ -25,7 +25,7 @@ const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 /// How Python code is run: the interpreter and the limits.
 #[derive(Clone, Debug)]
 pub struct Python {
-    program: PathBuf,
+    interpreter_path: PathBuf,
     max_memory_bytes: u64,
     max_output_bytes: u64,
     environment: Vec<(String, String)>,
@@ -40,7 +40,7 @@ impl Python {
     pub fn new(program: impl AsRef<Path>) -> io::Result<Python> {
         let program = find_program(program.as_ref())?;
         let (max_memory_bytes, max_output_bytes) = (1 << 30, 16 << 20);
-        Ok(Python { program, max_memory_bytes, max_output_bytes, environment: Vec::new() })
+        Ok(Python { interpreter_path: program, max_memory_bytes, max_output_bytes, environment: Vec::new() })
     }
 
     /// Sets the maximum size of the address space of the Python process, in bytes. Default: 1 GiB.
@@ -122,7 +122,7 @@ pub fn python_node(
                     other => Map::from_iter([("input".to_owned(), other)]),
                 };
                 inputs.extend(own_inputs);
-                python.run(&code, inputs).await
+                python.run_code(&code, inputs).await
             }
         }))
     }
@@ -154,10 +154,10 @@ impl Drop for RunningProcess {
 }
 
 impl Python {
-    async fn run(&self, code: &str, inputs: Map<String, Value>) -> ProcessResult {
+    async fn run_code(&self, code: &str, inputs: Map<String, Value>) -> ProcessResult {
         let folder = tempfile::tempdir()?;
         let mut errors = tempfile::tempfile()?;
-        let mut running = RunningProcess { child: self.start(folder.path(), errors.try_clone()?)? };
+        let mut running = RunningProcess { child: self.start_process(folder.path(), errors.try_clone()?)? };
         let job = json!({"code": code, "inputs": inputs, "memory": self.max_memory_bytes});
         if let Some(mut stdin) = running.child.stdin.take() {
             // If the process ended early, its status and error output say why.
@@ -189,14 +189,14 @@ impl Python {
                 (_, error) => Err(error.as_ref().and_then(Value::as_str).unwrap_or("the code failed").into()),
             },
             Err(_) => {
-                let said = read_end(&mut errors).unwrap_or_default();
+                let said = read_last_bytes(&mut errors).unwrap_or_default();
                 Err(format!("the code ended without an answer, {status}; it said: {said}").into())
             }
         }
     }
 
-    fn start(&self, folder: &Path, errors: File) -> io::Result<Child> {
-        let mut command = Command::new(&self.program);
+    fn start_process(&self, folder: &Path, errors: File) -> io::Result<Child> {
+        let mut command = Command::new(&self.interpreter_path);
         command
             // Isolated: no settings from the environment, and no modules from the current folder.
             .args(["-I", "-B", "-c", RUNNER_SCRIPT])
@@ -214,7 +214,7 @@ impl Python {
 }
 
 /// Returns the last [`MAX_QUOTED_ERROR_BYTES`] bytes of a file as text, on one line.
-fn read_end(file: &mut File) -> io::Result<String> {
+fn read_last_bytes(file: &mut File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_QUOTED_ERROR_BYTES)))?;
     let mut bytes = Vec::new();

@@ -44,7 +44,7 @@ fn source(format: Format, bytes: &[u8]) -> Result<Box<dyn Source>, FormatError> 
 fn any_bytes(format: Format, bytes: &[u8]) {
     let rules = fuzz_compiler().compile_text(READING).expect("it compiles");
     let Ok(mut source) = source(format, bytes) else { return };
-    let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
+    let options = if source.is_untyped() { Options::default().untyped_cells() } else { Options::default() };
     let Ok(mut decider) = Decider::new(&rules, None, source.schema(), &options) else { return };
     let mut rows = 0;
     while let Ok(Some(part)) = source.next() {
@@ -52,7 +52,7 @@ fn any_bytes(format: Format, bytes: &[u8]) {
         if rows > ROWS {
             return;
         }
-        let _ = decider.decide_part(&part, |_| ());
+        let _ = decider.decide_batch_with_errors(&part, |_| ());
     }
 }
 

@@ -21,20 +21,23 @@ pub(super) struct ArgumentsCheck<'a> {
     pub handler: &'a str,
     /// Whether the Rust type must accept every kind of value (string, integer, …) of an argument's
     /// type. If false, one accepted kind is enough.
-    pub strict: bool,
+    pub is_strict: bool,
 }
 
 impl ArgumentsCheck<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
     /// type. If the own code of `T` refuses a sample value, it might still accept the real value.
     /// The check then runs again without the argument whose sample was refused.
-    pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
+    pub fn check_all_arguments<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
         loop {
             let current_argument = Cell::new(None);
-            let probe =
-                ArgumentsProbe { given: &given, strict: self.strict, current_argument: &current_argument };
+            let probe = ArgumentsProbe {
+                arguments: &given,
+                is_strict: self.is_strict,
+                current_argument: &current_argument,
+            };
             let problem = match T::deserialize(probe) {
                 Ok(_) => return Ok(()),
                 Err(problem) => problem,
@@ -114,8 +117,8 @@ impl de::Error for ProbeError {
 
 /// Deserializer that provides all arguments of a handler as one object of sample values.
 struct ArgumentsProbe<'p> {
-    given: &'p [(&'p str, &'p Ty)],
-    strict: bool,
+    arguments: &'p [(&'p str, &'p Ty)],
+    is_strict: bool,
     /// Index of the argument that is being read, for error messages; `None` if no argument is being
     /// read.
     current_argument: &'p Cell<Option<usize>>,
@@ -125,11 +128,11 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
     type Error = ProbeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        let fields = self.given.iter().map(|(name, ty)| (*name, Some(*ty))).collect();
+        let fields = self.arguments.iter().map(|(name, ty)| (*name, Some(*ty))).collect();
         visitor.visit_map(FieldsProbe {
             fields,
-            strict: self.strict,
-            next: 0,
+            is_strict: self.is_strict,
+            next_index: 0,
             current_argument: Some(self.current_argument),
         })
     }
@@ -155,8 +158,8 @@ impl<'de> Deserializer<'de> for ArgumentsProbe<'_> {
 /// Deserializer that provides sample values for the fields of an object, each with its type.
 struct FieldsProbe<'p> {
     fields: Vec<(&'p str, Option<&'p Ty>)>,
-    strict: bool,
-    next: usize,
+    is_strict: bool,
+    next_index: usize,
     current_argument: Option<&'p Cell<Option<usize>>>,
 }
 
@@ -172,16 +175,16 @@ impl<'de> MapAccess<'de> for FieldsProbe<'_> {
     type Error = ProbeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ProbeError> {
-        let Some((name, _)) = self.fields.get(self.next) else { return Ok(None) };
+        let Some((name, _)) = self.fields.get(self.next_index) else { return Ok(None) };
         let key: StrDeserializer<'_, ProbeError> = name.into_deserializer();
         seed.deserialize(key).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ProbeError> {
-        let ty = self.fields.get(self.next).and_then(|(_, ty)| *ty);
-        self.set_current_argument(Some(self.next));
-        self.next += 1;
-        let value = seed.deserialize(TypeProbe { ty: ty.unwrap_or(ANY), strict: self.strict })?;
+        let ty = self.fields.get(self.next_index).and_then(|(_, ty)| *ty);
+        self.set_current_argument(Some(self.next_index));
+        self.next_index += 1;
+        let value = seed.deserialize(TypeProbe { ty: ty.unwrap_or(ANY_TYPE), is_strict: self.is_strict })?;
         self.set_current_argument(None);
         Ok(value)
     }
@@ -191,34 +194,34 @@ impl<'de> MapAccess<'de> for FieldsProbe<'_> {
 #[derive(Clone, Copy)]
 struct TypeProbe<'p> {
     ty: &'p Ty,
-    strict: bool,
+    is_strict: bool,
 }
 
-const ANY: &Ty = &Ty::ANY;
+const ANY_TYPE: &Ty = &Ty::ANY;
 
 const TEXT_KINDS: KindSet = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
 
 impl<'p> TypeProbe<'p> {
     /// Checks that the argument's type has one of the kinds of values that the Rust type expects.
     /// If not, returns an error in which `expected` names those kinds.
-    fn expect(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
+    fn expect_kinds(self, kinds: KindSet, expected: impl fmt::Display) -> Result<(), ProbeError> {
         let found = self.ty.kinds;
-        let fits =
-            found == KindSet::ALL || if self.strict { found.is_subset(kinds) } else { found.overlaps(kinds) };
+        let fits = found == KindSet::MESSAGE_KINDS
+            || if self.is_strict { found.is_subset_of(kinds) } else { found.overlaps(kinds) };
         fits.then_some(()).ok_or_else(|| ProbeError::Mismatch(expected.to_string()))
     }
 
-    fn element(self) -> TypeProbe<'p> {
+    fn element_probe(self) -> TypeProbe<'p> {
         match &self.ty.inner {
             InnerType::Element(element) => TypeProbe { ty: element, ..self },
-            _ => TypeProbe { ty: ANY, ..self },
+            _ => TypeProbe { ty: ANY_TYPE, ..self },
         }
     }
 
-    fn fields(self) -> FieldsProbe<'p> {
+    fn fields_probe(self) -> FieldsProbe<'p> {
         let record = self.ty.fields().map(|record| record.fields.iter());
         let fields = record.into_iter().flatten().map(|field| (&*field.name, Some(&field.ty))).collect();
-        FieldsProbe { fields, strict: self.strict, next: 0, current_argument: None }
+        FieldsProbe { fields, is_strict: self.is_strict, next_index: 0, current_argument: None }
     }
 
     /// Returns a sample string that is valid for the type.
@@ -235,7 +238,7 @@ impl<'p> TypeProbe<'p> {
 macro_rules! scalar_hints {
     ($($method:ident $ty:ident $visit:ident $kinds:expr, $value:expr;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-            self.expect($kinds, stringify!($ty))?;
+            self.expect_kinds($kinds, stringify!($ty))?;
             visitor.$visit($value)
         }
     )*};
@@ -261,7 +264,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        self.expect(TEXT_KINDS, "a string")?;
+        self.expect_kinds(TEXT_KINDS, "a string")?;
         visitor.visit_str(self.sample_text())
     }
 
@@ -269,7 +272,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         match self.ty.kinds.iter().next() {
             // The type is unknown, and the sample string is only a guess. So if the Rust type
             // refuses the string, the check has no result.
-            _ if self.ty.kinds == KindSet::ALL => {
+            _ if self.ty.kinds == KindSet::MESSAGE_KINDS => {
                 visitor.visit_str(self.sample_text()).map_err(|_: ProbeError| ProbeError::Undecided)
             }
             Some(Kind::Bool) => visitor.visit_bool(true),
@@ -298,12 +301,12 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        self.expect(KindSet::LIST, "a list")?;
-        visitor.visit_seq(OneElement(Some(self.element())))
+        self.expect_kinds(KindSet::LIST, "a list")?;
+        visitor.visit_seq(OneElement(Some(self.element_probe())))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ProbeError> {
-        self.expect(KindSet::LIST, "a list")?;
+        self.expect_kinds(KindSet::LIST, "a list")?;
         // The length of the list is unknown.
         Err(ProbeError::Undecided)
     }
@@ -318,8 +321,8 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
-        self.expect(KindSet::DICT, "an object")?;
-        visitor.visit_map(self.fields())
+        self.expect_kinds(KindSet::DICT, "an object")?;
+        visitor.visit_map(self.fields_probe())
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -328,9 +331,9 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ProbeError> {
-        self.expect(KindSet::DICT, format_args!("an object, {name}"))?;
+        self.expect_kinds(KindSet::DICT, format_args!("an object, {name}"))?;
         match self.ty.fields() {
-            Some(_) => visitor.visit_map(self.fields()),
+            Some(_) => visitor.visit_map(self.fields_probe()),
             None => Err(ProbeError::Undecided),
         }
     }
@@ -341,7 +344,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ProbeError> {
-        self.expect(TEXT_KINDS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
+        self.expect_kinds(TEXT_KINDS.union(KindSet::DICT), format_args!("a variant of {name}"))?;
         let first = variants.first().ok_or(ProbeError::Undecided)?;
         // It is unknown which variant the argument will name, so a refusal of this one is no
         // result.

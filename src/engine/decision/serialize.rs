@@ -30,7 +30,7 @@ impl Decision {
     #[doc(hidden)]
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;
-        if self.details.is_none() && self.segment.is_none() && self.tables.len() == 1 {
+        if self.details.is_none() && self.segment.is_none() && self.table_trail.len() == 1 {
             let answer = rules
                 .decision_cache
                 .get_or_write(&rules.program, self.entry, self.chosen, || self.serialized_fields());
@@ -88,7 +88,7 @@ impl Decision {
                 map.serialize_entry("loopback", &next.loopback)?;
             }
         }
-        if self.tables.len() > 1 {
+        if self.table_trail.len() > 1 {
             map.serialize_entry("path", &self.path())?;
         }
         let Some(details) = self.details.as_deref() else { return Ok(()) };

@@ -6,34 +6,40 @@ use super::source_edits::{EditPoints, RecordingLoader, StoredFiles};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::text;
-use rulec_sema::check::{CountedFields, Suppressions, UsesByRoute, check_counting};
+use rulec_sema::check::{CountedFields, Suppressions, UsesByRoute, check_and_count_fields};
 use rulec_sema::hir::{RuleId, TableId, TableKind};
 use rulec_syntax::ast::StatementKind;
-use rulec_syntax::loader::{Loaded, Loader};
+use rulec_syntax::loader::{LoadedFiles, Loader};
 use std::sync::Arc;
 
 /// The rules of live rules as last compiled in full, with the data that edits need.
-pub(super) struct Base {
+pub(super) struct BaseRules {
     pub rules: Rules,
     pub segment: Arc<Segment>,
     /// For each table, maps the name of each route to the id of the route. Routes that are disabled
     /// in the rules are included.
-    pub names: Vec<HashMap<Arc<str>, RuleId>>,
+    pub route_ids_by_name: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
     /// For each route of the last full compilation, the undeclared message fields that it reads,
     /// with the kinds of value that it accepts in them. Empty if the rules declare `input`.
-    pub uses: UsesByRoute,
+    pub field_uses: UsesByRoute,
     pub files: StoredFiles,
 }
 
-impl Base {
+impl BaseRules {
     /// Wraps compiled rules for live rules that refuse all edits.
-    pub fn uneditable(rules: Rules) -> Base {
+    pub fn uneditable(rules: Rules) -> BaseRules {
         let declarations = Declarations::new(Vec::new());
-        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), StoredFiles::default())
+        BaseRules::new(
+            rules,
+            EditPoints::default(),
+            declarations,
+            UsesByRoute::default(),
+            StoredFiles::default(),
+        )
     }
 
     fn new(
@@ -42,7 +48,7 @@ impl Base {
         declarations: Declarations,
         uses: UsesByRoute,
         files: StoredFiles,
-    ) -> Base {
+    ) -> BaseRules {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
         for (at, rule) in program.rules.iter().enumerate() {
@@ -51,11 +57,19 @@ impl Base {
             }
         }
         let segment = Arc::new(Segment::from_base(rules.clone()));
-        Base { segment, rules, names, edit_points, declarations, uses, files }
+        BaseRules {
+            segment,
+            rules,
+            route_ids_by_name: names,
+            edit_points,
+            declarations,
+            field_uses: uses,
+            files,
+        }
     }
 
     pub fn route_named(&self, table: TableId, name: &str) -> Option<RuleId> {
-        self.names.get(table.index())?.get(name).copied()
+        self.route_ids_by_name.get(table.index())?.get(name).copied()
     }
 }
 
@@ -70,12 +84,12 @@ pub(super) fn compile_base(
     loader: &dyn Loader,
     files: &StoredFiles,
     is_selected_test: impl Fn(&str) -> bool,
-    threads: Threads,
-) -> Result<(Base, CountedFields), CompileError> {
+    threads: ThreadLimit,
+) -> Result<(BaseRules, CountedFields), CompileError> {
     let recorder = RecordingLoader::new(loader);
-    let mut loaded = compiler.read_sources(threads, &recorder, &files.main)?;
+    let mut loaded = compiler.read_sources(threads, &recorder, &files.main_file_name)?;
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
-    for unit in &mut loaded.units {
+    for unit in &mut loaded.files {
         unit.statements.retain(|statement| match &statement.kind {
             StatementKind::Test(test) => is_selected_test(&test.name.node),
             _ => true,
@@ -87,14 +101,14 @@ pub(super) fn compile_base(
 
 fn compile_loaded(
     compiler: &Compiler,
-    threads: Threads,
-    mut loaded: Loaded,
+    threads: ThreadLimit,
+    mut loaded: LoadedFiles,
     files: StoredFiles,
-) -> Result<(Base, CountedFields), CompileError> {
-    let (program, found, (counted, uses)) = check_counting(&loaded);
+) -> Result<(BaseRules, CountedFields), CompileError> {
+    let (program, found, (counted, uses)) = check_and_count_fields(&loaded);
     let mut allows = Suppressions::new(&loaded);
-    let edit_points = EditPoints::new(&loaded.units);
-    let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.compile_checked(threads, loaded, program, found, &mut allows)?;
-    Ok((Base::new(rules, edit_points, declarations, uses, files), counted))
+    let edit_points = EditPoints::new(&loaded.files);
+    let declarations = Declarations::new(std::mem::take(&mut loaded.files));
+    let rules = compiler.compile_checked_program(threads, loaded, program, found, &mut allows)?;
+    Ok((BaseRules::new(rules, edit_points, declarations, uses, files), counted))
 }

@@ -3,7 +3,7 @@
 //! best match so far. The first segment is the *base*: the rule set as last compiled in full.
 
 use super::LiveRules;
-use super::segment::RouteOrder;
+use super::segment::RouteSortKey;
 use super::snapshot::Snapshot;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
@@ -11,7 +11,7 @@ use crate::engine::workspace::ThreadWorkspace;
 use crate::engine::{Entry, Rules, UnknownEntry};
 use crate::history::Past;
 use rulec_base::json::{self, DecimalPaths, JsonError};
-use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
+use rulec_eval::decision::{self, Choice, Chosen, DecisionDetails, TableTrail};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
 use rulec_vm::table_search::{self, SearchResult, Searcher};
@@ -65,26 +65,28 @@ fn with_segment_vms<T>(
     past: Option<&Past>,
     work: impl FnOnce(&mut SegmentVms<'_>, usize) -> T,
 ) -> T {
-    ThreadWorkspace::with_current(|ThreadWorkspace { segments, thread, .. }| {
-        if segments.len() < snapshot.segments.len() {
-            segments.resize_with(snapshot.segments.len(), Default::default);
-        }
-        let mut guards: SmallVec<[HistoryGuard<'_>; 4]> = SmallVec::new();
-        let scratches: SmallVec<[&mut Scratch; 4]> = match past {
-            None => segments.iter_mut().collect(),
-            Some(past) => {
-                guards.extend(segments.iter_mut().map(|scratch| scratch.with_history(past.clone())));
-                guards.iter_mut().map(|guard| &mut **guard).collect()
+    ThreadWorkspace::with_current(
+        |ThreadWorkspace { segment_scratches: segments, thread_number: thread, .. }| {
+            if segments.len() < snapshot.segments.len() {
+                segments.resize_with(snapshot.segments.len(), Default::default);
             }
-        };
-        let machines = snapshot.segments.iter().zip(scratches).map(|(segment, scratch)| {
-            let rules = &segment.rules;
-            let mut machine = rules.rule_set().vm_over_json(rules.indexing, message, scratch);
-            machine.exclude_removed(&segment.tombstones, snapshot.version);
-            machine
-        });
-        work(&mut machines.collect(), *thread)
-    })
+            let mut guards: SmallVec<[HistoryGuard<'_>; 4]> = SmallVec::new();
+            let scratches: SmallVec<[&mut Scratch; 4]> = match past {
+                None => segments.iter_mut().collect(),
+                Some(past) => {
+                    guards.extend(segments.iter_mut().map(|scratch| scratch.with_history(past.clone())));
+                    guards.iter_mut().map(|guard| &mut **guard).collect()
+                }
+            };
+            let machines = snapshot.segments.iter().zip(scratches).map(|(segment, scratch)| {
+                let rules = &segment.rules;
+                let mut machine = rules.rule_set().vm_over_json(rules.indexing, message, scratch);
+                machine.exclude_removed(&segment.tombstones, snapshot.version);
+                machine
+            });
+            work(&mut machines.collect(), *thread)
+        },
+    )
 }
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
@@ -93,7 +95,7 @@ type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 /// base (the rule set as last compiled in full) can decide alone. Only tables of routes can have
 /// such edits: an edit of any other entry causes a full compilation.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
-    snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
+    snapshot.is_edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 pub(super) fn decide_in_snapshot(
@@ -110,26 +112,27 @@ pub(super) fn decide_in_snapshot(
         return Decision { generation: snapshot.generation, ..entry.decide(message) };
     }
     with_segment_vms(snapshot, message, past, |machines, thread| {
-        let mut search = LiveSearch { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
+        let mut search =
+            LiveSearch { snapshot, segment_vms: &mut *machines, exhausted_tables: SmallVec::new() };
         let first_result = search.search_from(search.start_position(entry));
         let choice = table_search::resolve_choice(&mut search, first_result);
         let tables = visited_tables(snapshot, entry, &choice);
         let (number, chosen) = match choice.chosen {
-            Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
+            Some(Chosen::Rule(hit)) => (hit.segment_index, Some(Chosen::Rule(hit.rule))),
             Some(Chosen::Default(table)) => (0, Some(Chosen::Default(table))),
             None => (0, None),
         };
         let deciding_rules = &snapshot.segments[number].rules;
         let outcome = chosen.and_then(|chosen| chosen.outcome(deciding_rules.program()));
-        let mut details = outcome.and_then(|outcome| machines[number].outcome(outcome));
-        machines.iter().for_each(|machine| machine.add_calls(&mut details));
-        Details::add_breaches(&mut details, input_violations(snapshot, message));
-        Details::add_history_gap(&mut details, past.and_then(Past::gap));
+        let mut details = outcome.and_then(|outcome| machines[number].eval_outcome(outcome));
+        machines.iter().for_each(|machine| machine.add_call_details(&mut details));
+        DecisionDetails::add_breaches(&mut details, input_violations(snapshot, message));
+        DecisionDetails::add_history_gap(&mut details, past.and_then(Past::gap));
         let segment = (number > 0).then(|| Arc::clone(deciding_rules.shared.thread_handle(thread)));
         let rules = Arc::clone(rules.shared.thread_handle(thread));
         let generation = snapshot.generation;
         let has_past = past.is_some_and(Past::has_elements);
-        Decision { rules, entry, segment, chosen, tables, generation, has_past, details }
+        Decision { rules, entry, segment, chosen, table_trail: tables, generation, has_past, details }
     })
 }
 
@@ -175,7 +178,7 @@ pub(super) fn decide_line_in_snapshot(
 /// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
 /// decision started, to the table of the chosen statement.
 fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRoute>) -> TableTrail {
-    let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
+    let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto_table?)));
     let last_table = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
         Chosen::Default(table) => table,
@@ -184,18 +187,18 @@ fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRo
 }
 
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
-pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
+pub(super) fn matching_route_names(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
     if !may_have_edits(snapshot, entry) || !message.is_object() {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
-    let mut matches: Vec<(RouteOrder, &str)> = Vec::new();
+    let mut matches: Vec<(RouteSortKey, &str)> = Vec::new();
     with_segment_vms(snapshot, message, None, |machines, _| {
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
             let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;
-            let routes = machine.matched(table).into_iter();
-            matches.extend(routes.map(|route| (segment.route_order(route), &*rules[route.index()].name)));
+            let routes = machine.matching_rules(table).into_iter();
+            matches.extend(routes.map(|route| (segment.sort_key(route), &*rules[route.index()].name)));
         }
     });
     matches.sort_unstable();
@@ -205,51 +208,51 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
 /// A route whose condition holds, found in one segment (a group of routes compiled together).
 #[derive(Clone, Copy)]
 struct MatchedRoute {
-    segment: usize,
+    segment_index: usize,
     /// The route's id in the program of its segment. A segment is a group of routes that were
     /// compiled together.
     rule: RuleId,
     /// The table that contains the route. `goto` is the table to which the route jumps. Both are
     /// ids in the base, the rule set as last compiled in full.
     table: TableId,
-    goto: Option<TableId>,
+    goto_table: Option<TableId>,
 }
 
 /// The search through the tables of a snapshot, which is an immutable state of the live rules.
 /// There is one VM for each segment (group of routes compiled together).
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
-    machines: &'m mut SegmentVms<'s>,
+    segment_vms: &'m mut SegmentVms<'s>,
     /// Tables that this search has already left without a match, so that it does not search them
     /// again.
-    exhausted: SmallVec<[TableId; 8]>,
+    exhausted_tables: SmallVec<[TableId; 8]>,
 }
 
 impl LiveSearch<'_, '_, '_> {
     /// Finds the first route of a table whose condition holds, in the order of the sort keys
     /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
     /// `None` means all routes. Also returns the sort key of the found route.
-    fn first_match(
+    fn first_matching_route(
         &mut self,
         table: TableId,
-        resume: Option<RouteOrder>,
-    ) -> Option<(RouteOrder, MatchedRoute)> {
-        let mut best_match: Option<(RouteOrder, MatchedRoute)> = None;
+        resume_after: Option<RouteSortKey>,
+    ) -> Option<(RouteSortKey, MatchedRoute)> {
+        let mut best_match: Option<(RouteSortKey, MatchedRoute)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local_table(table) else { continue };
-            let first_rank = resume.map_or(0, |key| segment.count_through(local, key));
-            let end_rank = best_match.map_or(u32::MAX, |(key, _)| segment.count_before(local, key));
+            let first_rank = resume_after.map_or(0, |key| segment.count_routes_through(local, key));
+            let end_rank = best_match.map_or(u32::MAX, |(key, _)| segment.count_routes_before(local, key));
             if first_rank >= end_rank {
                 continue;
             }
-            let (rule, goto) = match self.machines[number].search_ranks(local, first_rank..end_rank) {
+            let (rule, goto) = match self.segment_vms[number].search_ranks(local, first_rank..end_rank) {
                 SearchResult::Choose(rule) => (rule, None),
                 SearchResult::Goto { route, table: inner, .. } => (route, Some(segment.base_table(inner))),
                 _ => continue,
             };
-            let found = MatchedRoute { segment: number, rule, table, goto };
-            best_match = Some((segment.route_order(rule), found));
+            let found = MatchedRoute { segment_index: number, rule, table, goto_table: goto };
+            best_match = Some((segment.sort_key(rule), found));
         }
         best_match
     }
@@ -258,17 +261,17 @@ impl LiveSearch<'_, '_, '_> {
 /// Follows jumps (`goto`) from table to table. A search position is a table and the sort key of a
 /// route; the search resumes after that route.
 impl Searcher for LiveSearch<'_, '_, '_> {
-    type Position = (TableId, Option<RouteOrder>);
+    type Position = (TableId, Option<RouteSortKey>);
     type Rule = MatchedRoute;
 
-    fn start_position(&self, table: TableId) -> (TableId, Option<RouteOrder>) {
+    fn start_position(&self, table: TableId) -> (TableId, Option<RouteSortKey>) {
         (table, None)
     }
 
     fn search_from(&mut self, (table, resume): Self::Position) -> SearchResult<Self::Position, MatchedRoute> {
-        match self.first_match(table, resume) {
-            Some((key, route @ MatchedRoute { goto: Some(inner), .. })) => {
-                SearchResult::Goto { route, table: inner, resume: (table, Some(key)) }
+        match self.first_matching_route(table, resume) {
+            Some((key, route @ MatchedRoute { goto_table: Some(inner), .. })) => {
+                SearchResult::Goto { route, table: inner, resume_position: (table, Some(key)) }
             }
             Some((_, route)) => SearchResult::Choose(route),
             None => match &self.snapshot.base.rules.program().tables[table.index()].default {
@@ -280,10 +283,10 @@ impl Searcher for LiveSearch<'_, '_, '_> {
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.exhausted.contains(&table)
+        self.exhausted_tables.contains(&table)
     }
 
     fn mark_exhausted(&mut self, table: TableId) {
-        self.exhausted.push(table);
+        self.exhausted_tables.push(table);
     }
 }

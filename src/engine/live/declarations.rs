@@ -10,16 +10,16 @@ use crate::engine::compile::{compile_rule_set, has_errors};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_base::{broken_invariant, message};
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_lang::limits::Limit;
 use rulec_sema::check::{KnownFields, RouteUses, check_route};
 use rulec_sema::hir::{Extern, Outcome, Program, TableId};
 use rulec_sema::resolve::collect_names;
 use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
-use rulec_syntax::loader::{Loaded, ParsedFile};
+use rulec_syntax::loader::{LoadedFiles, ParsedFile};
 use std::sync::Arc;
 
 /// The parsed declarations of a rule set, with indexes that find the declarations that a single
@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(super) struct Declarations {
     /// The parsed files of the rule set, without their statements, which were moved to
     /// `statements`.
-    units: Vec<ParsedFile>,
+    parsed_files: Vec<ParsedFile>,
     statements: Vec<Declaration>,
     /// Maps a name to the indexes of all statements that declare it. Several kinds of statement may
     /// declare one name.
@@ -35,14 +35,14 @@ pub(super) struct Declarations {
     /// Indexes of the statements that every check of a route includes: types, settings, and the
     /// first handler declaration. The handler declaration matters even for routes that do not use
     /// the handler: after one handler is declared, routes may use declared handlers only.
-    always_included: Vec<u32>,
+    always_included_indexes: Vec<u32>,
 }
 
 struct Declaration {
-    unit: usize,
+    file_index: usize,
     statement: Statement,
     /// Indexes of the other declarations that this statement mentions.
-    mentioned: Box<[u32]>,
+    mentioned_indexes: Box<[u32]>,
 }
 
 impl Declarations {
@@ -50,15 +50,19 @@ impl Declarations {
         let statements =
             units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();
         let (indexes_by_name, always_included) = (HashMap::new(), Vec::new());
-        let mut declarations =
-            Declarations { units, statements: Vec::new(), indexes_by_name, always_included };
+        let mut declarations = Declarations {
+            parsed_files: units,
+            statements: Vec::new(),
+            indexes_by_name,
+            always_included_indexes: always_included,
+        };
         for (unit, statements) in statements.into_iter().enumerate() {
             statements.into_iter().for_each(|statement| declarations.add_declaration(unit, statement));
         }
         for at in 0..declarations.statements.len() {
             let mut names = Vec::new();
             collect_declaration_names(&declarations.statements[at].statement, &mut names);
-            declarations.statements[at].mentioned = declarations.declarations_of(&names).collect();
+            declarations.statements[at].mentioned_indexes = declarations.indexes_of_names(&names).collect();
         }
         declarations
     }
@@ -67,7 +71,7 @@ impl Declarations {
         let index = self.statements.len() as u32;
         let is_handler = |statement: &Statement| matches!(statement.kind, StatementKind::Handler { .. });
         if is_handler(&statement) && !self.statements.iter().any(|kept| is_handler(&kept.statement)) {
-            self.always_included.push(index);
+            self.always_included_indexes.push(index);
         }
         let name = match &mut statement.kind {
             StatementKind::Let { name, .. }
@@ -82,11 +86,11 @@ impl Declarations {
             StatementKind::Settings { entries } => {
                 // Leave out limits: they apply to the whole rule set and are taken from the base.
                 entries.retain(|(name, _)| Limit::from_name(&name.node).is_none());
-                self.always_included.push(index);
+                self.always_included_indexes.push(index);
                 None
             }
             StatementKind::Type { .. } | StatementKind::History(_) => {
-                self.always_included.push(index);
+                self.always_included_indexes.push(index);
                 None
             }
             // These statements are not in `indexes_by_name`: a route that uses `request` depends on
@@ -97,28 +101,28 @@ impl Declarations {
         if let Some(name) = name {
             self.indexes_by_name.entry(name).or_default().push(index);
         }
-        self.statements.push(Declaration { unit, statement, mentioned: Box::default() });
+        self.statements.push(Declaration { file_index: unit, statement, mentioned_indexes: Box::default() });
     }
 
-    fn declarations_of(&self, names: &[&str]) -> impl Iterator<Item = u32> {
+    fn indexes_of_names(&self, names: &[&str]) -> impl Iterator<Item = u32> {
         names.iter().filter_map(|name| self.indexes_by_name.get(*name)).flatten().copied()
     }
 
     /// Returns the indexes of the declarations that the routes mention, directly or through other
     /// declarations.
-    fn needed_declarations<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
+    fn needed_declaration_indexes<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
         routes.for_each(|route| collect_route_names(route, &mut names));
         if names.iter().any(|name| matches!(*name, "request" | "context_score")) {
             return (0..self.statements.len() as u32).collect();
         }
         let mut needed: Vec<u32> =
-            self.always_included.iter().copied().chain(self.declarations_of(&names)).collect();
+            self.always_included_indexes.iter().copied().chain(self.indexes_of_names(&names)).collect();
         let mut visited: HashSet<u32> = HashSet::with_capacity(needed.len());
         needed.retain(|index| visited.insert(*index));
         let mut position = 0;
         while let Some(next) = needed.get(position).and_then(|index| self.statements.get(*index as usize)) {
-            needed.extend(next.mentioned.iter().filter(|index| visited.insert(**index)));
+            needed.extend(next.mentioned_indexes.iter().filter(|index| visited.insert(**index)));
             position += 1;
         }
         needed
@@ -132,17 +136,17 @@ impl Declarations {
     }
 
     /// Returns the index of the declaration of a table; `None` for the top level.
-    fn table_declaration(&self, table: Option<&str>) -> Option<u32> {
+    fn table_declaration_index(&self, table: Option<&str>) -> Option<u32> {
         let is_table =
             |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
         self.indexes_by_name.get(table?)?.iter().copied().find(is_table)
     }
 
     /// Returns the index of the file that contains a table; for the top level, the main file.
-    pub fn file_of_table(&self, table: Option<&str>) -> usize {
-        match self.table_declaration(table) {
-            Some(at) => self.statements[at as usize].unit,
-            None => self.units.len().saturating_sub(1),
+    pub fn file_index_of_table(&self, table: Option<&str>) -> usize {
+        match self.table_declaration_index(table) {
+            Some(at) => self.statements[at as usize].file_index,
+            None => self.parsed_files.len().saturating_sub(1),
         }
     }
 
@@ -156,40 +160,49 @@ impl Declarations {
         &self,
         routes: TableStatements<'_>,
         file: FileId,
-        needed: &[u32],
-        known: KnownFields,
+        needed_indexes: &[u32],
+        known_fields: KnownFields,
     ) -> (CheckedRoutes, Option<Statement>) {
         let Some((table, _)) = routes.last() else {
             broken_invariant!("there is a route to check");
             return Default::default();
         };
-        let table_unit = self.file_of_table(*table);
+        let table_unit = self.file_index_of_table(*table);
         let empty_file = |file, imports| {
             let (statements, broken, incomplete, lists) = Default::default();
-            ParsedFile { file, imports, statements, broken, incomplete, lists }
+            ParsedFile {
+                file,
+                imports,
+                statements,
+                broken_names: broken,
+                is_incomplete: incomplete,
+                elements_by_list: lists,
+            }
         };
         // One more unit (file) holds the routes.
-        let mut units = Vec::with_capacity(self.units.len() + 1);
-        units.extend(self.units.iter().map(|unit| empty_file(unit.file, unit.imports.clone())));
-        let mut loaded = Loaded { units, ..Loaded::default() };
-        let (table_indexes, statements) = self.build_statements(routes, needed, table_unit, file);
-        for Declaration { unit, statement, .. } in
-            needed.iter().filter(|at| !table_indexes.contains(at)).map(|at| &self.statements[*at as usize])
+        let mut units = Vec::with_capacity(self.parsed_files.len() + 1);
+        units.extend(self.parsed_files.iter().map(|unit| empty_file(unit.file, unit.imports.clone())));
+        let mut loaded = LoadedFiles { files: units, ..LoadedFiles::default() };
+        let (table_indexes, statements) = self.build_statements(routes, needed_indexes, table_unit, file);
+        for Declaration { file_index: unit, statement, .. } in needed_indexes
+            .iter()
+            .filter(|at| !table_indexes.contains(at))
+            .map(|at| &self.statements[*at as usize])
         {
-            let into = &mut loaded.units[*unit];
+            let into = &mut loaded.files[*unit];
             into.statements.push(statement.clone());
             if let StatementKind::List { name, .. } = &statement.kind
-                && let Some(elements) = self.units[*unit].lists.get(&name.node)
+                && let Some(elements) = self.parsed_files[*unit].elements_by_list.get(&name.node)
             {
-                into.lists.insert(name.node.clone(), elements.clone());
+                into.elements_by_list.insert(name.node.clone(), elements.clone());
             }
         }
-        let imports = self.units.get(table_unit).map(|unit| unit.file).into_iter().collect();
-        loaded.units.push(ParsedFile { statements, ..empty_file(file, imports) });
-        let (program, diagnostics, uses) = check_route(&loaded, known);
+        let imports = self.parsed_files.get(table_unit).map(|unit| unit.file).into_iter().collect();
+        loaded.files.push(ParsedFile { statements, ..empty_file(file, imports) });
+        let (program, diagnostics, uses) = check_route(&loaded, known_fields);
         let last_statement =
-            loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost_statement);
-        (CheckedRoutes { program, diagnostics, uses }, last_statement)
+            loaded.files.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost_statement);
+        (CheckedRoutes { program, diagnostics, field_uses: uses }, last_statement)
     }
 
     /// Returns the statements of a temporary source file, in which routes are checked. `needed` has
@@ -202,16 +215,17 @@ impl Declarations {
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
-        needed: &[u32],
-        table_unit: usize,
+        needed_indexes: &[u32],
+        table_file_index: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
-        let settings = needed.iter().filter_map(|index| self.settings_in_file(*index, table_unit, file));
+        let settings =
+            needed_indexes.iter().filter_map(|index| self.settings_in_file(*index, table_file_index, file));
         let (mut table_indexes, mut tables) = (Vec::new(), Vec::<Statement>::new());
         let mut top_level = Vec::with_capacity(routes.len() + 1);
         top_level.extend(settings);
         for (table, route) in routes {
-            let Some(table_index) = self.table_declaration(table) else {
+            let Some(table_index) = self.table_declaration_index(table) else {
                 top_level.push(route);
                 continue;
             };
@@ -234,7 +248,7 @@ impl Declarations {
     /// of the routes to check. `None` if the statement has another keyword, or is not in the file
     /// with the index `table_unit`, which the routes belong to.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
-        let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
+        let Declaration { file_index: unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != table_unit {
             return None;
@@ -258,20 +272,20 @@ impl Declarations {
     /// Returns the indexes of all declarations. If the check of a route fails, it is repeated with
     /// all declarations. The error messages of the repeated check can then suggest any declared
     /// name.
-    fn all_indexes(&self) -> Vec<u32> {
+    fn all_declaration_indexes(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
     /// segment (a group of routes compiled together). `known` describes the message fields that
     /// other routes use, because all routes must agree on the type of a field.
-    pub fn check_inserted(
+    pub fn check_inserted_routes(
         &self,
         base: &Rules,
-        routes: &[(Arc<Route>, SequenceNumber)],
-        known: KnownFields,
+        inserted_routes: &[(Arc<Route>, SequenceNumber)],
+        known_fields: KnownFields,
     ) -> CheckedRoutes {
-        let routes = || routes.iter().map(|(route, _)| route);
+        let routes = || inserted_routes.iter().map(|(route, _)| route);
         let Some(file) = routes().next().map(|route| route.parsed.file) else {
             broken_invariant!("there is a route to check");
             return CheckedRoutes::default();
@@ -280,10 +294,10 @@ impl Declarations {
             let statement = |route: &Arc<Route>| route.parsed.statement.clone();
             routes().map(|route| (table_name(base, route.table), statement(route))).collect()
         };
-        let needed = self.needed_declarations(routes().filter_map(|route| route.parsed.route()));
-        let (checked, _) = self.check_routes(statements(), file, &needed, known.clone());
+        let needed = self.needed_declaration_indexes(routes().filter_map(|route| route.parsed.route()));
+        let (checked, _) = self.check_routes(statements(), file, &needed, known_fields.clone());
         if has_errors(&checked.diagnostics) {
-            self.check_routes(statements(), file, &self.all_indexes(), known).0
+            self.check_routes(statements(), file, &self.all_declaration_indexes(), known_fields).0
         } else {
             checked
         }
@@ -297,7 +311,7 @@ impl Declarations {
         base: &Rules,
         table: TableId,
         mut parsed: ParsedStatement,
-        known: KnownFields,
+        known_fields: KnownFields,
     ) -> Result<(Route, Rules), CompileError> {
         let ParsedStatement { ref text, file, .. } = parsed;
         let refuse = |diagnostics| Err(refused_statement_error(base.sources(), text, diagnostics));
@@ -305,14 +319,14 @@ impl Declarations {
             self.check_routes(vec![(table_name(base, table), statement)], file, needed, known)
         };
         // The check takes the statement and returns it, because a clone would be expensive.
-        let needed = self.needed_declarations(parsed.route().into_iter());
-        let (mut checked, mut statement) = check(parsed.statement, &needed, known.clone());
+        let needed = self.needed_declaration_indexes(parsed.route().into_iter());
+        let (mut checked, mut statement) = check(parsed.statement, &needed, known_fields.clone());
         if has_errors(&checked.diagnostics)
             && let Some(lent) = statement
         {
-            (checked, statement) = check(lent, &self.all_indexes(), known);
+            (checked, statement) = check(lent, &self.all_declaration_indexes(), known_fields);
         }
-        let uses = Arc::new(std::mem::take(&mut checked.uses));
+        let uses = Arc::new(std::mem::take(&mut checked.field_uses));
         let (rules, statement) = match (checked.compile(compiler, base), statement) {
             (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
             (Ok(_), _) => {
@@ -335,7 +349,7 @@ impl Declarations {
             _ => None,
         };
         let name = program.rules[0].name.clone();
-        Ok((Route { name, table, goto, uses, parsed }, rules))
+        Ok((Route { name, table, goto_target: goto, field_uses: uses, parsed }, rules))
     }
 }
 
@@ -365,7 +379,7 @@ pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
 pub(super) struct CheckedRoutes {
     program: Program,
     diagnostics: Vec<Diagnostic>,
-    uses: RouteUses,
+    field_uses: RouteUses,
 }
 
 impl CheckedRoutes {
@@ -376,7 +390,7 @@ impl CheckedRoutes {
         program.limits = base.program().limits;
         let link =
             |program: &Program, found: &mut Vec<Diagnostic>| link_hosts(compiler, base, program, found);
-        let set = compile_rule_set(Threads::One, program, None, &mut diagnostics, link);
+        let set = compile_rule_set(ThreadLimit::One, program, None, &mut diagnostics, link);
         set.map(|set| compiler.wrap_rule_set(set)).ok_or(diagnostics)
     }
 }
@@ -390,12 +404,12 @@ fn link_hosts(
     base: &Rules,
     program: &Program,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Host> {
+) -> Vec<RegisteredFunction> {
     let base_host = |wanted: &Extern| {
         let is_same = |other: &Extern| other.name == wanted.name && other.feature == wanted.feature;
-        base.hosts().get(base.program().externs.iter().position(is_same)?).cloned()
+        base.host_functions().get(base.program().externs.iter().position(is_same)?).cloned()
     };
-    let base_hosts: Option<Vec<Host>> = program.externs.iter().map(base_host).collect();
+    let base_hosts: Option<Vec<RegisteredFunction>> = program.externs.iter().map(base_host).collect();
     // These may be the first routes that use a function of the request analysis. Then link the
     // function now.
     base_hosts.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))

@@ -27,8 +27,8 @@ use rulec_sema::hir::ROUTES_TABLE;
 pub struct Edit {
     change: EditKind,
     /// The table that contains the statement of the edit; `None` for the top level.
-    table: Option<String>,
-    file: Option<String>,
+    table_name: Option<String>,
+    file_name: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum EditKind {
 
 impl Edit {
     fn new(change: EditKind) -> Edit {
-        Edit { change, table: None, file: None }
+        Edit { change, table_name: None, file_name: None }
     }
 
     /// Creates an edit that inserts a statement, given as text, at the end of the main file.
@@ -65,7 +65,7 @@ impl Edit {
     /// or its `default`. The table `routes` means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
-        self.table = Some(table.into()).filter(|table| table != ROUTES_TABLE);
+        self.table_name = Some(table.into()).filter(|table| table != ROUTES_TABLE);
         self
     }
 
@@ -75,7 +75,7 @@ impl Edit {
     /// statement with its keyword and name.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Edit {
-        self.file = Some(file.into());
+        self.file_name = Some(file.into());
         self
     }
 
@@ -83,22 +83,26 @@ impl Edit {
     /// files in `sources`.
     pub(super) fn parse_edit(&self, sources: &SourceMap) -> Result<ParsedEdit<'_>, EditError> {
         let action = match &self.change {
-            EditKind::Insert(text) => Action::Insert(parse_statement(text, sources)?),
-            EditKind::Replace(text) => Action::Replace(parse_statement(text, sources)?),
-            EditKind::Remove(name) => Action::Remove(StatementHead::parse(name)),
+            EditKind::Insert(text) => EditAction::Insert(parse_statement(text, sources)?),
+            EditKind::Replace(text) => EditAction::Replace(parse_statement(text, sources)?),
+            EditKind::Remove(name) => EditAction::Remove(StatementHead::parse(name)),
         };
-        Ok(ParsedEdit { action, table: self.table.as_deref(), file: self.file.as_deref() })
+        Ok(ParsedEdit {
+            action,
+            table_name: self.table_name.as_deref(),
+            file_name: self.file_name.as_deref(),
+        })
     }
 }
 
 /// An edit of live rules whose statement is parsed, but not yet applied.
 pub(super) struct ParsedEdit<'e> {
-    pub action: Action<'e>,
-    pub table: Option<&'e str>,
-    pub file: Option<&'e str>,
+    pub action: EditAction<'e>,
+    pub table_name: Option<&'e str>,
+    pub file_name: Option<&'e str>,
 }
 
-pub(super) enum Action<'e> {
+pub(super) enum EditAction<'e> {
     Insert(ParsedStatement),
     Replace(ParsedStatement),
     Remove(StatementHead<'e>),
@@ -108,23 +112,23 @@ impl ParsedEdit<'_> {
     /// Returns the keyword and name of the statement that the edit inserts, replaces or removes.
     pub fn head(&self) -> StatementHead<'_> {
         match &self.action {
-            Action::Insert(new) | Action::Replace(new) => new.head(),
-            Action::Remove(head) => *head,
+            EditAction::Insert(new) | EditAction::Replace(new) => new.head(),
+            EditAction::Remove(head) => *head,
         }
     }
 
     /// Returns the new statement; `None` for a removal.
     pub fn new_statement(&self) -> Option<&ParsedStatement> {
         match &self.action {
-            Action::Insert(new) | Action::Replace(new) => Some(new),
-            Action::Remove(_) => None,
+            EditAction::Insert(new) | EditAction::Replace(new) => Some(new),
+            EditAction::Remove(_) => None,
         }
     }
 
     /// True if the edit inserts, replaces or removes a route, and names no file. A call of
     /// [`LiveRules::edit`](super::LiveRules::edit) with a single such edit compiles only this
     /// route.
-    pub fn is_of_route(&self) -> bool {
-        self.head().keyword == "route" && self.file.is_none()
+    pub fn is_route_edit(&self) -> bool {
+        self.head().keyword == "route" && self.file_name.is_none()
     }
 }

@@ -12,7 +12,7 @@ pub(super) type Jump = (TableId, TableId);
 /// The number of jumps (`goto`) from one table to another, for each pair of tables.
 #[derive(Default)]
 pub(super) struct GotoGraph {
-    counts: HashMap<Jump, u32>,
+    jump_counts: HashMap<Jump, u32>,
 }
 
 impl GotoGraph {
@@ -26,27 +26,27 @@ impl GotoGraph {
             if let Outcome::Goto(to) = outcome
                 && program.tables[from.index()].kind == TableKind::Routes
             {
-                graph.add((from, *to));
+                graph.add_jump((from, *to));
             }
         }
         graph
     }
 
     /// Adds one jump (`goto`) between two tables to the counts.
-    pub fn add(&mut self, jump: Jump) {
-        *self.counts.entry(jump).or_default() += 1;
+    pub fn add_jump(&mut self, jump: Jump) {
+        *self.jump_counts.entry(jump).or_default() += 1;
     }
 
     /// Removes one jump (`goto`) between two tables from the counts.
-    pub fn remove(&mut self, jump: Jump) {
-        let Some(count) = self.counts.get_mut(&jump).filter(|count| **count > 0) else {
+    pub fn remove_jump(&mut self, jump: Jump) {
+        let Some(count) = self.jump_counts.get_mut(&jump).filter(|count| **count > 0) else {
             return broken_invariant!("the removed jump {jump:?} was counted");
         };
         *count -= 1;
     }
 
     /// Checks that a jump from the table `from` to the table `to` may be added to the graph. If an
-    /// edit replaces a jump by this one, `without` is the old jump, and it counts as already
+    /// edit replaces a jump by this one, `replaced_jump` is the old jump, and it counts as already
     /// removed.
     ///
     /// # Errors
@@ -55,11 +55,11 @@ impl GotoGraph {
         &self,
         from: TableId,
         to: TableId,
-        without: Option<Jump>,
+        replaced_jump: Option<Jump>,
     ) -> Result<(), (Code, Message)> {
-        let remains = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
+        let remains = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == replaced_jump);
         let edges: Vec<(TableId, TableId)> =
-            self.counts.iter().filter(|(edge, n)| remains(edge, **n)).map(|(edge, _)| *edge).collect();
+            self.jump_counts.iter().filter(|(edge, n)| remains(edge, **n)).map(|(edge, _)| *edge).collect();
         if edges.contains(&(from, to)) {
             return Ok(());
         }

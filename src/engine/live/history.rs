@@ -86,10 +86,10 @@ impl LiveRules {
         let rules = &snapshot.base.rules;
         let Ok(entry) = rules.entry(ROUTES_TABLE) else {
             broken_invariant!("every rule set has the table of routes");
-            return Err(StoreError::work_not_called().into());
+            return Err(StoreError::work_not_called_error().into());
         };
         let decide = |past: Past| Some(decide_in_snapshot(&snapshot, entry.id(), message, Some(&past)));
         let decision = rules.rule_set().decide_and_insert(store, message, decide)?;
-        decision.ok_or_else(|| StoreError::work_not_called().into())
+        decision.ok_or_else(|| StoreError::work_not_called_error().into())
     }
 }

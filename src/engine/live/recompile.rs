@@ -11,10 +11,10 @@ use super::base;
 use super::edit::{Edit, ParsedEdit};
 use super::error::EditError;
 use super::statements;
-use super::writer::Writer;
+use super::writer::LiveWriter;
 use super::{LiveState, route_table_id};
 use crate::engine::Compiler;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
@@ -26,7 +26,7 @@ const MAX_LOCKED_REPLAYS: usize = 16;
 /// Maximum number of rounds that apply logged edits to the recompiled rules without the lock on the
 /// writer (the mutable state). Edits may arrive during a round, so without this limit a
 /// recompilation might never end. The number is a guess, not the result of a measurement.
-const MAX_UNLOCKED_ROUNDS: usize = 8;
+const MAX_UNLOCKED_REPLAY_ROUNDS: usize = 8;
 
 impl LiveState {
     /// Applies edits to the source texts and recompiles everything.
@@ -37,25 +37,26 @@ impl LiveState {
     pub(super) fn recompile(self: &Arc<Self>, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
         // Run one recompilation at a time, because each recompilation starts from the texts that
         // the previous one produced.
-        let _recompilation_lock = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _recompilation_lock = self.recompile_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let (base, changes) = self.lock_writer().begin_recompilation();
         let _log_guard = scopeguard::guard(self, |shared| shared.lock_writer().end_recompilation());
         let texts = changes.apply_to_texts(&base.rules, &base.edit_points);
-        let texts = statements::apply_edits(texts, &base.files.main, edits)?;
+        let texts = statements::apply_edits(texts, &base.files.main_file_name, edits)?;
         let files = base.files.with_texts(texts);
         drop(base);
         // Check only the tests that these edits insert. Older tests may expect decisions from
         // before the edits.
         let new_tests: Vec<&str> = edits.iter().filter_map(test_name).collect();
         let is_new_test = |name: &str| new_tests.contains(&name);
-        let (base, counted) = base::compile_base(&self.compiler, &files, &files, is_new_test, Threads::One)?;
-        self.call_guards(&base.rules, edits)?;
-        let mut new_writer = Writer::new(base, counted);
+        let (base, counted) =
+            base::compile_base(&self.compiler, &files, &files, is_new_test, ThreadLimit::One)?;
+        self.check_guards(&base.rules, edits)?;
+        let mut new_writer = LiveWriter::new(base, counted);
 
         let mut writer = self.lock_writer();
         for round in 1.. {
             let log = writer.take_logged_edits();
-            if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_ROUNDS {
+            if log.len() <= MAX_LOCKED_REPLAYS || round > MAX_UNLOCKED_REPLAY_ROUNDS {
                 replay_edits(&mut new_writer, &self.compiler, &log)?;
                 break;
             }
@@ -85,10 +86,10 @@ fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
 
 /// Applies the edits of routes in `log` to the recompiled rules. Other threads made these edits
 /// during the recompilation.
-fn replay_edits(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
+fn replay_edits(writer: &mut LiveWriter, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse_edit(writer.base().rules.sources())?;
-        let table = route_table_id(&writer.base().rules, edit.table.unwrap_or(ROUTES_TABLE))?;
+        let table = route_table_id(&writer.base().rules, edit.table_name.unwrap_or(ROUTES_TABLE))?;
         writer.apply_edit(compiler, table, edit.action)?;
     }
     Ok(())

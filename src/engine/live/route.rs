@@ -8,7 +8,7 @@ use crate::engine::compile::has_errors;
 use hashbrown::Equivalent;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
 use rulec_sema::check::RouteUses;
@@ -22,12 +22,12 @@ pub(super) struct Route {
     pub name: Arc<str>,
     /// The table of the route, as an id in the base (the rule set as last compiled in full).
     pub table: TableId,
-    /// The table that the route jumps to (`goto`), and the span of the jump. `None` if the route
+    /// The table that the route jumps to (`goto_target`), and the span of the jump. `None` if the route
     /// does not jump. The id is valid in the base (the rule set as last compiled in full).
-    pub goto: Option<(TableId, Span)>,
+    pub goto_target: Option<(TableId, Span)>,
     /// The undeclared message fields that the route reads, with the kinds of value that it accepts
     /// in them. Routes with equal uses share one allocation.
-    pub uses: Arc<RouteUses>,
+    pub field_uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }
 
@@ -79,7 +79,7 @@ impl ParsedStatement {
 pub(super) fn parse_statement(text: &str, sources: &SourceMap) -> Result<ParsedStatement, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
-    let mut parsed = parse(Threads::One, file, text);
+    let mut parsed = parse(ThreadLimit::One, file, text);
     if has_errors(&parsed.diagnostics) {
         return Err(refused_statement_error(sources, text, parsed.diagnostics).into());
     }

@@ -3,12 +3,12 @@
 //! decision sees an edit completely or not at all. No lock is held while conditions are evaluated,
 //! so a host function may make decisions and edits.
 
-use super::base::Base;
+use super::base::BaseRules;
 use super::segment::Segment;
 use std::sync::Arc;
 
 pub(super) struct Snapshot {
-    pub base: Arc<Base>,
+    pub base: Arc<BaseRules>,
     /// The segments (groups of routes compiled together). The first is the base (the rule set as
     /// last compiled in full). The others contain inserted routes.
     pub segments: Vec<Arc<Segment>>,
@@ -19,5 +19,5 @@ pub(super) struct Snapshot {
     /// of the compiled rules.
     pub generation: u64,
     /// Whether anything was edited since the last full compilation.
-    pub edited: bool,
+    pub is_edited: bool,
 }

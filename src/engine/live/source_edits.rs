@@ -21,29 +21,29 @@ use std::sync::Arc;
 /// not be read again.
 #[derive(Clone, Default)]
 pub(super) struct StoredFiles {
-    pub main: String,
+    pub main_file_name: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
     /// The loader for the folder of the rules, used if an edit imports a file for the first time.
     /// `None` if the rules were not read from disk.
-    disk: Option<DiskLoader>,
+    disk_loader: Option<DiskLoader>,
 }
 
 /// A loader that stores a copy of each file that it loads.
 pub(super) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
-    files: RefCell<HashMap<String, Vec<u8>>>,
+    recorded_files: RefCell<HashMap<String, Vec<u8>>>,
 }
 
 impl<'l> RecordingLoader<'l> {
     pub fn new(loader: &'l dyn Loader) -> RecordingLoader<'l> {
-        RecordingLoader { loader, files: RefCell::default() }
+        RecordingLoader { loader, recorded_files: RefCell::default() }
     }
 
     /// Returns the files that were loaded, and the files of `before` that cannot be read from disk
     /// again. Rule files in `sources` are left out, because `sources` contains their current texts.
     pub fn into_files(self, before: &StoredFiles, sources: &SourceMap) -> StoredFiles {
-        let mut contents = self.files.into_inner();
-        if before.disk.is_none() {
+        let mut contents = self.recorded_files.into_inner();
+        if before.disk_loader.is_none() {
             for (name, bytes) in before.contents.iter() {
                 contents.entry_ref(name).or_insert_with(|| bytes.clone());
             }
@@ -56,7 +56,7 @@ impl<'l> RecordingLoader<'l> {
 impl Loader for RecordingLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         let bytes = self.loader.load(path)?;
-        self.files.borrow_mut().insert(path.to_owned(), bytes.clone());
+        self.recorded_files.borrow_mut().insert(path.to_owned(), bytes.clone());
         Ok(bytes)
     }
 }
@@ -71,7 +71,7 @@ pub(super) struct EditPoints {
     /// For each table, the span of its closing brace; `None` for the first table, which is the top
     /// level.
     closing_braces: Vec<Option<Span>>,
-    main: Option<FileId>,
+    main_file: Option<FileId>,
 }
 
 impl EditPoints {
@@ -81,7 +81,7 @@ impl EditPoints {
         let mut points = EditPoints {
             previous_ends: Vec::new(),
             closing_braces: vec![None],
-            main: units.last().map(|unit| unit.file),
+            main_file: units.last().map(|unit| unit.file),
         };
         let mut record_ends = |statements: &[Statement], mut previous_end: u32| {
             for statement in statements {
@@ -146,7 +146,7 @@ impl RouteChanges {
         for (table, text) in &self.appended {
             let append_point = match points.closing_braces.get(table.index()).copied().flatten() {
                 Some(brace) => Some((brace.file, brace.start as usize)),
-                None => points.main.map(|file| (file, sources.file(file).text.len())),
+                None => points.main_file.map(|file| (file, sources.file(file).text.len())),
             };
             let Some((file, at)) = append_point else {
                 broken_invariant!("editable rules have a main file");
@@ -169,7 +169,7 @@ impl StoredFiles {
     /// Creates a set of files that contains no file yet. `main` is the name of the main file. Files
     /// are read from `disk`, if given.
     pub fn new(main: &str, disk: Option<DiskLoader>) -> StoredFiles {
-        StoredFiles { main: main.to_owned(), disk, ..StoredFiles::default() }
+        StoredFiles { main_file_name: main.to_owned(), disk_loader: disk, ..StoredFiles::default() }
     }
 
     /// Returns a copy with the rule texts `texts` added, as pairs of name and text. A text replaces
@@ -185,7 +185,7 @@ impl StoredFiles {
 /// rules.
 impl Loader for StoredFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        match (self.contents.get(path), &self.disk) {
+        match (self.contents.get(path), &self.disk_loader) {
             (Some(bytes), _) => Ok(bytes.clone()),
             (None, Some(disk)) => disk.load(path),
             (None, None) => Err(LoadError::NotFound),
@@ -217,7 +217,7 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
 
 /// Formats the text of a new statement that replaces the statement `old` in `source`. Adds line
 /// breaks if other text is on the lines of `old`.
-fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
+fn format_replacement(source: &str, old: &Range<usize>, text: &str) -> String {
     let line_before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let line_after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
     let mut formatted = String::with_capacity(text.len() + 2);
@@ -247,7 +247,7 @@ pub(super) fn replacement_splices(
     text: Option<&str>,
 ) -> impl Iterator<Item = Splice> {
     let text = text
-        .map(|text| format_in_place(source, &statement, &format_statement(in_table, text)))
+        .map(|text| format_replacement(source, &statement, &format_statement(in_table, text)))
         .unwrap_or_default();
     let comments = comments_before(source, previous_end as usize, statement.start);
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
@@ -333,12 +333,12 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_takes_the_place_of_another() {
+    fn a_replacement_gets_line_breaks_if_needed() {
         let check = |source: &str, text: &str, expected: &str| {
             let start = source.find("route").expect("there is a route");
             let old = start..start + "route".len();
             assert_eq!(
-                apply_splices(source, vec![(old.clone(), format_in_place(source, &old, text))]),
+                apply_splices(source, vec![(old.clone(), format_replacement(source, &old, text))]),
                 expected
             );
         };

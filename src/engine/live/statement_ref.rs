@@ -13,7 +13,7 @@ pub(super) struct StatementHead<'n> {
 
 impl<'n> StatementHead<'n> {
     pub fn new(kind: &'n StatementKind) -> StatementHead<'n> {
-        let (keyword, name) = kind.head();
+        let (keyword, name) = kind.keyword_and_name();
         StatementHead { keyword, name }
     }
 

@@ -1,12 +1,12 @@
 //! Applies edits of any kind of statement to the source texts of live rules, as an author would
 //! edit the files.
 
-use super::edit::{Action, ParsedEdit};
+use super::edit::{EditAction, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
 use super::source_edits::{Splice, append_splice, apply_splices, replacement_splices};
 use super::statement_ref::StatementHead;
 use crate::engine::UnknownEntry;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_base::{broken_invariant, message};
 use rulec_syntax::ast::{Statement, StatementKind};
@@ -20,13 +20,13 @@ use std::ops::Range;
 /// If a statement is missing, exists already, or is edited twice.
 pub(super) fn apply_edits(
     texts: Vec<(String, String)>,
-    main: &str,
+    main_file_name: &str,
     edits: &[ParsedEdit<'_>],
 ) -> Result<Vec<(String, String)>, EditError> {
     let files: Vec<ParsedFile> = texts.into_iter().map(ParsedFile::new).collect();
     let mut editor = StatementEditor {
         files: &files,
-        main,
+        main_file_name: main_file_name,
         splices: vec![Vec::new(); files.len()],
         ..StatementEditor::default()
     };
@@ -45,7 +45,7 @@ struct ParsedFile {
 
 impl ParsedFile {
     fn new((name, text): (String, String)) -> ParsedFile {
-        let statements = parse(Threads::One, FileId(0), &text).statements;
+        let statements = parse(ThreadLimit::One, FileId(0), &text).statements;
         ParsedFile { name, text, statements }
     }
 }
@@ -54,7 +54,7 @@ impl ParsedFile {
 #[derive(Clone, Copy)]
 struct LocatedStatement<'f> {
     /// The index of the file that contains the statement.
-    file: usize,
+    file_index: usize,
     /// The end offset of the statement before this one in the file.
     previous_end: u32,
     statement: &'f Statement,
@@ -70,52 +70,53 @@ impl LocatedStatement<'_> {
 #[derive(Default)]
 struct StatementEditor<'f> {
     files: &'f [ParsedFile],
-    main: &'f str,
+    main_file_name: &'f str,
     /// The replacements of text to apply to each file, by the index of the file.
     splices: Vec<Vec<Splice>>,
     /// The statements that edits replaced or removed, as file index and byte range.
-    changed: Vec<(usize, Range<usize>)>,
+    changed_ranges: Vec<(usize, Range<usize>)>,
     /// The statements that edits inserted: file index, byte offset, and keyword with name.
-    inserted: Vec<(usize, usize, String)>,
+    inserted_statements: Vec<(usize, usize, String)>,
     /// The files that inserted `import` statements name; these files are not read yet.
-    imported: Vec<String>,
+    imported_file_names: Vec<String>,
 }
 
 impl<'f> StatementEditor<'f> {
     fn add_edit(&mut self, edit: &ParsedEdit<'_>) -> Result<(), EditError> {
         let head = edit.head();
-        if let Some(name) = edit.table {
+        if let Some(name) = edit.table_name {
             self.refuse_if_inserted(StatementHead { keyword: "table", name })?;
         }
-        let in_table = edit.table.is_some();
-        if let Action::Insert(new) = &edit.action {
+        let in_table = edit.table_name.is_some();
+        if let EditAction::Insert(new) = &edit.action {
             let (file, at) = self.insertion_point(edit)?;
             let is_duplicate = self
                 .matching_statements(edit, head)
-                .any(|found| found.file == file && !self.is_already_changed(&found));
+                .any(|found| found.file_index == file && !self.is_already_changed(&found));
             let insertion = (file, at, head.to_string());
-            if is_duplicate || self.inserted.contains(&insertion) {
+            if is_duplicate || self.inserted_statements.contains(&insertion) {
                 return Err(EditError::Duplicate(head.to_string()));
             }
-            self.inserted.push(insertion);
+            self.inserted_statements.push(insertion);
             if head.keyword == "import" && !self.files.iter().any(|file| file.name == head.name) {
-                self.imported.push(head.name.to_owned());
+                self.imported_file_names.push(head.name.to_owned());
             }
             self.splices[file].push(append_splice(at, in_table, &new.text));
             return Ok(());
         }
         let located = self.single_matching_statement(edit, head)?;
-        let (range, text) = (located.range(), &self.files[located.file].text);
-        let is_inside = |file: usize, at: usize| file == located.file && range.start < at && at < range.end;
+        let (range, text) = (located.range(), &self.files[located.file_index].text);
+        let is_inside =
+            |file: usize, at: usize| file == located.file_index && range.start < at && at < range.end;
         if self.is_already_changed(&located)
-            || self.inserted.iter().any(|(file, at, _)| is_inside(*file, *at))
+            || self.inserted_statements.iter().any(|(file, at, _)| is_inside(*file, *at))
         {
             return Err(EditError::Twice(head.to_string()));
         }
         let new = edit.new_statement().map(|new| &*new.text);
         let splices = replacement_splices(text, located.previous_end, range.clone(), in_table, new);
-        self.splices[located.file].extend(splices);
-        self.changed.push((located.file, range));
+        self.splices[located.file_index].extend(splices);
+        self.changed_ranges.push((located.file_index, range));
         Ok(())
     }
 
@@ -124,14 +125,14 @@ impl<'f> StatementEditor<'f> {
     fn is_already_changed(&self, found: &LocatedStatement<'_>) -> bool {
         let range = found.range();
         let overlaps_range = |other: &Range<usize>| other.start < range.end && range.start < other.end;
-        self.changed.iter().any(|(file, other)| *file == found.file && overlaps_range(other))
+        self.changed_ranges.iter().any(|(file, other)| *file == found.file_index && overlaps_range(other))
     }
 
     /// Returns the statements that an edit may refer to: the statements in the edit's table,
     /// otherwise the statements at the top level. If the edit names a file, statements of other
     /// files are left out.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {
-        let (named, table) = (edit.file, edit.table);
+        let (named, table) = (edit.file_name, edit.table_name);
         let files = self.files.iter().enumerate();
         let files = files.filter(move |(_, file)| named.is_none_or(|name| name == file.name));
         files.flat_map(move |(file, ParsedFile { statements, .. })| {
@@ -178,11 +179,11 @@ impl<'f> StatementEditor<'f> {
                 let known_names =
                     heads().filter(|other| other.keyword == head.keyword).map(|other| other.name);
                 let same_name = heads().find(|other| other.name == head.name && !other.name.is_empty());
-                Err(UnknownStatement::new(head, edit.table, known_names, same_name).into())
+                Err(UnknownStatement::new(head, edit.table_name, known_names, same_name).into())
             }
             several => {
                 let mut names: Vec<&str> =
-                    several.iter().map(|found| &*self.files[found.file].name).collect();
+                    several.iter().map(|found| &*self.files[found.file_index].name).collect();
                 names.dedup();
                 let names = names.into_iter().map(|name| message!("`{name}`"));
                 let names = names.reduce(|one, other| message!("{one} and {other}")).unwrap_or_default();
@@ -194,7 +195,7 @@ impl<'f> StatementEditor<'f> {
     /// Adds a note to an error about an unknown statement, file or table, if an earlier edit
     /// imports a file that may contain it.
     fn add_import_note(&self, error: EditError) -> EditError {
-        match (error, self.imported.first()) {
+        match (error, self.imported_file_names.first()) {
             (
                 error @ (EditError::UnknownStatement(_)
                 | EditError::UnknownFile(..)
@@ -209,7 +210,7 @@ impl<'f> StatementEditor<'f> {
     /// statement is not in the texts yet.
     fn refuse_if_inserted(&self, head: StatementHead<'_>) -> Result<(), EditError> {
         let head = head.to_string();
-        match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
+        match self.inserted_statements.iter().any(|(.., inserted)| *inserted == head) {
             true => Err(EditError::Twice(head)),
             false => Ok(()),
         }
@@ -218,11 +219,12 @@ impl<'f> StatementEditor<'f> {
     /// Returns the `table` statement that an edit names; `None` if the edit is for the top level.
     /// Checks that the edit's file and table exist, and that no earlier edit changed the table.
     fn find_unchanged_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
-        if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
+        if let Some(name) = edit.file_name.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
             return Err(self.unknown_file_error(name));
         }
         let table = self.find_table(edit)?;
-        let is_changed = |table: &LocatedStatement<'_>| self.changed.contains(&(table.file, table.range()));
+        let is_changed =
+            |table: &LocatedStatement<'_>| self.changed_ranges.contains(&(table.file_index, table.range()));
         match table.as_ref().filter(|table| is_changed(table)) {
             Some(table) => Err(EditError::Twice(StatementHead::new(&table.statement.kind).to_string())),
             None => Ok(table),
@@ -230,10 +232,10 @@ impl<'f> StatementEditor<'f> {
     }
 
     fn find_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
-        let Some(table) = edit.table else { return Ok(None) };
+        let Some(table) = edit.table_name else { return Ok(None) };
         let table_edit = ParsedEdit {
-            action: Action::Remove(StatementHead { keyword: "table", name: table }),
-            table: None,
+            action: EditAction::Remove(StatementHead { keyword: "table", name: table }),
+            table_name: None,
             ..*edit
         };
         let tables = || {
@@ -250,9 +252,9 @@ impl<'f> StatementEditor<'f> {
     /// byte offset. Returns an error if the edit names an unknown file or table.
     fn insertion_point(&self, edit: &ParsedEdit<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.find_unchanged_table(edit)? {
-            return Ok((table.file, table.range().end.saturating_sub(1)));
+            return Ok((table.file_index, table.range().end.saturating_sub(1)));
         }
-        let name = edit.file.unwrap_or(self.main);
+        let name = edit.file_name.unwrap_or(self.main_file_name);
         let Some(file) = self.files.iter().position(|file| file.name == name) else {
             // An unknown file in an edit was already refused by `find_unchanged_table`.
             broken_invariant!("the main file `{name}` is among the files");
@@ -270,13 +272,13 @@ impl<'f> StatementEditor<'f> {
 /// Returns each statement with the end offset of the statement before it. `file` is the index of
 /// the file, and `start` is the end offset to use for the first statement.
 fn locate_statements(
-    file: usize,
-    start: u32,
+    file_index: usize,
+    first_previous_end: u32,
     statements: &[Statement],
 ) -> impl Iterator<Item = LocatedStatement<'_>> {
-    let mut previous_end = start;
+    let mut previous_end = first_previous_end;
     statements.iter().map(move |statement| {
-        let located = LocatedStatement { file, previous_end, statement };
+        let located = LocatedStatement { file_index: file_index, previous_end, statement };
         previous_end = statement.span.end;
         located
     })

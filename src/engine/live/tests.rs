@@ -395,7 +395,7 @@ fn a_merge_that_fails_leaves_everything_as_it_was() {
         let shared = Arc::get_mut(&mut rules.shared).expect("nobody else has the rules");
         shared.snapshot.store(live_rules("").shared.snapshot.load_full());
         let mut writer = shared.lock_writer();
-        writer.base_mut().expect("no decision is made").files.main = name.to_owned();
+        writer.base_mut().expect("no decision is made").files.main_file_name = name.to_owned();
         shared.snapshot.store(writer.snapshot());
     }
     let mut rules = live_rules("route a when n > 1 -> a\ndefault -> h");

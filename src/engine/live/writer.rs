@@ -11,8 +11,8 @@ mod merge;
 
 pub(super) use compaction::{CompactionInput, Incompatible};
 
-use super::base::{self, Base};
-use super::edit::{Action, Edit};
+use super::base::{self, BaseRules};
+use super::edit::{Edit, EditAction};
 use super::error::EditError;
 use super::goto_graph::GotoGraph;
 use super::route::{ParsedStatement, Route, refused_statement_error};
@@ -21,27 +21,27 @@ use super::snapshot::Snapshot;
 use super::source_edits::RouteChanges;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
-use catalog::{Catalog, RouteLocation};
+use catalog::{RouteCatalog, RouteLocation};
 use compaction::CompactionState;
 use merge::{MergeFailure, MergeState};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::text;
 use rulec_sema::check::{CountedFields, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
 /// The mutable state of live rules, which edits change. Decisions read immutable snapshots of it.
-pub(super) struct Writer {
-    catalog: Catalog,
+pub(super) struct LiveWriter {
+    catalog: RouteCatalog,
     /// The segments (groups of routes compiled together) of inserted routes, oldest first. While a
     /// merge runs, the segments that it compiles into a new base are not here but in `background`,
     /// in the state of the merge.
     added_segments: Vec<Arc<Segment>>,
-    constraints: Constraints,
+    constraints: RouteConstraints,
     revision: Revision,
-    background: Background,
+    background: BackgroundWork,
     /// The edits of routes since a recompilation of all rules began. These edits will be applied to
     /// the recompiled rules. `None` if no recompilation runs.
     edit_log: Option<Vec<Edit>>,
@@ -49,12 +49,12 @@ pub(super) struct Writer {
 
 /// How all current routes use message fields and jump (`goto`) between tables. A new route must
 /// agree with these routes on the type of each field, and its jumps must not close a cycle.
-struct Constraints {
+struct RouteConstraints {
     /// The declared `input`. Without a declaration: for each message field and each way to use it,
     /// the number of routes that use the field in this way. The types of fields are inferred from
     /// these counts.
-    counted: CountedFields,
-    jumps: GotoGraph,
+    counted_fields: CountedFields,
+    goto_graph: GotoGraph,
 }
 
 /// Counters that identify a state of the live rules. Each edit of a route advances them.
@@ -66,25 +66,25 @@ struct Revision {
     /// background (merges) and compactions keep it, because they change no decision.
     generation: u64,
     /// Number of edits since the last full compilation.
-    pending: usize,
+    pending_edit_count: usize,
 }
 
 /// The state of the background merge (full recompilation) and of the background compaction. Both
 /// may run at the same time: a merge takes seconds for large rule sets, and decisions would be slow
 /// without compaction.
 #[derive(Default)]
-struct Background {
+struct BackgroundWork {
     compaction: CompactionState,
     merge: MergeState,
     /// The failure of the last merge (full recompilation in the background); `None` if it
     /// succeeded.
-    last_failure: Option<MergeFailure>,
+    last_merge_failure: Option<MergeFailure>,
 }
 
 /// How background work ended. Background work is a merge (full recompilation) or a compaction
 /// (which compiles several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Completion {
+pub(super) enum WorkOutcome {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
     /// decisions use the result.
     Installed,
@@ -94,11 +94,11 @@ pub(super) enum Completion {
     Superseded,
 }
 
-impl Constraints {
+impl RouteConstraints {
     /// Returns counts of how routes use message fields, from which the types of the fields are
     /// inferred. `None` if the rules declare `input`, which gives the types.
-    fn uses(&mut self) -> Option<&mut CountedUses> {
-        match &mut self.counted {
+    fn counted_uses(&mut self) -> Option<&mut CountedUses> {
+        match &mut self.counted_fields {
             CountedFields::Uses(uses) => Some(uses),
             CountedFields::Input(_) => None,
         }
@@ -109,14 +109,14 @@ impl Constraints {
     /// type of a field that other routes read. The counts are changed in both cases, so a caller
     /// that does not remove the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
-        self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
+        self.counted_uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
     /// Counts the fields that a new route reads, each with the kinds of value that the route
     /// accepts. If an earlier route has equal uses, returns the allocation of the earlier route, so
     /// that both share it. Otherwise returns `used`.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
-        match self.uses() {
+        match self.counted_uses() {
             Some(uses) => uses.add_route(used),
             None => used,
         }
@@ -125,75 +125,78 @@ impl Constraints {
     /// Called after a full compilation: replaces the declared input by the newly compiled input,
     /// whose spans refer to the edited texts. Counted field uses are kept, because they already
     /// include all edits.
-    fn install(&mut self, counted: CountedFields) {
+    fn update_declared_input(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
-            self.counted = counted;
+            self.counted_fields = counted;
         }
     }
 }
 
 impl Revision {
-    /// Advances the counters after an edit of a route: increments `version` and `pending`, and sets
+    /// Advances the counters after an edit of a route: increments `version` and `pending_edit_count`, and sets
     /// `generation` (version number of the rules) to a new number.
-    fn advance(&mut self) {
+    fn advance_after_edit(&mut self) {
         self.version += 1;
         self.generation = next_generation();
-        self.pending += 1;
+        self.pending_edit_count += 1;
     }
 }
 
-impl Background {
+impl BackgroundWork {
     /// Marks a running merge and a running compaction as superseded, so that their results are
     /// discarded. Called when a recompilation replaces all rules. Returns the groups of routes that
     /// the merge was compiling, for the caller to free.
-    fn supersede(&mut self) -> Vec<Arc<Segment>> {
-        self.compaction.supersede();
-        self.last_failure = None;
-        self.merge.supersede()
+    fn supersede_running_work(&mut self) -> Vec<Arc<Segment>> {
+        self.compaction.mark_superseded();
+        self.last_merge_failure = None;
+        self.merge.mark_superseded()
     }
 }
 
-impl Writer {
-    pub fn new(base: Base, counted: CountedFields) -> Writer {
-        Writer {
-            constraints: Constraints { counted, jumps: GotoGraph::new(base.rules.program()) },
-            revision: Revision { version: 0, generation: base.rules.generation(), pending: 0 },
-            catalog: Catalog::new(base),
+impl LiveWriter {
+    pub fn new(base: BaseRules, counted: CountedFields) -> LiveWriter {
+        LiveWriter {
+            constraints: RouteConstraints {
+                counted_fields: counted,
+                goto_graph: GotoGraph::new(base.rules.program()),
+            },
+            revision: Revision { version: 0, generation: base.rules.generation(), pending_edit_count: 0 },
+            catalog: RouteCatalog::new(base),
             added_segments: Vec::new(),
-            background: Background::default(),
+            background: BackgroundWork::default(),
             edit_log: None,
         }
     }
 
-    pub fn base(&self) -> &Arc<Base> {
+    pub fn base(&self) -> &Arc<BaseRules> {
         &self.catalog.base
     }
 
     /// Returns the rules of the last full compilation, for a test that changes them. `None` if a
     /// snapshot shares them.
     #[cfg(test)]
-    pub fn base_mut(&mut self) -> Option<&mut Base> {
+    pub fn base_mut(&mut self) -> Option<&mut BaseRules> {
         Arc::get_mut(&mut self.catalog.base)
     }
 
     /// True if a table has a route of this name that no edit has removed.
-    pub fn contains(&self, table: TableId, name: &str) -> bool {
-        self.catalog.find(table, name).is_some()
+    pub fn contains_route(&self, table: TableId, name: &str) -> bool {
+        self.catalog.find_route(table, name).is_some()
     }
 
     /// Returns the edits of routes since the last full compilation, as changes of the source texts.
-    pub fn changes(&self) -> RouteChanges {
-        self.catalog.changes()
+    pub fn route_changes(&self) -> RouteChanges {
+        self.catalog.route_changes()
     }
 
     /// Returns the number of edits since the last full compilation.
-    pub fn pending(&self) -> usize {
-        self.revision.pending
+    pub fn pending_edit_count(&self) -> usize {
+        self.revision.pending_edit_count
     }
 
     /// Returns the error of the last merge (full recompilation in the background), if it failed.
     pub fn merge_error(&self) -> Option<&CompileError> {
-        self.background.last_failure.as_ref().map(|failure| &failure.error)
+        self.background.last_merge_failure.as_ref().map(|failure| &failure.error)
     }
 
     /// True if neither a merge (recompilation of all rules) nor a compaction (recompilation of
@@ -211,7 +214,7 @@ impl Writer {
         segments.extend(merging_segments.iter().chain(&self.added_segments).cloned());
         let is_edited = segments.len() > 1 || self.catalog.has_removed_base_routes();
         let Revision { version, generation, .. } = self.revision;
-        Arc::new(Snapshot { base, segments, version, generation, edited: is_edited })
+        Arc::new(Snapshot { base, segments, version, generation, is_edited })
     }
 
     /// Applies an edit of a route. Decisions see the edit only after the next snapshot is
@@ -223,9 +226,9 @@ impl Writer {
         &mut self,
         compiler: &Compiler,
         table: TableId,
-        edit: Action<'_>,
+        edit: EditAction<'_>,
     ) -> Result<(), EditError> {
-        match self.try_apply(compiler, table, edit)? {
+        match self.try_apply_edit(compiler, table, edit)? {
             None => Ok(()),
             // Other routes depend on the edit, for example on the type of a field.
             Some(changes) => Ok(self.rebuild(compiler, &changes)?),
@@ -237,19 +240,19 @@ impl Writer {
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
-        let (base, counted) = base::compile_base(compiler, &files, &files, |_| false, Threads::All)?;
-        self.replace_state(Writer::new(base, counted));
+        let (base, counted) = base::compile_base(compiler, &files, &files, |_| false, ThreadLimit::All)?;
+        self.replace_state(LiveWriter::new(base, counted));
         Ok(())
     }
 
     /// Replaces the whole state by the state after a recompilation, and returns the old state for
     /// the caller to free. The result of a running merge or compaction will be discarded.
-    pub fn replace_state(&mut self, recompiled: Writer) -> Writer {
+    pub fn replace_state(&mut self, recompiled: LiveWriter) -> LiveWriter {
         let mut background = std::mem::take(&mut self.background);
-        self.added_segments.extend(background.supersede());
+        self.added_segments.extend(background.supersede_running_work());
         let revision = Revision { generation: next_generation(), ..recompiled.revision };
         let edit_log = self.edit_log.take();
-        std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
+        std::mem::replace(self, LiveWriter { revision, background, edit_log, ..recompiled })
     }
 
     /// Tries to apply an edit of a route without compiling other routes. Returns `None` if the edit
@@ -259,39 +262,41 @@ impl Writer {
     /// The same holds if the new route reads more of the earlier messages than the current rules
     /// record. The result then has all edits of routes since the last full compilation, including
     /// this one. The caller must recompile everything with them.
-    fn try_apply(
+    fn try_apply_edit(
         &mut self,
         compiler: &Compiler,
         table: TableId,
-        edit: Action<'_>,
+        edit: EditAction<'_>,
     ) -> Result<Option<RouteChanges>, EditError> {
         let (old, new) = match edit {
-            Action::Remove(route) => (Some(self.catalog.existing(table, route)?), None),
-            Action::Replace(new) => (Some(self.catalog.existing(table, new.head())?), Some(new)),
-            Action::Insert(new) if self.contains(table, new.head().name) => {
+            EditAction::Remove(route) => (Some(self.catalog.find_existing_route(table, route)?), None),
+            EditAction::Replace(new) => {
+                (Some(self.catalog.find_existing_route(table, new.head())?), Some(new))
+            }
+            EditAction::Insert(new) if self.contains_route(table, new.head().name) => {
                 return Err(EditError::Duplicate(new.head().to_string()));
             }
-            Action::Insert(new) => (None, Some(new)),
+            EditAction::Insert(new) => (None, Some(new)),
         };
         // Compile the new route as if the old route did not exist.
-        let old_uses = old.as_ref().and_then(|old| self.catalog.uses_of(old));
+        let old_uses = old.as_ref().and_then(|old| self.catalog.field_uses_of(old));
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
-            let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
+            let compiled = new.map(|new| self.compile_route(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
                 // Recompile everything: the route reads fields of recorded messages that the base
                 // does not keep, and the kept fields are a property of all rules together.
                 Ok(Some((route, rules))) if !keeps_history_for(&self.base().rules, &rules) => {
-                    Ok(Some(self.catalog.changes_with(table, old.as_ref(), Some(route.parsed.text))))
+                    Ok(Some(self.catalog.route_changes_with(table, old.as_ref(), Some(route.parsed.text))))
                 }
                 Ok(compiled) => {
-                    self.commit(table, old, compiled);
+                    self.commit_edit(table, old, compiled);
                     return Ok(None);
                 }
                 Err(error) => Err(error.into()),
             }
         } else {
             // Recompile everything, which also reports errors in this route.
-            Ok(Some(self.catalog.changes_with(table, old.as_ref(), new.map(|new| new.text))))
+            Ok(Some(self.catalog.route_changes_with(table, old.as_ref(), new.map(|new| new.text))))
         };
         if let Some(old_uses) = old_uses {
             self.constraints.add_uses(old_uses);
@@ -300,20 +305,21 @@ impl Writer {
     }
 
     /// Compiles a route for a table. `old` is the route that the new route replaces, if any.
-    fn compile(
+    fn compile_route(
         &self,
         compiler: &Compiler,
         table: TableId,
         new: ParsedStatement,
         old: Option<&RouteLocation>,
     ) -> Result<(Route, Rules), CompileError> {
-        let Base { rules: base, declarations, .. } = &**self.base();
-        let compile =
-            || declarations.compile_route(compiler, base, table, new, self.constraints.counted.snapshot());
+        let BaseRules { rules: base, declarations, .. } = &**self.base();
+        let compile = || {
+            declarations.compile_route(compiler, base, table, new, self.constraints.counted_fields.snapshot())
+        };
         let (route, rules) = text::with_parse_cache(compile)?;
         let old_jump = old.and_then(|old| Some((table, old.segment.goto_target(old.rule)?)));
-        if let Some((to, span)) = route.goto
-            && let Err((code, message)) = self.constraints.jumps.check_jump(table, to, old_jump)
+        if let Some((to, span)) = route.goto_target
+            && let Err((code, message)) = self.constraints.goto_graph.check_jump(table, to, old_jump)
         {
             let error = Diagnostic::new(code, span, message)
                 .help(message!("jump directly to the last table, and never back"));
@@ -324,28 +330,31 @@ impl Writer {
 
     /// Applies an edit of a route after the new route was compiled. Removes the route `old` and
     /// adds the route `new`. If both are given, the new route takes the position of the old one.
-    fn commit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
-        self.revision.advance();
-        let old_sequence = old.as_ref().map(RouteLocation::sequence);
+    fn commit_edit(&mut self, table: TableId, old: Option<RouteLocation>, new: Option<(Route, Rules)>) {
+        self.revision.advance_after_edit();
+        let old_sequence = old.as_ref().map(RouteLocation::sequence_number);
         if let Some(old) = old {
             self.remove_route(table, old);
         }
         let Some((mut route, rules)) = new else { return };
-        let sequence = old_sequence.unwrap_or_else(|| self.catalog.reserve_sequence());
-        route.goto.into_iter().for_each(|(to, _)| self.constraints.jumps.add((table, to)));
-        route.uses = self.constraints.add_uses(route.uses);
+        let sequence = old_sequence.unwrap_or_else(|| self.catalog.reserve_sequence_number());
+        route.goto_target.into_iter().for_each(|(to, _)| self.constraints.goto_graph.add_jump((table, to)));
+        route.field_uses = self.constraints.add_uses(route.field_uses);
         let routes = vec![(Arc::new(route), sequence)];
         let segment = Arc::new(Segment::from_inserted_routes(rules, &self.base().rules, routes));
-        self.catalog.register(&segment, RuleId(0));
+        self.catalog.register_route(&segment, RuleId(0));
         self.added_segments.push(segment);
     }
 
     /// Removes a current route. Decisions still use the route until the next snapshot is published.
     /// Precondition: the counts in `constraints` no longer include the field uses of the route.
     fn remove_route(&mut self, table: TableId, old: RouteLocation) {
-        let key = self.catalog.remove(table, &old);
+        let key = self.catalog.remove_route(table, &old);
         let RouteLocation { segment, rule } = old;
-        segment.goto_target(rule).into_iter().for_each(|to| self.constraints.jumps.remove((table, to)));
+        segment
+            .goto_target(rule)
+            .into_iter()
+            .for_each(|to| self.constraints.goto_graph.remove_jump((table, to)));
         segment.mark_removed(rule, self.revision.version);
         if segment.routes.len() == 1 {
             self.drop_segments(&[segment]);
@@ -363,10 +372,10 @@ impl Writer {
 
     /// Begins a recompilation of all rules: edits of routes are logged from now on. Returns the
     /// rules as last compiled in full, and the edits of routes since then.
-    pub fn begin_recompilation(&mut self) -> (Arc<Base>, RouteChanges) {
+    pub fn begin_recompilation(&mut self) -> (Arc<BaseRules>, RouteChanges) {
         debug_assert!(self.edit_log.is_none(), "two recompilations at a time");
         self.edit_log = Some(Vec::new());
-        (Arc::clone(self.base()), self.changes())
+        (Arc::clone(self.base()), self.route_changes())
     }
 
     /// Adds to the log an edit of a route that was just applied. Does nothing if no recompilation

@@ -13,7 +13,9 @@ use super::super::{Judge, path::PathStep};
 use crate::engine::Rules;
 use rulec_base::broken_invariant;
 use rulec_lang::ty::KindSet;
-use rulec_sema::hir::{BindingId, Block, Effect, Limits, Object, Payload, PayloadField, Shape};
+use rulec_sema::hir::{
+    AllowedValues, BindingId, Effect, FieldShape, ObjectSchema, Payload, PayloadField, RequirementBlock,
+};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,8 +27,12 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
         return broken_invariant!("a payload of the rules has a judge");
     };
     let reads = FieldReads::per_object(rules.program(), payload);
-    let site =
-        ObjectPosition { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
+    let site = ObjectPosition {
+        root_binding: BindingId(0),
+        keys_from_root: Vec::new(),
+        probe_path: Vec::new(),
+        block: &payload.block,
+    };
     VariantBuilder { judge: &judge, reads: &reads }.add_object_variants(schema, &payload.object, &site);
 }
 
@@ -34,21 +40,21 @@ pub(super) fn add_variants(schema: &mut Json, rules: &Rules, payload: &Payload) 
 struct ObjectPosition<'p> {
     /// The variable that contains the object or an object around it: the payload itself, or the
     /// element of an `each` block (rules for each element of a list).
-    root: BindingId,
+    root_binding: BindingId,
     /// The keys that lead from the variable's value to the object.
-    keys: Vec<Arc<str>>,
+    keys_from_root: Vec<Arc<str>>,
     /// The path from the root of a probe payload (a payload built to test the rules) to the object.
-    steps: Vec<PathStep<String>>,
+    probe_path: Vec<PathStep<String>>,
     /// The rules of the payload, or of the `each` block (rules for each element of a list), that
     /// contains the object.
-    block: &'p Block,
+    block: &'p RequirementBlock,
 }
 
 impl ObjectPosition<'_> {
     /// Builds a probe payload, which contains `object` at this position and no other values. Its
     /// violations show which fields the rules require.
-    fn build_payload(&self, object: Map<String, Json>) -> Json {
-        self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
+    fn build_probe_payload(&self, object: Map<String, Json>) -> Json {
+        self.probe_path.iter().rev().fold(Json::Object(object), |inner, step| match step {
             PathStep::Key(key) => json!({ key: inner }),
             PathStep::Index(_) => json!([inner]),
         })
@@ -61,37 +67,49 @@ struct VariantBuilder<'w, 'p> {
 }
 
 impl VariantBuilder<'_, '_> {
-    fn add_object_variants(&self, schema: &mut Json, object: &Object, site: &ObjectPosition<'_>) {
+    fn add_object_variants(&self, schema: &mut Json, object: &ObjectSchema, site: &ObjectPosition<'_>) {
         for field in &object.fields {
-            let add_inner = |items: bool, schema: &mut Json, inner: &Object, site: &ObjectPosition<'_>| {
+            let add_inner = |items: bool,
+                             schema: &mut Json,
+                             inner: &ObjectSchema,
+                             site: &ObjectPosition<'_>| {
                 let property = &mut schema["properties"][&*field.name];
                 self.add_object_variants(if items { &mut property["items"] } else { property }, inner, site);
             };
-            let mut steps = site.steps.clone();
+            let mut steps = site.probe_path.clone();
             steps.push(PathStep::Key(field.name.to_string()));
-            let mut keys = site.keys.clone();
+            let mut keys = site.keys_from_root.clone();
             keys.push(field.name.clone());
             match &field.shape {
-                Shape::Plain(_) => {}
-                Shape::Object(object) => {
+                FieldShape::Plain(_) => {}
+                FieldShape::Object(object) => {
                     add_inner(
                         false,
                         schema,
                         object,
-                        &ObjectPosition { root: site.root, keys, steps, block: site.block },
+                        &ObjectPosition {
+                            root_binding: site.root_binding,
+                            keys_from_root: keys,
+                            probe_path: steps,
+                            block: site.block,
+                        },
                     );
                 }
-                Shape::Objects(object) => {
-                    let each = site.block.each.iter().find(|each| {
+                FieldShape::Objects(object) => {
+                    let each = site.block.each_blocks.iter().find(|each| {
                         each.place.as_ref().is_some_and(|place| {
                             let has_field_name = matches!(place.steps.last(), Some(rulec_sema::hir::ObjectStep::Key(key)) if *key == field.name);
-                            place.root == site.root && place.steps.len() == keys.len() && has_field_name
+                            place.root == site.root_binding && place.steps.len() == keys.len() && has_field_name
                         })
                     });
                     let Some(each) = each else { continue };
                     steps.push(PathStep::Index(0));
-                    let site =
-                        ObjectPosition { root: each.element, keys: Vec::new(), steps, block: &each.block };
+                    let site = ObjectPosition {
+                        root_binding: each.element,
+                        keys_from_root: Vec::new(),
+                        probe_path: steps,
+                        block: &each.block,
+                    };
                     add_inner(true, schema, object, &site);
                 }
             }
@@ -106,10 +124,14 @@ impl VariantBuilder<'_, '_> {
     /// Returns schemas for those allowed values of `field` that make other fields of `object`
     /// required. `site` is the position of the object. Each schema has the value as `if`, and the
     /// required fields as `then`.
-    fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
-        let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
-        let is_dict =
-            |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
+    fn field_variants(
+        &self,
+        object: &ObjectSchema,
+        field: &PayloadField,
+        site: &ObjectPosition<'_>,
+    ) -> Vec<Json> {
+        let Some(AllowedValues::OneOf(values)) = &field.allowed_values else { return Vec::new() };
+        let is_dict = |field: &&PayloadField| matches!(&field.shape, FieldShape::Plain(ty) if ty.kinds == KindSet::DICT);
         let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
         let build_variant = |value: &Json| {
             let mut requirements = BTreeSet::new();
@@ -119,7 +141,8 @@ impl VariantBuilder<'_, '_> {
                 let mut probe: Map<String, Json> = dicts.iter().map(empty_dict).collect();
                 probe.insert(field.name.to_string(), value.clone());
                 let violations =
-                    run::run_checks(self.judge, &site.build_payload(probe), false, &[], None).violations;
+                    run::run_checks(self.judge, &site.build_probe_payload(probe), false, &[], None)
+                        .violations;
                 requirements.extend(
                     violations
                         .iter()
@@ -146,30 +169,30 @@ impl VariantBuilder<'_, '_> {
     /// the violation may depend on other fields.
     fn required_fields(
         &self,
-        found: &FoundViolation,
+        violation: &FoundViolation,
         field: &PayloadField,
-        dicts: &[&PayloadField],
+        empty_dicts: &[&PayloadField],
         site: &ObjectPosition<'_>,
     ) -> Option<(Option<&str>, BTreeSet<&str>)> {
-        let rule = found.id.filter(|_| found.effect == Effect::Violation)?;
-        let depth = site.keys.len();
+        let rule = violation.rule_id.filter(|_| violation.effect == Effect::Violation)?;
+        let depth = site.keys_from_root.len();
         let mut reads_field = false;
         let mut required_places = BTreeSet::new();
         for FieldRead { slot, usage } in self.reads.read_by_rule(rule) {
             let mut keys = slot.path.iter().map(|key| &**key);
-            let is_same_object = slot.root.as_ref()?.id == site.root
-                && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
+            let is_same_object = slot.root.as_ref()?.id == site.root_binding
+                && keys.by_ref().take(depth).eq(site.keys_from_root.iter().map(|key| &**key));
             match (keys.next().filter(|_| is_same_object)?, keys.next()) {
                 (name, None) if name == &*field.name => reads_field = true,
-                (name, None) if usage.only_tests_presence && dicts.iter().any(|dict| *dict.name == *name) => {
-                }
+                (name, None)
+                    if usage.only_tests_presence && empty_dicts.iter().any(|dict| *dict.name == *name) => {}
                 (name, None) => drop(required_places.insert((None, name))),
                 (name, Some(key)) => drop(required_places.insert((Some(name), key))),
             }
         }
         let dict = required_places.first()?.0;
         let is_one_dict = required_places.iter().all(|(name, _)| *name == dict);
-        let is_known_dict = dict.is_none_or(|name| dicts.iter().any(|dict| *dict.name == *name));
+        let is_known_dict = dict.is_none_or(|name| empty_dicts.iter().any(|dict| *dict.name == *name));
         (reads_field && is_one_dict && is_known_dict)
             .then(|| (dict, required_places.into_iter().map(|(_, key)| key).collect()))
     }

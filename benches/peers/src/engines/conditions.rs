@@ -7,10 +7,10 @@ use crate::view::View;
 use ::rulec::Rules;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem::Finder;
-use rulec_base::text::{compile_regex, word_edges_ok};
+use rulec_base::text::{compile_regex, has_word_edges};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, SlotId};
-use rulec_sema::normal::{ExprId, NCond, NExpr, NPred, Normal, TestKind};
+use rulec_sema::normal::{ExprId, Normal, NormalCond, NormalExpr, NormalPredicate, TestKind};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -39,27 +39,27 @@ impl Conditions {
                 ids.iter().map(|id| conds[id.index()].clone()).collect()
             };
             let cond: Cond = match cond {
-                NCond::Const(holds) => {
+                NormalCond::Const(holds) => {
                     let holds = *holds;
                     Rc::new(move |_| holds)
                 }
-                NCond::Test { pred, want } => {
+                NormalCond::Test { pred, want } => {
                     let (pred, want) = (preds[pred.index()].clone(), *want);
                     Rc::new(move |view| pred(view) == want)
                 }
-                NCond::And(parts) => {
+                NormalCond::And(parts) => {
                     let parts = of(parts);
                     Rc::new(move |view| parts.iter().all(|part| part(view)))
                 }
-                NCond::Or(parts) => {
+                NormalCond::Or(parts) => {
                     let parts = of(parts);
                     Rc::new(move |view| parts.iter().any(|part| part(view)))
                 }
-                NCond::Not(part) => {
+                NormalCond::Not(part) => {
                     let part = conds[part.index()].clone();
                     Rc::new(move |view| !part(view))
                 }
-                NCond::Each { .. } => return Err(super::unsupported("conditions over lists")),
+                NormalCond::Each { .. } => return Err(super::unsupported("conditions over lists")),
             };
             conds.push(cond);
         }
@@ -67,7 +67,7 @@ impl Conditions {
         if routes.iter().any(|route| route.goto.is_some()) {
             return Err(super::unsupported("jumps"));
         }
-        let routes = routes.iter().map(|route| (route.route.0, conds[route.cond.index()].clone())).collect();
+        let routes = routes.iter().map(|route| (route.rule.0, conds[route.cond.index()].clone())).collect();
         Ok(Conditions { routes })
     }
 }
@@ -77,15 +77,15 @@ fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
     if fold { view.lower() } else { view.text() }
 }
 
-fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
-    let NPred { ask: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
+fn predicate(normal: &Normal, pred: &NormalPredicate) -> Result<Cond, String> {
+    let NormalPredicate { test_kind: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
         return Err(super::unsupported("a test that is not of a text"));
     };
-    if *normal.expr(*left) != NExpr::Slot(SlotId(0)) || !mode.text.maps_single_chars() {
+    if *normal.expr(*left) != NormalExpr::Slot(SlotId(0)) || !mode.text.maps_single_chars() {
         return Err(super::unsupported("a text that is not the message's own"));
     }
-    let TestMode { word, quantity, text: prepare } = *mode;
-    let fold = prepare.fold;
+    let TestMode { whole_word: word, quantity, text: prepare } = *mode;
+    let fold = prepare.folds_case;
     let words = strings(normal, *right)?;
     if *op == Op::Matches {
         let [pattern] = words.as_slice() else { return Err(super::unsupported("several patterns")) };
@@ -153,13 +153,13 @@ fn has_word_boundaries(text: &[u8], start: usize, end: usize) -> bool {
         let inside_a_word = is_word(before) && is_word(start) || is_word(end - 1) && is_word(end);
         return !inside_a_word;
     }
-    std::str::from_utf8(text).is_ok_and(|text| word_edges_ok(text, start, end))
+    std::str::from_utf8(text).is_ok_and(|text| has_word_edges(text, start, end))
 }
 
 /// Returns the constant strings that a predicate compares with.
 fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
     match (normal.expr(expr), normal.constant(expr)) {
-        (NExpr::List(items), _) => {
+        (NormalExpr::List(items), _) => {
             let items = items.iter().map(|item| strings(normal, *item));
             Ok(items.collect::<Result<Vec<_>, _>>()?.concat())
         }

@@ -22,8 +22,8 @@ impl AtomTable {
     /// True if a literal (a required truth value) can be satisfied only by a text of an
     /// enumeration: the allowed texts that `input` declares for the operand's field.
     pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
-        let atom = &self.atoms[literal.atom];
-        match (&atom.missing_slot, &atom.term) {
+        let atom = &self.atoms[literal.atom_index];
+        match (&atom.missing_slot, &atom.term_index_and_cond) {
             (Some(slot), _) => {
                 literal.allowed == FALSE && self.slot_program.slots[slot.index()].values.is_some()
             }
@@ -31,7 +31,7 @@ impl AtomTable {
             // a value.
             (None, Some((term, _))) => {
                 let term = &self.terms[*term];
-                let is_text = term.values.is_some() && term.kinds == KindSet::STRING;
+                let is_text = term.allowed_texts.is_some() && term.kinds == KindSet::STRING;
                 atom.pred.is_some() && is_text && literal.allowed & UNKNOWN == 0
             }
             (None, None) => false,

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_sema::hir::{History, Program};
-use rulec_sema::normal::{ExprId, NExpr, Normal, Part};
+use rulec_sema::normal::{ExprId, Normal, NormalExpr, Part};
 use rulec_syntax::write::format_duration;
 use serde::Serialize;
 use std::sync::Arc;
@@ -49,30 +49,34 @@ pub(super) fn compare_histories(old: &Program, new: &Program) -> Vec<HistoryChan
         return Vec::new();
     }
     let parts = [
-        (HistoryPart::Key, key_of(old, old_history), key_of(new, new_history)),
-        (HistoryPart::Keep, keep_of(old_history), keep_of(new_history)),
-        (HistoryPart::AtMost, bound_of(old_history), bound_of(new_history)),
-        (HistoryPart::Fields, fields_of(old, old_history), fields_of(new, new_history)),
+        (HistoryPart::Key, describe_key(old, old_history), describe_key(new, new_history)),
+        (HistoryPart::Keep, describe_retention(old_history), describe_retention(new_history)),
+        (HistoryPart::AtMost, describe_message_limit(old_history), describe_message_limit(new_history)),
+        (
+            HistoryPart::Fields,
+            describe_recorded_fields(old, old_history),
+            describe_recorded_fields(new, new_history),
+        ),
     ];
     let changed = parts.into_iter().filter(|(_, before, after)| before != after);
     changed.map(|(part, before, after)| HistoryChange { part, before, after }).collect()
 }
 
-fn key_of(program: &Program, history: &History) -> Option<String> {
+fn describe_key(program: &Program, history: &History) -> Option<String> {
     Some(format!("by {}", program.slots[history.key?.index()].name()))
 }
 
-fn keep_of(history: &History) -> Option<String> {
-    Some(format!("keep {}", format_duration(history.keep?)))
+fn describe_retention(history: &History) -> Option<String> {
+    Some(format!("keep {}", format_duration(history.max_age_ms?)))
 }
 
-fn bound_of(history: &History) -> Option<String> {
-    Some(format!("at most {}", history.at_most.unwrap_or(History::DEFAULT_MESSAGES)))
+fn describe_message_limit(history: &History) -> Option<String> {
+    Some(format!("at most {}", history.max_messages.unwrap_or(History::DEFAULT_MAX_MESSAGES)))
 }
 
-fn fields_of(program: &Program, history: &History) -> Option<String> {
+fn describe_recorded_fields(program: &Program, history: &History) -> Option<String> {
     let kept = program.history_reads().kept;
-    let name = |path: &Vec<Arc<str>>| match (path.is_empty(), history.hashed.contains(path)) {
+    let name = |path: &Vec<Arc<str>>| match (path.is_empty(), history.hashed_paths.contains(path)) {
         (true, _) => "*".to_owned(),
         (_, true) => format!("{} (hashed)", path.join(".")),
         (_, false) => path.join("."),
@@ -111,7 +115,7 @@ fn part_reads_history(normal: &Normal, part: Part, visited: &mut HashSet<Part>) 
         return false;
     }
     if let Part::Expr(id) = part
-        && matches!(normal.expr(ExprId(id)), NExpr::History(_))
+        && matches!(normal.expr(ExprId(id)), NormalExpr::History(_))
     {
         return true;
     }

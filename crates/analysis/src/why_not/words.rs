@@ -16,25 +16,25 @@ struct WantedTest<'c> {
     cond: &'c Cond,
     /// The truth value that the test should have. For a test inside a negation, this is the
     /// opposite of the value that the whole condition should have.
-    want: bool,
+    wanted_truth: bool,
     /// The outermost call of a `def` whose body contains the predicate, and the truth value that
     /// the call should have. `None` if no body of a `def` contains the predicate.
-    call: Option<(&'c Cond, bool)>,
+    def_call: Option<(&'c Cond, bool)>,
 }
 
 impl<'c> WantedTest<'c> {
     /// Returns the condition to quote in an explanation, and the truth value that it should have. A
     /// condition in the body of a `def` is replaced by the call. The reader of the explanation does
     /// not know the parameters in the body.
-    fn quoted(self) -> (&'c Cond, bool) {
-        self.call.unwrap_or((self.cond, self.want))
+    fn quoted_condition(self) -> (&'c Cond, bool) {
+        self.def_call.unwrap_or((self.cond, self.wanted_truth))
     }
 
     /// True if the predicate has the wanted truth value for a message. False if the predicate is
     /// unknown.
     fn is_satisfied(self, words: &RequirementWords<'_, '_>, message: &Json) -> bool {
         let past = (words.past)(message);
-        words.report.evaluate_over(self.cond, message, past) == Tri::from(self.want)
+        words.report.evaluate_with_past(self.cond, message, past) == Tri::from(self.wanted_truth)
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) struct RequirementWords<'w, 'p> {
     /// Function that returns the earlier messages that the decision about a message can read.
     pub(super) past: &'w dyn Fn(&Json) -> PastView<'p>,
     /// Each requirement in words, with the message fields that its predicate reads.
-    pub(super) requirements: Vec<(Vec<Vec<Arc<str>>>, Message)>,
+    pub(super) requirements_with_fields: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl RequirementWords<'_, '_> {
@@ -55,7 +55,7 @@ impl RequirementWords<'_, '_> {
     /// inside it, or a record that contains it.
     pub(super) fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
-        for (fields, need) in &self.requirements {
+        for (fields, need) in &self.requirements_with_fields {
             let overlaps = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
             if fields.iter().any(overlaps) && !needs.contains(need) {
                 needs.push(need.clone());
@@ -73,7 +73,7 @@ impl RequirementWords<'_, '_> {
                 return;
             }
             let need = words.describe_requirement(test);
-            words.requirements.push((words.fields_read(test.cond), need));
+            words.requirements_with_fields.push((words.fields_read(test.cond), need));
         });
     }
 
@@ -83,9 +83,9 @@ impl RequirementWords<'_, '_> {
     pub(super) fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, None, &mut |words, test| {
             if test.is_satisfied(words, words.old_message) != test.is_satisfied(words, words.new_message) {
-                let quoted = words.report.quote(test.quoted().0.span);
+                let quoted = words.report.quote(test.quoted_condition().0.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
-                words.requirements.push((words.fields_read(test.cond), need));
+                words.requirements_with_fields.push((words.fields_read(test.cond), need));
             }
         });
     }
@@ -96,31 +96,35 @@ impl RequirementWords<'_, '_> {
     fn for_each_test(
         &mut self,
         cond: &Cond,
-        want: bool,
-        call: Option<(&Cond, bool)>,
+        wanted_truth: bool,
+        def_call: Option<(&Cond, bool)>,
         visit: &mut dyn FnMut(&mut Self, WantedTest<'_>),
     ) {
         match &cond.kind {
             CondKind::Const(_) => {}
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
-                self.for_each_test(inner, !want, call, visit);
+                self.for_each_test(inner, !wanted_truth, def_call, visit);
             }
             CondKind::Call(_, _, inner) => {
-                self.for_each_test(inner, want, call.or(Some((cond, want))), visit);
+                self.for_each_test(inner, wanted_truth, def_call.or(Some((cond, wanted_truth))), visit);
             }
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.for_each_test(part, want, call, visit));
+                parts.iter().for_each(|part| self.for_each_test(part, wanted_truth, def_call, visit));
             }
             CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.for_each_test(&part.cond, want, call, visit));
+                conditions
+                    .iter()
+                    .for_each(|part| self.for_each_test(&part.cond, wanted_truth, def_call, visit));
             }
             CondKind::Let(id) => match self.report.program.let_body(*id) {
                 // The body of a `let` has no parameters, so its own text is quoted.
-                Term::Cond(body) => self.for_each_test(body, want, None, visit),
-                Term::Expr(_) => visit(self, WantedTest { cond, want, call }),
+                Term::Cond(body) => self.for_each_test(body, wanted_truth, None, visit),
+                Term::Expr(_) => {
+                    visit(self, WantedTest { cond, wanted_truth: wanted_truth, def_call: def_call })
+                }
             },
             CondKind::Predicate(_) | CondKind::Quantifier { .. } => {
-                visit(self, WantedTest { cond, want, call })
+                visit(self, WantedTest { cond, wanted_truth: wanted_truth, def_call: def_call })
             }
         }
     }
@@ -135,11 +139,11 @@ impl RequirementWords<'_, '_> {
     /// comparison, otherwise by the source text of the predicate or of the call that it is in.
     fn describe_requirement(&self, test: WantedTest<'_>) -> Message {
         let comparison = match &test.cond.kind {
-            CondKind::Predicate(predicate) => self.describe_comparison(predicate, test.want),
+            CondKind::Predicate(predicate) => self.describe_comparison(predicate, test.wanted_truth),
             _ => None,
         };
         comparison.unwrap_or_else(|| {
-            let (cond, want) = test.quoted();
+            let (cond, want) = test.quoted_condition();
             let quoted = self.report.quote(cond.span);
             match want {
                 true => message!("`{quoted}`"),
@@ -153,7 +157,7 @@ impl RequirementWords<'_, '_> {
         if !is_field || test.mode != TestMode::default() {
             return None;
         }
-        let must_be_true = want != test.negated;
+        let must_be_true = want != test.is_negated;
         let right = match &test.right {
             Operand::Value(right) => self.report.quote(right.span),
             Operand::Nothing => String::new(),

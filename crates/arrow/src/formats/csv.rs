@@ -3,7 +3,7 @@
 
 use super::{CountingReader, FormatError, ROWS_PER_BATCH, Sink, Source};
 use crate::cell::{CellValue, TextFormat, TypedColumn as Column};
-use crate::rows::{Part, RowError};
+use crate::rows::{BatchWithErrors, RowError};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -65,7 +65,7 @@ impl Source for CsvSource {
         Arc::clone(&self.schema)
     }
 
-    fn next(&mut self) -> Result<Option<Part>, FormatError> {
+    fn next(&mut self) -> Result<Option<BatchWithErrors>, FormatError> {
         let mut columns: Vec<StringBuilder> =
             self.schema.fields().iter().map(|_| StringBuilder::new()).collect();
         let (mut rows, mut bytes, mut broken) = (0, 0, Vec::new());
@@ -88,10 +88,10 @@ impl Source for CsvSource {
         let columns = columns.iter_mut().map(|column| -> ArrayRef { Arc::new(column.finish()) }).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
-        Ok(Some(Part { batch: batch.map_err(FormatError::new)?, broken }))
+        Ok(Some(BatchWithErrors { batch: batch.map_err(FormatError::new)?, row_errors: broken }))
     }
 
-    fn share(&self) -> Option<f64> {
+    fn fraction_read(&self) -> Option<f64> {
         self.reader.get_ref().fraction_read()
     }
 
@@ -107,7 +107,7 @@ pub(super) struct CsvSink<W: Write> {
 impl<W: Write> CsvSink<W> {
     pub fn create(schema: &SchemaRef, out: W) -> Result<CsvSink<W>, FormatError> {
         let mut writer = csv::Writer::from_writer(out);
-        let names = schema.fields().iter().map(|field| without_formula(field.name()));
+        let names = schema.fields().iter().map(|field| escape_csv_formula(field.name()));
         writer.write_record(names.map(|name| name.into_owned().into_bytes())).map_err(FormatError::new)?;
         Ok(CsvSink { writer })
     }
@@ -115,7 +115,7 @@ impl<W: Write> CsvSink<W> {
 
 /// Protects a text against being read as a formula by spreadsheets, as OWASP advises: puts an
 /// apostrophe before a text that begins like a formula. Numbers are not changed.
-fn without_formula(text: &str) -> Cow<'_, str> {
+fn escape_csv_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
         true => Cow::Owned(format!("'{text}")),
         false => Cow::Borrowed(text),
@@ -133,7 +133,7 @@ impl<W: Write> Sink for CsvSink<W> {
                 match column.cell(row) {
                     CellValue::Null => self.writer.write_field(""),
                     CellValue::Str(text) | CellValue::Json(text) => {
-                        self.writer.write_field(without_formula(text).as_bytes())
+                        self.writer.write_field(escape_csv_formula(text).as_bytes())
                     }
                     cell => self.writer.write_field(serde_json::to_vec(&cell).map_err(FormatError::new)?),
                 }
@@ -151,7 +151,7 @@ impl<W: Write> Sink for CsvSink<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_formula;
+    use super::escape_csv_formula;
 
     #[test]
     fn no_text_is_a_formula() {
@@ -167,7 +167,7 @@ mod tests {
             ("a=b", "a=b"),
             ("", ""),
         ] {
-            assert_eq!(without_formula(text), expected, "{text:?}");
+            assert_eq!(escape_csv_formula(text), expected, "{text:?}");
         }
     }
 }

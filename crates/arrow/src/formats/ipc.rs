@@ -7,7 +7,7 @@
 mod message;
 
 use super::{CountingReader, FormatError, Sink, Source, catch_panic};
-use crate::rows::Part;
+use crate::rows::BatchWithErrors;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
@@ -35,7 +35,7 @@ pub(super) struct IpcSource {
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
     /// Rows of the last batch that are not yet returned; `None` if all are returned.
-    pending: Option<RecordBatch>,
+    pending_rows: Option<RecordBatch>,
 }
 
 impl IpcSource {
@@ -48,7 +48,7 @@ impl IpcSource {
         let mut input = BufReader::new(Cursor::new(prefix).chain(input));
         let schema = read_schema(&mut input)
             .map_err(|error| FormatError(message!("it is not an Arrow file or stream: {}", error)))?;
-        Ok(IpcSource { input, schema, dictionaries: HashMap::new(), pending: None })
+        Ok(IpcSource { input, schema, dictionaries: HashMap::new(), pending_rows: None })
     }
 
     /// Reads messages until a record batch is complete, and returns this batch. `None` at the end
@@ -88,8 +88,8 @@ impl Source for IpcSource {
         Arc::clone(&self.schema)
     }
 
-    fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let batch = match self.pending.take() {
+    fn next(&mut self) -> Result<Option<BatchWithErrors>, FormatError> {
+        let batch = match self.pending_rows.take() {
             Some(batch) => Some(batch),
             None => self
                 .next_batch()
@@ -98,13 +98,13 @@ impl Source for IpcSource {
         let Some(batch) = batch else { return Ok(None) };
         let rows = batch.num_rows();
         if rows <= MAX_PART_ROWS {
-            return Ok(Some(Part::from(batch)));
+            return Ok(Some(BatchWithErrors::from(batch)));
         }
-        self.pending = Some(batch.slice(MAX_PART_ROWS, rows - MAX_PART_ROWS));
-        Ok(Some(Part::from(batch.slice(0, MAX_PART_ROWS))))
+        self.pending_rows = Some(batch.slice(MAX_PART_ROWS, rows - MAX_PART_ROWS));
+        Ok(Some(BatchWithErrors::from(batch.slice(0, MAX_PART_ROWS))))
     }
 
-    fn share(&self) -> Option<f64> {
+    fn fraction_read(&self) -> Option<f64> {
         self.input.get_ref().get_ref().1.fraction_read()
     }
 }

@@ -8,7 +8,7 @@ use super::{
     FormatError, MAX_COMPRESSION_RATIO, MAX_UNCHECKED_BYTES, ROWS_PER_BATCH, Sink, Source, catch_panic,
     read_from,
 };
-use crate::rows::Part;
+use crate::rows::BatchWithErrors;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -90,16 +90,16 @@ impl Length for FilePrefix {
 }
 
 impl ChunkReader for FilePrefix {
-    type T = CheckedHeader;
+    type T = HeaderCheckingReader;
 
-    fn get_read(&self, start: u64) -> ParquetResult<CheckedHeader> {
+    fn get_read(&self, start: u64) -> ParquetResult<HeaderCheckingReader> {
         // The library also requests the bytes after each page header, but never uses them. These
         // bytes need not be a valid header. So a page header is read and checked only when the
-        // library reads from the returned `CheckedHeader`.
+        // library reads from the returned `HeaderCheckingReader`.
         let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.byte_length);
         let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
         let unread_header = if is_end { None } else { Some((self.file.try_clone()?, start)) };
-        Ok(CheckedHeader { unread_header, bytes: Cursor::new(bytes) })
+        Ok(HeaderCheckingReader { unread_header, bytes: Cursor::new(bytes) })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -110,13 +110,13 @@ impl ChunkReader for FilePrefix {
 /// The reader that [`FilePrefix`] returns when the Parquet library asks for the bytes from an
 /// offset. Except for the last eight bytes of the file, the library expects a page header at the
 /// offset. The first read checks this header before the library gets any bytes.
-struct CheckedHeader {
+struct HeaderCheckingReader {
     /// File and offset of the page header, until it is read; then `None`.
     unread_header: Option<(File, u64)>,
     bytes: Cursor<Bytes>,
 }
 
-impl Read for CheckedHeader {
+impl Read for HeaderCheckingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some((file, start)) = self.unread_header.take() {
             let page = SkippedRecord::read(file.get_read(start).map_err(io::Error::other)?)?;
@@ -186,9 +186,9 @@ fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBui
 /// in bytes. `None` if no footer is found.
 fn open_longest_prefix(
     mut file: File,
-    length: u64,
+    byte_length: u64,
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
-    let window_start = length.saturating_sub(FOOTER_SEARCH_WINDOW_BYTES);
+    let window_start = byte_length.saturating_sub(FOOTER_SEARCH_WINDOW_BYTES);
     let bytes = read_from(&mut file, window_start)?;
     let offsets = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
     for offset in offsets.filter(|offset| bytes[*offset..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
@@ -205,7 +205,7 @@ impl Source for ParquetSource {
         Arc::clone(&self.schema)
     }
 
-    fn next(&mut self) -> Result<Option<Part>, FormatError> {
+    fn next(&mut self) -> Result<Option<BatchWithErrors>, FormatError> {
         let first_row = self.rows_read + 1;
         let batch = catch_panic(|| self.reader.next().transpose()).map_err(|error| {
             FormatError(message!("it cannot be read from row {from} on: {}", error, from = first_row))
@@ -216,11 +216,11 @@ impl Source for ParquetSource {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
-    fn share(&self) -> Option<f64> {
+    fn fraction_read(&self) -> Option<f64> {
         (self.row_count > 0).then(|| self.rows_read as f64 / self.row_count as f64)
     }
 
-    fn cut(&self) -> Option<&Message> {
+    fn truncation_message(&self) -> Option<&Message> {
         self.cut_message.as_ref()
     }
 }

@@ -275,7 +275,7 @@ impl Code {
 
     /// True for codes that only the static analysis of `rulec check` reports. If the compiler does
     /// not report such a code, the mistake may still exist.
-    pub fn is_analysed(self) -> bool {
+    pub fn is_found_by_analysis(self) -> bool {
         matches!(
             self,
             Code::UnusedDeclaration

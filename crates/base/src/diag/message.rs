@@ -34,7 +34,7 @@ struct TemplateMessage {
     /// The value of each placeholder in the template, in the order in which the placeholders occur.
     args: Vec<Arg>,
     /// The English text: the template with its placeholders filled.
-    english: String,
+    english_text: String,
 }
 
 /// The value that fills a placeholder of a message template.
@@ -104,7 +104,7 @@ impl Message {
         Message(MessageForm::Template(Box::new(TemplateMessage {
             template: Cow::Borrowed(template),
             args,
-            english,
+            english_text: english,
         })))
     }
 
@@ -124,7 +124,7 @@ impl Message {
     pub fn as_str(&self) -> &str {
         match &self.0 {
             MessageForm::Fixed(template) => template,
-            MessageForm::Template(templated) => &templated.english,
+            MessageForm::Template(templated) => &templated.english_text,
         }
     }
 
@@ -254,14 +254,14 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
 /// returns a value by the index of its placeholder in `original`. `push_piece` appends a text to
 /// the result.
 fn fill_placeholders<'t>(
-    original: &str,
+    original_template: &str,
     template: &str,
     push_piece: fn(&mut String, &str),
     value_at: impl Fn(usize) -> Cow<'t, str>,
 ) -> String {
     // Each value is inserted only once. Otherwise nested messages that were decoded from damaged
     // bytes could grow without bound.
-    let mut names: Vec<Option<String>> = placeholder_names(original).into_iter().map(Some).collect();
+    let mut names: Vec<Option<String>> = placeholder_names(original_template).into_iter().map(Some).collect();
     let mut placeholders = placeholder_names(template).into_iter();
     let mut out = String::new();
     for piece in split_template(template) {
@@ -440,7 +440,7 @@ impl Codec for Message {
         Ok(Message(MessageForm::Template(Box::new(TemplateMessage {
             template: Cow::Owned(template),
             args,
-            english,
+            english_text: english,
         }))))
     }
 }

@@ -101,7 +101,7 @@ impl Renderer<'_> {
             report.windows.push(window);
         }
         for (index, (label, file)) in labels.into_iter().enumerate() {
-            let underlined = underline_span(file, label.span);
+            let underlined = underlined_span(file, label.span);
             let window = report.windows.iter().find(|window| span_covers(window.span, underlined));
             let Some(window) = window else {
                 crate::broken_invariant!("every label lies in a window");
@@ -175,17 +175,18 @@ impl SourceCode for MietteReport<'_> {
         _: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let end = span.offset() + span.len();
-        let contains_span =
-            |window: &&SourceWindow| window.start <= span.offset() && end < window.start + window.text.len();
+        let contains_span = |window: &&SourceWindow| {
+            window.report_offset <= span.offset() && end < window.report_offset + window.text.len()
+        };
         let window = self.windows.iter().find(contains_span).ok_or(MietteError::OutOfBounds)?;
         // Without context lines, miette queries the position that it shows in the heading.
         let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
         let position =
             label.map_or(Position { line: window.first_line, column: 1 }, |label| self.positions[label]);
         Ok(Box::new(MietteSpanContents::new_named(
-            window.name.clone(),
+            window.file_name.clone(),
             window.text.as_bytes(),
-            SourceSpan::from(window.start..window.start + window.text.len()),
+            SourceSpan::from(window.report_offset..window.report_offset + window.text.len()),
             position.line - 1,
             position.column - 1,
             window.text.lines().count(),
@@ -197,13 +198,13 @@ impl SourceCode for MietteReport<'_> {
 /// label.
 #[derive(Debug)]
 struct SourceWindow {
-    name: String,
+    file_name: String,
     span: Span,
     /// Number of the first line of the window (the shown lines). Lines of the file count from 1.
     first_line: usize,
     /// Byte offset at which this window (the shown lines) starts in the report's text, which joins
     /// all windows.
-    start: usize,
+    report_offset: usize,
     /// The text of the window (the shown lines) as it is drawn: control characters are replaced.
     /// Ends with a line feed.
     text: String,
@@ -212,7 +213,8 @@ struct SourceWindow {
 impl SourceWindow {
     fn new(name: String, file: &SourceFile, span: Span, start: usize) -> Self {
         let first_line = file.position(span.start).line;
-        let mut window = SourceWindow { name, span, first_line, start, text: String::new() };
+        let mut window =
+            SourceWindow { file_name: name, span, first_line, report_offset: start, text: String::new() };
         window.text = window.text_until(file, span.end);
         let rest = file.text.get(span.end as usize..).unwrap_or_default();
         let at_line_end = rest.is_empty() || rest.starts_with(['\r', '\n']);
@@ -232,7 +234,7 @@ impl SourceWindow {
     /// Converts a byte offset in the file to a byte offset in the report's text, which joins all
     /// windows (the shown lines of files). The file offset must lie in this window.
     fn to_report_offset(&self, file: &SourceFile, offset: u32) -> usize {
-        self.start + self.text_until(file, offset).len()
+        self.report_offset + self.text_until(file, offset).len()
     }
 }
 
@@ -243,7 +245,7 @@ fn span_covers(outer: Span, inner: Span) -> bool {
 /// Returns the span of a file to show around a label. The span covers the line of the label and its
 /// neighbours, or only a section of a long line.
 fn context_span(file: &SourceFile, span: Span) -> Span {
-    let label = underline_span(file, span);
+    let label = underlined_span(file, span);
     let line_number = file.position(label.start).line;
     let line = file.line_range(line_number);
     let (start, end) = if line.len() > MAX_LINE_BYTES {
@@ -263,7 +265,7 @@ fn context_span(file: &SourceFile, span: Span) -> Span {
 
 /// Shortens the span of a label to the bytes that are underlined: within one line, and at most
 /// [`MAX_LABEL_BYTES`].
-fn underline_span(file: &SourceFile, span: Span) -> Span {
+fn underlined_span(file: &SourceFile, span: Span) -> Span {
     if file.is_stripped() {
         return span;
     }

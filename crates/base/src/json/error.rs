@@ -6,7 +6,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::syntax_error::describe_syntax_error;
-use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
+use super::{MAX_MESSAGE_BYTES, MAX_MESSAGE_OBJECTS, MAX_NESTING_DEPTH};
 use crate::diag::{Code, Language, Message};
 
 /// Number of characters of a key that an error message shows.
@@ -18,7 +18,7 @@ const MAX_KEY_CHARS: usize = 80;
 pub enum JsonErrorKind {
     /// The text does not follow the grammar of JSON.
     Syntax,
-    /// The text has more than [`MAX_DEPTH`] nested lists and objects.
+    /// The text has more than [`MAX_NESTING_DEPTH`] nested lists and objects.
     Depth,
     /// A key occurs twice in one object.
     DuplicateKey,
@@ -30,7 +30,7 @@ pub enum JsonErrorKind {
     Utf8,
     /// The message has more than [`MAX_BYTES`] bytes.
     TooLong,
-    /// The message has more than [`MAX_OBJECTS`] non-empty objects.
+    /// The message has more than [`MAX_MESSAGE_OBJECTS`] non-empty objects.
     TooManyObjects,
 }
 
@@ -60,10 +60,10 @@ pub struct JsonError {
     message: Message,
     /// How to correct the JSON text; empty if no remedy is known.
     help: Message,
-    path: String,
+    value_path: String,
     /// The keys from the JSON text that the error message and the error path quote, so that private
     /// keys can be masked later. `None` if the error names none.
-    named_keys: Option<Box<NamedKeys>>,
+    quoted_keys: Option<Box<QuotedKeys>>,
     line: usize,
     column: usize,
     offset: usize,
@@ -72,21 +72,21 @@ pub struct JsonError {
 /// The keys from the JSON text that an error message quotes. These keys are stored apart from the
 /// message, so that private keys can be masked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct NamedKeys {
+struct QuotedKeys {
     /// The path to the faulty value in the message, outermost step first.
     steps: Vec<PathStep>,
     /// The key that occurs twice in one object; `None` for other mistakes.
-    duplicate: Option<String>,
+    duplicate_key: Option<String>,
 }
 
-impl NamedKeys {
+impl QuotedKeys {
     fn path(&self) -> String {
         format_path(&self.steps)
     }
 
     fn message(&self) -> Message {
         let path = self.path();
-        match (&self.duplicate, path.is_empty()) {
+        match (&self.duplicate_key, path.is_empty()) {
             (Some(key), true) => message!("key `{}` appears twice", format_key(key)),
             (Some(key), false) => message!("key `{}` appears twice in `{path}`", format_key(key)),
             (None, true) => message!("number is out of range"),
@@ -142,7 +142,7 @@ impl JsonError {
     /// For a duplicate key, the path leads to the object that contains the key twice. Keys
     /// longer than 80 characters are truncated.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.value_path
     }
 
     /// Returns the error with the step `key` added at the front of its path. Used if the JSON text
@@ -151,7 +151,7 @@ impl JsonError {
     pub fn with_keys_added(self, key: &str) -> JsonError {
         let key = PathStep::Key(key.to_owned());
         let mut error = self;
-        if let Some(keys) = &mut error.named_keys {
+        if let Some(keys) = &mut error.quoted_keys {
             keys.steps.insert(0, key);
         }
         error.with_keys_changed(|_, _| {})
@@ -163,13 +163,13 @@ impl JsonError {
     #[must_use]
     #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {
-        let Some(mut keys) = self.named_keys else { return self };
-        change(&mut keys.steps, keys.duplicate.as_mut());
+        let Some(mut keys) = self.quoted_keys else { return self };
+        change(&mut keys.steps, keys.duplicate_key.as_mut());
         let message = match self.kind {
             JsonErrorKind::DuplicateKey | JsonErrorKind::NumberRange => keys.message(),
             _ => self.message,
         };
-        JsonError { message, path: keys.path(), named_keys: Some(keys), ..self }
+        JsonError { message, value_path: keys.path(), quoted_keys: Some(keys), ..self }
     }
 
     /// Returns the line of the mistake in the JSON text, counted from 1. Lines end with a line
@@ -193,13 +193,13 @@ impl JsonError {
     pub fn too_long() -> JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,
-            message: message!("the message is longer than {} MiB", MAX_BYTES >> 20),
+            message: message!("the message is longer than {} MiB", MAX_MESSAGE_BYTES >> 20),
             help: message!("write one message per line, or split this message"),
-            path: String::new(),
-            named_keys: None,
+            value_path: String::new(),
+            quoted_keys: None,
             line: 1,
             column: 1,
-            offset: MAX_BYTES,
+            offset: MAX_MESSAGE_BYTES,
         }
     }
 
@@ -208,30 +208,30 @@ impl JsonError {
     pub(super) fn new(
         text: &str,
         error: &serde_json::Error,
-        refusal: Option<Refusal>,
+        refusal: Option<ParseRefusal>,
         mut steps: Vec<PathStep>,
     ) -> JsonError {
         steps.reverse();
-        let mut keys = NamedKeys { steps, duplicate: None };
+        let mut keys = QuotedKeys { steps, duplicate_key: None };
         let (kind, message, help, offset) = match refusal {
-            Some(Refusal::Depth) => (
+            Some(ParseRefusal::Depth) => (
                 JsonErrorKind::Depth,
-                message!("lists and objects are nested more than {MAX_DEPTH} deep"),
+                message!("lists and objects are nested more than {MAX_NESTING_DEPTH} deep"),
                 message!("nest the lists and objects of the message less deeply"),
-                find_offset(text, |depth, _| depth > MAX_DEPTH),
+                find_offset(text, |depth, _| depth > MAX_NESTING_DEPTH),
             ),
-            Some(Refusal::DuplicateKey { key, nth }) => (
+            Some(ParseRefusal::DuplicateKey { key, nth }) => (
                 JsonErrorKind::DuplicateKey,
                 {
-                    keys.duplicate = Some(key);
+                    keys.duplicate_key = Some(key);
                     keys.message()
                 },
                 message!("keep one of the two"),
                 find_offset(text, |_, keys| keys == nth),
             ),
-            Some(Refusal::Objects { nth }) => (
+            Some(ParseRefusal::Objects { nth }) => (
                 JsonErrorKind::TooManyObjects,
-                message!("the message has more than {MAX_OBJECTS} objects"),
+                message!("the message has more than {MAX_MESSAGE_OBJECTS} objects"),
                 message!(
                     "send it as several messages, or use lists of values instead of lists of small objects"
                 ),
@@ -258,8 +258,12 @@ impl JsonError {
             }
         };
         let path = keys.path();
-        let named_keys = (keys.duplicate.is_some() || !path.is_empty()).then(|| Box::new(keys));
-        JsonError { path, named_keys, ..JsonError::at_offset(text, offset, kind, message, help) }
+        let named_keys = (keys.duplicate_key.is_some() || !path.is_empty()).then(|| Box::new(keys));
+        JsonError {
+            value_path: path,
+            quoted_keys: named_keys,
+            ..JsonError::new_at_offset(text, offset, kind, message, help)
+        }
     }
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
@@ -274,7 +278,7 @@ impl JsonError {
         let offset = text.len() - text.trim_start().len();
         let message = message!("expected an object, found {what}");
         let help = message!("a message is an object, as in `{{ \"text\": \"show my files\" }}`");
-        JsonError::at_offset(text, offset, JsonErrorKind::NotAnObject, message, help)
+        JsonError::new_at_offset(text, offset, JsonErrorKind::NotAnObject, message, help)
     }
 
     pub(super) fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
@@ -289,7 +293,7 @@ impl JsonError {
             }
             _ => message!("the text is not UTF-8: it ends inside a character"),
         };
-        JsonError::at_offset(
+        JsonError::new_at_offset(
             valid_text,
             offset,
             JsonErrorKind::Utf8,
@@ -298,7 +302,7 @@ impl JsonError {
         )
     }
 
-    fn at_offset(
+    fn new_at_offset(
         text: &str,
         offset: usize,
         kind: JsonErrorKind,
@@ -310,15 +314,15 @@ impl JsonError {
         let preceding = &text[..offset];
         let line = 1 + preceding.bytes().filter(|&b| b == b'\n').count();
         let column = 1 + preceding.chars().rev().take_while(|&c| c != '\n').count();
-        JsonError { kind, message, help, path: String::new(), named_keys: None, line, column, offset }
+        JsonError { kind, message, help, value_path: String::new(), quoted_keys: None, line, column, offset }
     }
 }
 
 /// The reason why this reader stopped at a mistake in a JSON text that `serde_json` accepts.
-pub(super) enum Refusal {
+pub(super) enum ParseRefusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The text has more than [`MAX_OBJECTS`] non-empty objects. `nth` is the number of the first
+    /// The text has more than [`MAX_MESSAGE_OBJECTS`] non-empty objects. `nth` is the number of the first
     /// key of the first object over the limit, counted from 1 over all keys of the text.
     Objects { nth: usize },
     /// `key` occurs twice in one object. `nth` is the number of the second occurrence, counted from

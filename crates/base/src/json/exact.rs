@@ -9,54 +9,54 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecimalPaths {
     /// Whether a number keeps all its digits at the root of this tree, where the path is empty.
-    has_number: bool,
+    keeps_digits: bool,
     /// The paths inside each element of a list, or inside each value of a dict. `None` if there are
     /// no such paths.
-    elements: Option<Box<DecimalPaths>>,
+    element_paths: Option<Box<DecimalPaths>>,
     /// The paths inside the fields of a record, by field name.
-    fields: BTreeMap<Arc<str>, DecimalPaths>,
+    paths_by_field: BTreeMap<Arc<str>, DecimalPaths>,
 }
 
 impl DecimalPaths {
     /// Returns a tree without paths: no number keeps digits that a float would round.
     pub fn none() -> &'static DecimalPaths {
         static NO_DECIMAL_PATHS: DecimalPaths =
-            DecimalPaths { has_number: false, elements: None, fields: BTreeMap::new() };
+            DecimalPaths { keeps_digits: false, element_paths: None, paths_by_field: BTreeMap::new() };
         &NO_DECIMAL_PATHS
     }
 
     /// True if the tree has no paths: no number keeps digits that a float would round.
     pub fn is_empty(&self) -> bool {
-        !self.has_number && self.elements.is_none() && self.fields.is_empty()
+        !self.keeps_digits && self.element_paths.is_none() && self.paths_by_field.is_empty()
     }
 
     /// True if a number keeps all its digits at the root of this tree, where the path is empty.
-    pub fn has_number(&self) -> bool {
-        self.has_number
+    pub fn keeps_digits(&self) -> bool {
+        self.keeps_digits
     }
 
     /// Returns the paths inside each element of a list, relative to the element. `None` if there
     /// are no such paths.
     pub fn elements(&self) -> Option<&DecimalPaths> {
-        self.elements.as_deref()
+        self.element_paths.as_deref()
     }
 
     /// Returns the paths inside the value of the key `name` of a record or dict, relative to this
     /// value. `None` if there are no such paths.
     pub fn field(&self, name: &str) -> Option<&DecimalPaths> {
-        self.fields.get(name).or(self.elements.as_deref())
+        self.paths_by_field.get(name).or(self.element_paths.as_deref())
     }
 
     /// Adds the empty path: a number at the root of this tree keeps all its digits.
-    pub fn add_number(&mut self) {
-        self.has_number = true;
+    pub fn add_root_path(&mut self) {
+        self.keeps_digits = true;
     }
 
     /// Adds paths inside each element of a list, relative to the element. Numbers at these paths
     /// keep all their digits.
     pub fn add_elements(&mut self, paths: DecimalPaths) {
         if !paths.is_empty() {
-            self.elements.get_or_insert_default().merge(paths);
+            self.element_paths.get_or_insert_default().merge(paths);
         }
     }
 
@@ -64,18 +64,18 @@ impl DecimalPaths {
     /// keep all their digits.
     pub fn add_field(&mut self, name: &Arc<str>, paths: DecimalPaths) {
         if !paths.is_empty() {
-            self.fields.entry(name.clone()).or_default().merge(paths);
+            self.paths_by_field.entry(name.clone()).or_default().merge(paths);
         }
     }
 
     /// Adds all paths of another tree, so that numbers at the paths of either tree keep all their
     /// digits.
     pub fn merge(&mut self, other: DecimalPaths) {
-        self.has_number |= other.has_number;
-        if let Some(elements) = other.elements {
+        self.keeps_digits |= other.keeps_digits;
+        if let Some(elements) = other.element_paths {
             self.add_elements(*elements);
         }
-        for (name, paths) in other.fields {
+        for (name, paths) in other.paths_by_field {
             self.add_field(&name, paths);
         }
     }

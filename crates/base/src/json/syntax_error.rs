@@ -18,7 +18,8 @@ pub(super) fn describe_syntax_error(text: &str, offset: usize, original: &str) -
     let (message, help) = if text.trim().is_empty() {
         (message!("the text is empty, expected a JSON value"), Message::default())
     } else {
-        describe_wrong_character(original, next_char, &word).unwrap_or_else(|| describe_message(original))
+        describe_wrong_character(original, next_char, &word)
+            .unwrap_or_else(|| explain_serde_message(original))
     };
     let message = match next_char {
         Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
@@ -73,7 +74,7 @@ fn describe_wrong_character(
 
 /// Returns the message and the remedy for a syntax error, given the message of `serde_json`. The
 /// remedy is empty if none is known.
-fn describe_message(original: &str) -> (Message, Message) {
+fn explain_serde_message(original: &str) -> (Message, Message) {
     match original {
         "expected value" | "expected ident" => (message!("expected a JSON value"), Message::default()),
         "EOF while parsing a list" => {

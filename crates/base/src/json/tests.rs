@@ -113,7 +113,7 @@ fn depth() {
     for (open, close, levels, innermost) in
         [("[", "]", 1, 0), (r#"{"a":"#, "}", 1, 0), (r#"[ ["[[", {"b": {}, "a":"#, "}]]", 3, 9)]
     {
-        let fits = MAX_DEPTH / levels;
+        let fits = MAX_NESTING_DEPTH / levels;
         assert!(parse(&nest_json(fits, open, close)).is_ok(), "{open}");
         let error = parse(&nest_json(fits + 1, open, close)).expect_err(open);
         assert_eq!((error.kind(), error.offset()), (Depth, fits * open.len() + innermost), "{open}");

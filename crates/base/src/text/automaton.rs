@@ -20,7 +20,7 @@ const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
 /// Minimum length in bytes of a literal for which the automaton is an NFA, not a DFA. To build a
 /// DFA, the builder follows the chain of failure transitions from each state. For a literal that
 /// repeats itself, such as `abab…`, that takes time quadratic in the length of the literal.
-const MIN_LENGTH_FOR_NFA: usize = 1_000;
+const MIN_LITERAL_BYTES_FOR_NFA: usize = 1_000;
 /// Number of literals per dummy state. More dummy states shorten the cycles of swaps that the
 /// builder follows, but enlarge the automaton.
 const LITERALS_PER_DUMMY_STATE: usize = 64;
@@ -53,7 +53,7 @@ impl LiteralAutomaton {
         ];
         let dummy_pattern = (!dummy_pattern.is_empty()).then_some(&*dummy_pattern);
         let patterns = dummy_pattern.into_iter().chain(literals.iter().map(AsRef::as_ref));
-        let is_long = literals.iter().any(|literal| literal.as_ref().len() >= MIN_LENGTH_FOR_NFA);
+        let is_long = literals.iter().any(|literal| literal.as_ref().len() >= MIN_LITERAL_BYTES_FOR_NFA);
         let representation = is_long.then_some(AhoCorasickKind::ContiguousNFA);
         let inner = AhoCorasick::builder().match_kind(kind).kind(representation).build(patterns)?;
         Ok(LiteralAutomaton { inner, first_literal_id: usize::from(dummy_pattern.is_some()) })

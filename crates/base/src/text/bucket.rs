@@ -54,7 +54,7 @@ pub enum Bucket {
 
 impl BucketHash {
     /// The name of each hash algorithm, as rules write it in the third argument of `bucket`.
-    pub const NAMES: [(&'static str, BucketHash); 5] = [
+    pub const HASH_NAMES: [(&'static str, BucketHash); 5] = [
         ("rulec", BucketHash::Rulec),
         ("unleash", BucketHash::Unleash),
         ("unleash_variants", BucketHash::UnleashVariants),
@@ -63,7 +63,7 @@ impl BucketHash {
     ];
 
     pub fn from_name(name: &str) -> Option<BucketHash> {
-        BucketHash::NAMES.iter().find(|(hash_name, _)| *hash_name == name).map(|(_, hash)| *hash)
+        BucketHash::HASH_NAMES.iter().find(|(hash_name, _)| *hash_name == name).map(|(_, hash)| *hash)
     }
 
     /// Returns the bucket of a key. For [`BucketHash::Rulec`], an empty `seed` means no seed.
@@ -96,7 +96,7 @@ pub fn is_bucket_count(count: i64) -> bool {
 
 /// Returns the bucket of a key among `count` buckets. `None` if [`is_bucket_count`] is false for
 /// `count`. The algorithm is specified in the module documentation. An empty `seed` means no seed.
-pub fn bucket_of(key: &str, seed: &str, count: i64) -> Option<i64> {
+pub fn bucket_among(key: &str, seed: &str, count: i64) -> Option<i64> {
     is_bucket_count(count).then(|| fine_bucket(key, seed, count as u64))
 }
 
@@ -144,7 +144,7 @@ pub fn murmur3_finalize(mut h: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const BUCKETS_BY_ANOTHER_PROGRAM: [(&str, i64); 14] = [
+    const EXPECTED_BUCKETS: [(&str, i64); 14] = [
         ("", 42),
         ("a", 15),
         ("b", 4),
@@ -164,8 +164,8 @@ mod tests {
     /// Compares buckets with expected values that an independent Python program computed. If an
     /// expected value changed, users would move to other buckets in every running rollout.
     #[test]
-    fn buckets_equal_the_ones_of_another_program() {
-        for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
+    fn buckets_match_a_python_program() {
+        for (key, expected) in EXPECTED_BUCKETS {
             assert_eq!(BucketHash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
         }
     }
@@ -174,20 +174,21 @@ mod tests {
     /// each key stays within its bucket of the 100.
     #[test]
     fn finer_buckets_divide_coarser_ones() {
-        for (key, expected) in BUCKETS_BY_ANOTHER_PROGRAM {
-            assert_eq!(bucket_of(key, "", 100), Some(expected), "{key:?}");
+        for (key, expected) in EXPECTED_BUCKETS {
+            assert_eq!(bucket_among(key, "", 100), Some(expected), "{key:?}");
             for count in [1000, 10_000, 1_000_000] {
-                let fine = bucket_of(key, "", count).expect("a number of buckets");
+                let fine = bucket_among(key, "", count).expect("a number of buckets");
                 assert_eq!(fine / (count / 100), expected, "{key:?} of {count}");
             }
         }
-        assert_eq!(bucket_of("a", "s", 100).map(Bucket::Number), Some(BucketHash::Rulec.bucket("a", "s")));
+        assert_eq!(bucket_among("a", "s", 100).map(Bucket::Number), Some(BucketHash::Rulec.bucket("a", "s")));
         for count in [-100, 0, 1, 99, 150, 1_000_100, i64::MAX] {
-            assert_eq!(bucket_of("a", "", count), None, "{count}");
+            assert_eq!(bucket_among("a", "", count), None, "{count}");
         }
         // 2.5 % of 100,000 keys are 2500, with a standard deviation of 49. The bounds allow four
         // standard deviations.
-        let chosen = (0..100_000).filter(|i| bucket_of(&format!("user-{i}"), "", 10_000) < Some(250)).count();
+        let chosen =
+            (0..100_000).filter(|i| bucket_among(&format!("user-{i}"), "", 10_000) < Some(250)).count();
         assert!((2300..2700).contains(&chosen), "{chosen}");
     }
 
@@ -211,7 +212,7 @@ mod tests {
     /// Compares buckets with the expected values of the feature-flag systems Unleash (its client
     /// specification) and GrowthBook (its file `cases.json`).
     #[test]
-    fn keys_stay_where_other_systems_put_them() {
+    fn buckets_match_other_systems() {
         let check = |hash: BucketHash, seed: &str, key: &str, expected| {
             assert_eq!(hash.bucket(key, seed), expected, "{hash:?} {seed} {key}");
         };

@@ -23,14 +23,14 @@ pub(super) struct ExpandingChar {
     character: char,
     /// The head: the characters of the expansion before `end`. Entry 0 is not case-folded, entry 1
     /// is.
-    pub head: [String; 2],
+    pub head_forms: [String; 2],
     /// The end of the expansion: its characters may compose with the text that follows the
     /// expansion, so the end is normalized together with this text. The end begins at the last
     /// character of the expansion that does not compose with preceding characters.
-    pub end: String,
+    pub end_text: String,
     /// The NFKC form of `end` alone, used if no text follows that could compose with the end. Entry
     /// 0 is not case-folded, entry 1 is.
-    pub plain_end: [String; 2],
+    pub end_forms: [String; 2],
 }
 
 static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
@@ -38,7 +38,7 @@ static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
 
 /// Returns the expansion (NFKC form) of a character, or `None` if the expansion is not long.
 #[inline]
-pub(super) fn find_expanding(c: char) -> Option<&'static ExpandingChar> {
+pub(super) fn find_expanding_char(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {
         return None;
     }
@@ -64,9 +64,9 @@ impl ExpandingChar {
             |text: &str| [text.to_owned(), text.chars().map(fold_char).nfkc().collect()];
         Some(ExpandingChar {
             character,
-            head: unfolded_and_folded(head),
-            end: end.to_owned(),
-            plain_end: unfolded_and_folded(end),
+            head_forms: unfolded_and_folded(head),
+            end_text: end.to_owned(),
+            end_forms: unfolded_and_folded(end),
         })
     }
 }
@@ -85,10 +85,10 @@ mod tests {
     fn all_long_expansions_are_known() {
         for c in '\0'..=char::MAX {
             let long = std::iter::once(c).nfkc().count() >= MIN_EXPANSION_CHARS;
-            assert!(!long || find_expanding(c).is_some(), "{c:?}");
-            let Some(row) = find_expanding(c) else { continue };
+            assert!(!long || find_expanding_char(c).is_some(), "{c:?}");
+            let Some(row) = find_expanding_char(c) else { continue };
             let whole: String = std::iter::once(c).nfkc().collect();
-            assert_eq!(row.head[0].clone() + &row.end, whole);
+            assert_eq!(row.head_forms[0].clone() + &row.end_text, whole);
             // Folding must not create a letter that composes with the preceding one.
             for c in whole.chars().filter(|c| is_normalization_boundary(*c)) {
                 assert!(is_normalization_boundary(fold_char(c)), "{c:?}");

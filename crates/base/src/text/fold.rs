@@ -134,7 +134,7 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
 /// Which characters equal a given character when case is ignored. The index uses the answer to
 /// decide how it searches for a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaseEquals {
+pub enum CaseEquivalents {
     /// No other character equals the character when case is ignored.
     Itself,
     /// When case is ignored, exactly one other character equals the character: the same ASCII
@@ -146,13 +146,13 @@ pub enum CaseEquals {
 }
 
 /// Returns which characters equal `c` when case is ignored.
-pub fn case_equals(c: char) -> CaseEquals {
+pub fn case_equivalents(c: char) -> CaseEquivalents {
     let class = chars_equal_to(c);
     let mut members = class.ranges().iter().flat_map(|range| range.start()..=range.end());
     match (members.next(), members.next(), members.next()) {
-        (Some(_), None, None) => CaseEquals::Itself,
-        (Some(_), Some(other), None) if other.is_ascii() => CaseEquals::AsciiCases,
-        _ => CaseEquals::More,
+        (Some(_), None, None) => CaseEquivalents::Itself,
+        (Some(_), Some(other), None) if other.is_ascii() => CaseEquivalents::AsciiCases,
+        _ => CaseEquivalents::More,
     }
 }
 
@@ -293,7 +293,7 @@ fn lowercase_in_chunks<const N: usize>(text: &[u8], out: &mut [u8]) -> u8 {
     combined.iter().fold(0, |combined, byte| combined | byte)
 }
 
-pub fn fold(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold_into(text, &mut out);
     out
@@ -325,7 +325,7 @@ mod tests {
             ("文件 ПРИВЕТ 文A件", "文件 привет 文a件"),
             ("\u{10400}\u{10428}", "\u{10428}\u{10428}"),
         ] {
-            assert_eq!(fold(text), expected, "{text}");
+            assert_eq!(fold_text(text), expected, "{text}");
             let mut out = String::from("kept ");
             fold_into(text, &mut out);
             assert_eq!(out, format!("kept {expected}"), "appending {text}");
@@ -336,13 +336,13 @@ mod tests {
     /// Covers texts of whole chunks, of overlapping chunks and of a few bytes. A non-ASCII
     /// character that folds is rejected at every position.
     #[test]
-    fn folds_within_room() {
+    fn folds_into_fixed_buffers() {
         let mut room = [b'#'; 64];
         for length in 0..70 {
             let text: String = ('@'..='{').cycle().skip(length).take(length).collect();
             assert_eq!(fold_into_slice(text.as_bytes(), &mut room), length <= 64, "{length}");
             if length <= 64 {
-                assert_eq!(room[..length], *fold(&text).as_bytes());
+                assert_eq!(room[..length], *fold_text(&text).as_bytes());
             }
             for at in 0..length {
                 for (odd, folds) in [("文", false), ("é", true), ("\u{212a}", true), ("Ａ", true)] {
@@ -350,7 +350,7 @@ mod tests {
                     let within = fold_into_slice(text.as_bytes(), &mut room);
                     assert_eq!(within, text.len() <= 64 && !folds, "{text:?}");
                     if within {
-                        assert_eq!(room[..text.len()], *fold(&text).as_bytes());
+                        assert_eq!(room[..text.len()], *fold_text(&text).as_bytes());
                     }
                 }
             }
@@ -364,7 +364,7 @@ mod tests {
         for length in (0..50).chain(250..280) {
             for at in 0..=length {
                 let text = |c: char| format!("{}{c}{}", "a".repeat(at), "b".repeat(length - at));
-                assert_eq!(fold(&text('É')), text('é'));
+                assert_eq!(fold_text(&text('É')), text('é'));
             }
         }
     }
@@ -372,7 +372,7 @@ mod tests {
     /// Checks every character: two characters have the same representative exactly if
     /// `regex-syntax` puts them in one class.
     #[test]
-    fn agrees_with_regex_on_every_character() {
+    fn folding_agrees_with_regex() {
         let mut by_representative: HashMap<char, Vec<char>> = HashMap::new();
         for c in '\0'..=char::MAX {
             let to = fold_char(c);
@@ -401,11 +401,11 @@ mod tests {
     #[test]
     fn equal_characters_are_counted() {
         for (of, expected) in [
-            ("0-_ {查件", CaseEquals::Itself),
-            ("abcXYZ", CaseEquals::AsciiCases),
-            ("kKsS\u{212a}\u{17f}éÉßσ", CaseEquals::More),
+            ("0-_ {查件", CaseEquivalents::Itself),
+            ("abcXYZ", CaseEquivalents::AsciiCases),
+            ("kKsS\u{212a}\u{17f}éÉßσ", CaseEquivalents::More),
         ] {
-            of.chars().for_each(|c| assert_eq!(case_equals(c), expected, "{c:?}"));
+            of.chars().for_each(|c| assert_eq!(case_equivalents(c), expected, "{c:?}"));
         }
     }
 
@@ -417,7 +417,7 @@ mod tests {
         let mut several = 0;
         for c in '\0'..=char::MAX {
             let folded: String = full_fold(c).collect();
-            let expected = fold(&caseless::default_case_fold_str(&c.to_string())).to_string();
+            let expected = fold_text(&caseless::default_case_fold_str(&c.to_string())).to_string();
             assert_eq!(folded, expected, "{c:?}");
             assert_eq!(folded.chars().flat_map(full_fold).collect::<String>(), folded, "{c:?}: twice");
             several += usize::from(folded.chars().count() > 1);

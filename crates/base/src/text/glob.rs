@@ -19,7 +19,7 @@ use super::normalize::TextMode;
 pub struct Glob {
     /// The pattern before the first star, which must match at the start of the text. If the pattern
     /// has no star, this is the whole pattern.
-    first: Piece,
+    first_piece: GlobPiece,
     /// The sections of the pattern (texts between stars) after the first star. `None` if the
     /// pattern has no star.
     rest: Option<StarredRest>,
@@ -28,14 +28,14 @@ pub struct Glob {
 #[derive(Clone, Debug)]
 struct StarredRest {
     /// The non-empty sections of the pattern between two stars, in order.
-    middle: Vec<Piece>,
+    middle_pieces: Vec<GlobPiece>,
     /// The section of the pattern after the last star, which must match at the end of the text.
-    last: Piece,
+    last_piece: GlobPiece,
 }
 
 /// A section of a pattern without stars, as a sequence of literals and `?` wildcards. Literals are
 /// never empty and never adjacent.
-type Piece = Vec<PiecePart>;
+type GlobPiece = Vec<PiecePart>;
 
 #[derive(Clone, Debug)]
 enum PiecePart {
@@ -47,20 +47,20 @@ enum PiecePart {
 
 /// A token of a `like` pattern: `*`, `?`, or a literal character.
 #[derive(Clone, Copy)]
-enum Token {
+enum PatternToken {
     Star,
     AnyChar,
     Char(char),
 }
 
-fn tokenize_pattern(pattern: &str) -> impl Iterator<Item = Token> {
+fn tokenize_pattern(pattern: &str) -> impl Iterator<Item = PatternToken> {
     let mut chars = pattern.chars().peekable();
     std::iter::from_fn(move || {
         Some(match chars.next()? {
-            '*' => Token::Star,
-            '?' => Token::AnyChar,
-            '\\' => Token::Char(chars.next_if(|c| matches!(c, '*' | '?' | '\\')).unwrap_or('\\')),
-            c => Token::Char(c),
+            '*' => PatternToken::Star,
+            '?' => PatternToken::AnyChar,
+            '\\' => PatternToken::Char(chars.next_if(|c| matches!(c, '*' | '?' | '\\')).unwrap_or('\\')),
+            c => PatternToken::Char(c),
         })
     })
 }
@@ -73,22 +73,23 @@ impl Glob {
         let mut pieces = vec![PieceBuilder::default()];
         for token in tokenize_pattern(pattern) {
             match (token, pieces.last_mut()) {
-                (Token::Star, _) | (_, None) => pieces.push(PieceBuilder::default()),
-                (Token::AnyChar, Some(piece)) => piece.push_wildcard(mode),
-                (Token::Char(c), Some(piece)) => piece.literal.push(c),
+                (PatternToken::Star, _) | (_, None) => pieces.push(PieceBuilder::default()),
+                (PatternToken::AnyChar, Some(piece)) => piece.push_wildcard(mode),
+                (PatternToken::Char(c), Some(piece)) => piece.literal.push(c),
             }
         }
         let mut pieces = pieces.into_iter().map(|piece| piece.finish(mode));
         let first = pieces.next().unwrap_or_default();
-        let rest = pieces
-            .next_back()
-            .map(|last| StarredRest { middle: pieces.filter(|piece| !piece.is_empty()).collect(), last });
-        Glob { first, rest }
+        let rest = pieces.next_back().map(|last| StarredRest {
+            middle_pieces: pieces.filter(|piece| !piece.is_empty()).collect(),
+            last_piece: last,
+        });
+        Glob { first_piece: first, rest }
     }
 
     /// Returns the only text that the pattern matches, if the pattern has no wildcards.
     pub fn as_literal(&self) -> Option<&str> {
-        match (self.first.as_slice(), &self.rest) {
+        match (self.first_piece.as_slice(), &self.rest) {
             ([], None) => Some(""),
             ([PiecePart::Literal(_, text)], None) => Some(text),
             _ => None,
@@ -98,8 +99,8 @@ impl Glob {
     /// Returns the literals that every matching text contains, normalized and case-folded like the
     /// texts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
-        let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
-        [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {
+        let rest = self.rest.iter().flat_map(|rest| rest.middle_pieces.iter().chain([&rest.last_piece]));
+        [&self.first_piece].into_iter().chain(rest).flatten().filter_map(|part| match part {
             PiecePart::Literal(_, text) => Some(&**text),
             PiecePart::Any(_) => None,
         })
@@ -109,7 +110,7 @@ impl Glob {
     /// read. Only a section between two stars that mixes `?` and literals costs more than one pass
     /// over the text. Each failed attempt to match such a section may compare the whole section.
     pub fn match_cost(&self) -> u64 {
-        let may_retry = |piece: &&Piece| {
+        let may_retry = |piece: &&GlobPiece| {
             let parts =
                 if let Some((PiecePart::Any(_), parts)) = piece.split_first() { parts } else { piece };
             parts.len() > 1
@@ -118,7 +119,7 @@ impl Glob {
             PiecePart::Any(count) => *count as u64,
             PiecePart::Literal(_, text) => text.len() as u64,
         };
-        let middle = self.rest.iter().flat_map(|rest| &rest.middle);
+        let middle = self.rest.iter().flat_map(|rest| &rest.middle_pieces);
         middle.filter(may_retry).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
     }
 
@@ -126,8 +127,10 @@ impl Glob {
     /// a section of the pattern between two stars mixes `?` and literals. Then the worst case is
     /// the product of the lengths of text and pattern.
     pub fn matches(&self, text: &str) -> bool {
-        let Some(text) = strip_start(&self.first, text) else { return false };
-        let Some(StarredRest { middle, last }) = &self.rest else { return text.is_empty() };
+        let Some(text) = strip_start(&self.first_piece, text) else { return false };
+        let Some(StarredRest { middle_pieces: middle, last_piece: last }) = &self.rest else {
+            return text.is_empty();
+        };
         let Some(mut text) = strip_end(last, text) else { return false };
         middle.iter().all(|piece| skip_past(piece, text).map(|rest| text = rest).is_some())
     }
@@ -157,7 +160,7 @@ impl PieceBuilder {
         self.literal.clear();
     }
 
-    fn finish(mut self, mode: TextMode) -> Piece {
+    fn finish(mut self, mode: TextMode) -> GlobPiece {
         self.end_literal(mode);
         self.parts
     }
@@ -260,7 +263,7 @@ mod tests {
     #[test]
     fn text_modes_change_what_matches() {
         use super::super::NormalizationForm;
-        let mode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
+        let mode = TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Nfkc };
         for (pattern, text, expected) in [
             ("SHOW *.RS", "Show main.rs", true),
             ("ＣＡＦＥ\u{301}?", "cafés", true),
@@ -295,9 +298,9 @@ mod tests {
         let mut out = String::from("(?s)^");
         for token in tokenize_pattern(pattern) {
             match token {
-                Token::Star => out.push_str(".*"),
-                Token::AnyChar => out.push('.'),
-                Token::Char(c) => out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4]))),
+                PatternToken::Star => out.push_str(".*"),
+                PatternToken::AnyChar => out.push('.'),
+                PatternToken::Char(c) => out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4]))),
             }
         }
         out.push('$');
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_its_regex() {
+    fn globs_agree_with_regexes() {
         let mut random = Random(42);
         let mut matched = 0;
         for _ in 0..3_000 {

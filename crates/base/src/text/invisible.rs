@@ -21,7 +21,7 @@ pub fn is_default_ignorable(c: char) -> bool {
 ///
 /// Joiners have a function in emojis, such as the woman with a laptop, and between letters of
 /// Arabic, Indian and similar scripts. Tag characters have one in the flags of regions.
-pub fn is_out_of_place(previous: Option<char>, c: char) -> bool {
+pub fn is_misplaced_invisible(previous: Option<char>, c: char) -> bool {
     let Some(previous) = previous.filter(|_| is_default_ignorable(c)) else { return is_default_ignorable(c) };
     match c {
         '\u{200d}' if is_emoji(previous) => false,
@@ -47,7 +47,7 @@ pub fn invisible_runs(text: &str) -> Vec<Range<usize>> {
     }
     let mut previous = None;
     for (start, c) in text.char_indices() {
-        if is_out_of_place(previous, c) {
+        if is_misplaced_invisible(previous, c) {
             let end = start + c.len_utf8();
             match runs.last_mut().filter(|run| run.end == start) {
                 Some(run) => run.end = end,
@@ -67,7 +67,7 @@ mod tests {
     /// Fails if a new version of Unicode changes the list of invisible characters. The constants in
     /// existing artifacts were prepared with the old list, so a message would be compared wrongly.
     #[test]
-    fn agrees_with_unicode_on_every_character() {
+    fn invisible_chars_agree_with_unicode() {
         let hir = regex_syntax::parse(r"\p{Default_Ignorable_Code_Point}").expect("a property");
         let HirKind::Class(Class::Unicode(class)) = hir.into_kind() else { panic!("no class") };
         let ranges: Vec<_> = class.iter().map(|range| range.start()..=range.end()).collect();

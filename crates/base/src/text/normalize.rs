@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 
-use super::expanding::{ExpandingChar, find_expanding};
+use super::expanding::{ExpandingChar, find_expanding_char};
 use super::fold::{fold_char, fold_into, full_fold, is_folded};
 use super::invisible::is_default_ignorable;
 
@@ -38,26 +38,27 @@ pub enum NormalizationForm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
     /// Whether upper and lower case count as equal, by the folding of [`fold_char`].
-    pub fold: bool,
+    pub folds_case: bool,
     /// Whether the folding is full, as in [`full_fold`], so that `ß` equals `ss`. Has an effect
     /// only if `fold` is true.
-    pub full: bool,
+    pub folds_fully: bool,
     pub form: NormalizationForm,
 }
 
 impl TextMode {
     /// The mode that leaves every text unchanged: case counts, and no normalization is applied.
-    pub const PLAIN: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::None };
+    pub const PLAIN: TextMode =
+        TextMode { folds_case: false, folds_fully: false, form: NormalizationForm::None };
 
     /// True if this mode changes no text.
     pub const fn is_plain(self) -> bool {
-        !self.fold && matches!(self.form, NormalizationForm::None)
+        !self.folds_case && matches!(self.form, NormalizationForm::None)
     }
 
     /// True if this mode only folds single characters, or changes nothing. Each character then
     /// stays one character, so a keyword can be compared with a text character by character.
     pub const fn maps_single_chars(self) -> bool {
-        !self.full && matches!(self.form, NormalizationForm::None)
+        !self.folds_fully && matches!(self.form, NormalizationForm::None)
     }
 
     /// Returns the text normalized and case-folded by this mode; borrowed if that changes nothing.
@@ -77,20 +78,22 @@ impl TextMode {
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
-            TextMode { fold: true, full: false, form: NormalizationForm::None } => fold_into(text, out),
+            TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::None } => {
+                fold_into(text, out)
+            }
             _ => self.normalize_into(text, out),
         }
     }
 
     fn normalize_into(self, text: &str, out: &mut String) {
         let is_normalized = self.form.is_surely_normalized(text);
-        if self.full && !text.is_ascii() {
+        if self.folds_fully && !text.is_ascii() {
             return match self.form.is_nfkc() && !is_normalized {
                 true => self.prepare_expanding(text, out),
                 false => self.fold_fully_into(text, out),
             };
         }
-        match (self.fold, is_normalized) {
+        match (self.folds_case, is_normalized) {
             (false, true) => out.push_str(text),
             (true, true) => {
                 let start = out.len();
@@ -129,10 +132,11 @@ impl TextMode {
     /// follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut previous, mut rest_start) = (None, 0);
-        let expanding = text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding(c)?)));
+        let expanding =
+            text.char_indices().filter_map(|(start, c)| Some((start, c, find_expanding_char(c)?)));
         for (start, c, expansion) in expanding {
             self.prepare_nfkc(previous, &text[rest_start..start], out);
-            out.push_str(&expansion.head[usize::from(self.fold)]);
+            out.push_str(&expansion.head_forms[usize::from(self.folds_case)]);
             (previous, rest_start) = (Some(expansion), start + c.len_utf8());
         }
         self.prepare_nfkc(previous, &text[rest_start..], out);
@@ -143,12 +147,15 @@ impl TextMode {
     /// there is one. `text` itself contains no expanding character.
     fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
-            out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
+            out.push_str(previous.map_or("", |expansion| &expansion.end_forms[usize::from(self.folds_case)]));
             return;
         }
-        let combined =
-            previous.map_or("", |expansion| &expansion.end).chars().chain(self.form.kept_chars(text)).nfkc();
-        match (self.fold, self.full) {
+        let combined = previous
+            .map_or("", |expansion| &expansion.end_text)
+            .chars()
+            .chain(self.form.kept_chars(text))
+            .nfkc();
+        match (self.folds_case, self.folds_fully) {
             (false, _) => out.extend(combined),
             (true, false) => out.extend(combined.map(fold_char).nfkc()),
             (true, true) => out.extend(combined.flat_map(full_fold).nfkc()),
@@ -157,8 +164,8 @@ impl TextMode {
 
     /// True only if a quick check shows that this mode would not change the text.
     fn is_surely_unchanged(self, text: &str) -> bool {
-        let is_folded = || is_folded(text) && (!self.full || text.is_ascii());
-        (!self.fold || is_folded()) && self.form.is_surely_normalized(text)
+        let is_folded = || is_folded(text) && (!self.folds_fully || text.is_ascii());
+        (!self.folds_case || is_folded()) && self.form.is_surely_normalized(text)
     }
 }
 
@@ -221,28 +228,33 @@ fn is_inert(c: char) -> bool {
 }
 
 impl_codec!(enum NormalizationForm { 0 None, 1 Nfc, 2 Nfkc, 3 Visible, 4 StrictNfkc });
-impl_codec!(struct TextMode { fold, full, form });
+impl_codec!(struct TextMode { folds_case, folds_fully, form });
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const UNCHANGED: TextMode = TextMode::PLAIN;
-    const FOLD: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::None };
-    const NFC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfc };
-    const NFKC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Nfkc };
-    const FOLD_NFC: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfc };
-    const FOLD_NFKC: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
-    const VISIBLE: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::Visible };
-    const FOLD_VISIBLE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Visible };
-    const STRICT_NFKC: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::StrictNfkc };
+    const FOLD: TextMode = TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::None };
+    const NFC: TextMode = TextMode { folds_case: false, folds_fully: false, form: NormalizationForm::Nfc };
+    const NFKC: TextMode = TextMode { folds_case: false, folds_fully: false, form: NormalizationForm::Nfkc };
+    const FOLD_NFC: TextMode =
+        TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Nfc };
+    const FOLD_NFKC: TextMode =
+        TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Nfkc };
+    const VISIBLE: TextMode =
+        TextMode { folds_case: false, folds_fully: false, form: NormalizationForm::Visible };
+    const FOLD_VISIBLE: TextMode =
+        TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::Visible };
+    const STRICT_NFKC: TextMode =
+        TextMode { folds_case: false, folds_fully: false, form: NormalizationForm::StrictNfkc };
     const FOLD_STRICT_NFKC: TextMode =
-        TextMode { fold: true, full: false, form: NormalizationForm::StrictNfkc };
-    const FULL_FOLD: TextMode = TextMode { full: true, ..FOLD };
-    const FULL_FOLD_NFC: TextMode = TextMode { full: true, ..FOLD_NFC };
-    const FULL_FOLD_NFKC: TextMode = TextMode { full: true, ..FOLD_NFKC };
-    const FULL_FOLD_VISIBLE: TextMode = TextMode { full: true, ..FOLD_VISIBLE };
-    const FULL_FOLD_STRICT_NFKC: TextMode = TextMode { full: true, ..FOLD_STRICT_NFKC };
+        TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::StrictNfkc };
+    const FULL_FOLD: TextMode = TextMode { folds_fully: true, ..FOLD };
+    const FULL_FOLD_NFC: TextMode = TextMode { folds_fully: true, ..FOLD_NFC };
+    const FULL_FOLD_NFKC: TextMode = TextMode { folds_fully: true, ..FOLD_NFKC };
+    const FULL_FOLD_VISIBLE: TextMode = TextMode { folds_fully: true, ..FOLD_VISIBLE };
+    const FULL_FOLD_STRICT_NFKC: TextMode = TextMode { folds_fully: true, ..FOLD_STRICT_NFKC };
     const ALL_MODES: [TextMode; 15] = [
         UNCHANGED,
         FOLD,
@@ -334,7 +346,7 @@ mod tests {
     fn expanding_characters_compose_with_their_neighbours() {
         let marks =
             ["", "a", "\u{301}", "\u{345}", "\u{3099}", "\u{653}", "\u{670}\u{64e}", "J\u{30c}", "\u{1161}"];
-        for c in ('\u{2000}'..='\u{1f2ff}').filter(|c| find_expanding(*c).is_some()) {
+        for c in ('\u{2000}'..='\u{1f2ff}').filter(|c| find_expanding_char(*c).is_some()) {
             for (before, after) in marks.iter().flat_map(|before| marks.map(|after| (before, after))) {
                 let text = format!("{before}{c}{after}{c}{c}{after}");
                 let plain: String = text.nfkc().collect();
@@ -361,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn inert_characters_are_inert() {
+    fn inert_characters_pass_quick_checks() {
         use unicode_normalization::char::canonical_combining_class;
         for c in ('\0'..=char::MAX).filter(|&c| is_inert(c)) {
             assert_eq!(is_nfc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");

@@ -2,7 +2,7 @@
 //! on syntax, flags and limits.
 
 use super::parsed::parse_cached;
-use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
+use super::size::{MAX_REGEX_BYTES, automaton_state_count, max_compiled_bytes, surely_compiles};
 use regex::{CaptureLocations, Regex, RegexBuilder};
 use regex_automata::{meta, util::syntax};
 use std::cell::RefCell;
@@ -12,9 +12,9 @@ use std::sync::{Arc, OnceLock};
 
 /// Compiles a regular expression in the syntax of the `regex` crate. If `ignore_case` is true, the
 /// expression is compiled as if it began with `(?i)`. An expression that compiles to more than
-/// [`REGEX_SIZE_LIMIT`] is an error.
+/// [`MAX_REGEX_BYTES`] is an error.
 pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
+    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(MAX_REGEX_BYTES).build()
 }
 
 /// Compiles a regular expression that searches only few texts. The syntax and flags are the same as
@@ -43,14 +43,14 @@ pub const MAX_MESSAGE_PATTERN_BYTES: usize = 4 << 10;
 const MAX_MESSAGE_REGEX_BYTES: usize = 1 << 20;
 
 /// Limit on the estimated memory, in bytes, of each cache of this module. A thread has a cache for
-/// [`compile_cached`] and one for [`capture_cached`]. The value only bounds memory, because
+/// [`compile_cached`] and one for [`find_capture_group`]. The value only bounds memory, because
 /// messages can contain any number of expressions; it is not tuned.
 const MAX_CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
 struct RegexCache {
     regexes: HashMap<(String, bool, PatternOrigin), Option<(meta::Regex, u64)>>,
-    bytes: usize,
+    estimated_bytes: usize,
 }
 
 thread_local! {
@@ -66,7 +66,7 @@ thread_local! {
 /// the size of the cache is bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(meta::Regex, u64)> {
     let size = match origin {
-        PatternOrigin::Rules => REGEX_SIZE_LIMIT,
+        PatternOrigin::Rules => MAX_REGEX_BYTES,
         PatternOrigin::Message if pattern.len() > MAX_MESSAGE_PATTERN_BYTES => return None,
         PatternOrigin::Message => MAX_MESSAGE_REGEX_BYTES,
     };
@@ -77,13 +77,13 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
             return cached.clone();
         }
         let hir = parse_cached(pattern, ignore_case).ok();
-        let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
+        let states = hir.as_ref().map_or(0, |hir| automaton_state_count(hir));
         let compiled = compile_for_few_searches(size, pattern, ignore_case).map(|regex| (regex, states));
-        let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
-        if cache.bytes + size > MAX_CACHE_BYTES {
+        let size = pattern.len() + hir.map_or(0, |hir| max_compiled_bytes(&hir));
+        if cache.estimated_bytes + size > MAX_CACHE_BYTES {
             *cache = RegexCache::default();
         }
-        cache.bytes += size;
+        cache.estimated_bytes += size;
         cache.regexes.insert(key, compiled.clone());
         compiled
     })
@@ -110,7 +110,7 @@ struct CapturingRegex {
 #[derive(Default)]
 struct CaptureCache {
     regexes: HashMap<String, Option<CapturingRegex>>,
-    bytes: usize,
+    estimated_bytes: usize,
 }
 
 thread_local! {
@@ -122,7 +122,7 @@ thread_local! {
 /// states, and decides whether to search. `None` if there is no match or no search, or if the group
 /// is not set. Each thread keeps compiled expressions in a cache, so later searches allocate no
 /// memory.
-pub fn capture_cached(
+pub fn find_capture_group(
     pattern: &str,
     text: &str,
     group: CaptureGroup<'_>,
@@ -131,13 +131,13 @@ pub fn capture_cached(
     CAPTURE_CACHE.with_borrow_mut(|cache| {
         if !cache.regexes.contains_key(pattern) {
             let hir = parse_cached(pattern, false).ok();
-            let size = pattern.len() + hir.as_ref().map_or(0, |hir| compiled_size(hir));
-            if cache.bytes + size > MAX_CACHE_BYTES {
+            let size = pattern.len() + hir.as_ref().map_or(0, |hir| max_compiled_bytes(hir));
+            if cache.estimated_bytes + size > MAX_CACHE_BYTES {
                 *cache = CaptureCache::default();
             }
-            cache.bytes += size;
+            cache.estimated_bytes += size;
             let capturing = compile_regex(pattern, false).ok().map(|regex| CapturingRegex {
-                state_count: hir.map_or(0, |hir| automaton_states(&hir)),
+                state_count: hir.map_or(0, |hir| automaton_state_count(&hir)),
                 group_locations: regex.capture_locations(),
                 regex,
             });
@@ -204,7 +204,7 @@ impl LazyRegex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::REGEX_SIZE_LIMIT;
+    use crate::text::MAX_REGEX_BYTES;
 
     fn is_lazy(pattern: &str) -> bool {
         let regex = LazyRegex::new(&pattern.into(), false).expect("it compiles");
@@ -267,7 +267,7 @@ mod tests {
                 if waits(middle) { largest = middle } else { refused = middle }
             }
             let pattern = repeated(largest);
-            let built = regex::RegexBuilder::new(&pattern).size_limit(REGEX_SIZE_LIMIT / 2).build();
+            let built = regex::RegexBuilder::new(&pattern).size_limit(MAX_REGEX_BYTES / 2).build();
             assert!(built.is_ok(), "{pattern}");
         }
     }

@@ -26,7 +26,7 @@ struct PreparedText {
 
 impl PreparedTexts {
     #[inline]
-    pub fn grow_to(&mut self, count: usize) {
+    pub fn ensure_slot_count(&mut self, count: usize) {
         if self.slots.len() < count {
             self.slots.resize_with(count, PreparedText::default);
         }
@@ -79,7 +79,7 @@ impl PreparedTexts {
     /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
     /// for a slot number. Returns `text` itself for [`UNCACHED_SLOT`], for which no text is stored.
     #[inline]
-    pub fn get_kept<'t>(&'t self, slot_number: u32, text: &'t str) -> &'t str {
+    pub fn get_stored<'t>(&'t self, slot_number: u32, text: &'t str) -> &'t str {
         self.slots.get(slot_number as usize).map_or(text, |slot| &slot.text)
     }
 }
@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn a_text_is_prepared_once_a_decision() {
-        let fold = TextMode { fold: true, ..TextMode::PLAIN };
+        let fold = TextMode { folds_case: true, ..TextMode::PLAIN };
         let mut texts = PreparedTexts::default();
-        texts.grow_to(1);
+        texts.ensure_slot_count(1);
         assert_eq!(texts.get_or_prepare(0, 4, fold, "AB"), "ab");
         // A second call for the slot returns the stored text. It ignores the text that the call
         // passes.
         assert_eq!(texts.get_or_prepare(0, 4, fold, "CD"), "ab");
-        assert_eq!((texts.get_kept(0, "x"), texts.get_kept(UNCACHED_SLOT, "x")), ("ab", "x"));
+        assert_eq!((texts.get_stored(0, "x"), texts.get_stored(UNCACHED_SLOT, "x")), ("ab", "x"));
         assert_eq!(texts.get_or_prepare(0, 8, fold, "CD"), "cd");
         assert_eq!(texts.get_or_prepare(UNCACHED_SLOT, 8, fold, "EF"), "ef");
         assert_eq!(texts.get_or_prepare(0, 8, TextMode::PLAIN, "GH"), "GH");

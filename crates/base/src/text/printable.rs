@@ -2,7 +2,7 @@
 //! change colours or reverse the writing direction are replaced by visible ones. Characters that a
 //! reader would not see are escaped. All output for people passes through this module.
 
-use super::invisible::is_out_of_place;
+use super::invisible::is_misplaced_invisible;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub fn is_display_control(c: char) -> bool {
 /// True for a character of a text that a reader would not see, or that controls the display.
 /// `previous` is the preceding character.
 fn is_hidden(previous: Option<char>, c: char) -> bool {
-    is_display_control(c) || is_out_of_place(previous, c)
+    is_display_control(c) || is_misplaced_invisible(previous, c)
 }
 
 /// True if a text has a character that [`to_one_line`] escapes.

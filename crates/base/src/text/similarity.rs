@@ -16,14 +16,14 @@ const BLOCK_BITS: usize = 64;
 /// Returns the similarity of `a` and `b`, from 0 to 1. If one text is constant, prepare a
 /// [`SimilarityPattern`] of it instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
-    SimilarityPattern::new(a).score(b, &mut Scratch::new())
+    SimilarityPattern::new(a).score(b, &mut SimilarityScratch::new())
 }
 
 /// Working memory of [`SimilarityPattern::score`], reused between calls. The memory has one pair of
 /// bit masks for each block of 64 cells of the current table column. The first mask marks the cells
 /// whose value is one more than the value of the cell above. The second mask marks the cells whose
 /// value is one less.
-pub type Scratch = Vec<(u64, u64)>;
+pub type SimilarityScratch = Vec<(u64, u64)>;
 
 /// A text prepared for similarity comparisons. The prepared text takes about 16 bytes per
 /// character, plus 512 bytes.
@@ -32,9 +32,9 @@ pub struct SimilarityPattern {
     /// Number of characters of the text before it was prepared.
     original_char_count: usize,
     /// Number of characters of the prepared text: lower-cased, with white space collapsed.
-    prepared_len: usize,
+    prepared_char_count: usize,
     /// The distinct characters of the prepared text, sorted.
-    chars: Vec<char>,
+    distinct_chars: Vec<char>,
     /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
     /// does not contain the character.
     ascii_indices: Box<[u32; 128]>,
@@ -44,7 +44,7 @@ pub struct SimilarityPattern {
     /// The positions of the distinct characters, as pairs of block index and bit mask, first all
     /// positions of `chars[0]`, and so on. The pairs of one character are ascending by block;
     /// blocks without the character are left out.
-    masks: Vec<(usize, u64)>,
+    block_masks: Vec<(usize, u64)>,
 }
 
 impl SimilarityPattern {
@@ -78,16 +78,16 @@ impl SimilarityPattern {
         }
         SimilarityPattern {
             original_char_count: text.chars().count(),
-            prepared_len: len,
-            chars,
+            prepared_char_count: len,
+            distinct_chars: chars,
             ascii_indices,
             mask_starts,
-            masks,
+            block_masks: masks,
         }
     }
 
     /// Returns the number of characters of the text before it was prepared.
-    pub fn char_count(&self) -> usize {
+    pub fn original_char_count(&self) -> usize {
         self.original_char_count
     }
 
@@ -95,11 +95,12 @@ impl SimilarityPattern {
     fn char_masks(&self, c: char) -> &[(usize, u64)] {
         let char_index = match self.ascii_indices.get(c as usize) {
             Some(&char_index) => (char_index as usize).checked_sub(1),
-            None => self.chars.binary_search(&c).ok(),
+            None => self.distinct_chars.binary_search(&c).ok(),
         };
         char_index
             .and_then(|char_index| {
-                self.masks.get(*self.mask_starts.get(char_index)?..*self.mask_starts.get(char_index + 1)?)
+                self.block_masks
+                    .get(*self.mask_starts.get(char_index)?..*self.mask_starts.get(char_index + 1)?)
             })
             .unwrap_or_default()
     }
@@ -107,10 +108,10 @@ impl SimilarityPattern {
     /// Returns the similarity of `text` to the prepared text, from 0 to 1. Allocates nothing if
     /// `scratch` was used before with this prepared text or a longer one. The exception is a `text`
     /// with a capital sigma, whose lower case depends on its neighbours.
-    pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
+    pub fn score(&self, text: &str, scratch: &mut SimilarityScratch) -> f64 {
         let mut column = DistanceColumn::new(self, scratch);
         for_each_normalized_char(text, |c| column.advance_column(self.char_masks(c)));
-        let longer_len = self.prepared_len.max(column.processed_chars);
+        let longer_len = self.prepared_char_count.max(column.processed_char_count);
         if longer_len == 0 { 1.0 } else { (longer_len - column.distance) as f64 / longer_len as f64 }
     }
 }
@@ -118,7 +119,7 @@ impl SimilarityPattern {
 /// One column of the distance table. A cell is the distance between a prefix of the prepared text
 /// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
-    /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
+    /// The column's values as bit masks, one pair for each block of 64 cells; see [`SimilarityScratch`].
     cell_differences: &'a mut [(u64, u64)],
     /// The bit mask of the column's last cell, within the last block of 64 cells.
     last_cell_bit: u64,
@@ -126,25 +127,25 @@ struct DistanceColumn<'a> {
     /// processed characters.
     distance: usize,
     /// Number of characters of the other text processed so far.
-    processed_chars: usize,
+    processed_char_count: usize,
 }
 
 impl<'a> DistanceColumn<'a> {
-    fn new(pattern: &SimilarityPattern, scratch: &'a mut Scratch) -> Self {
+    fn new(pattern: &SimilarityPattern, scratch: &'a mut SimilarityScratch) -> Self {
         scratch.clear();
-        scratch.resize(pattern.prepared_len.div_ceil(BLOCK_BITS), (!0, 0));
-        let last_cell_bit = 1 << (pattern.prepared_len.wrapping_sub(1) % BLOCK_BITS);
+        scratch.resize(pattern.prepared_char_count.div_ceil(BLOCK_BITS), (!0, 0));
+        let last_cell_bit = 1 << (pattern.prepared_char_count.wrapping_sub(1) % BLOCK_BITS);
         DistanceColumn {
             cell_differences: scratch,
             last_cell_bit,
-            distance: pattern.prepared_len,
-            processed_chars: 0,
+            distance: pattern.prepared_char_count,
+            processed_char_count: 0,
         }
     }
 
     /// Processes one character of the other text; `masks` are its positions in the prepared text.
     fn advance_column(&mut self, masks: &[(usize, u64)]) {
-        self.processed_chars += 1;
+        self.processed_char_count += 1;
         // Bit masks of the cells that are one more, and one less, than the cell to the left. The
         // values of the row above the table increase by one per character. If there are no blocks,
         // this row is the whole table.
@@ -254,14 +255,14 @@ mod tests {
     /// different letters and up to five blocks of 64 characters. All calls share one working
     /// memory.
     #[test]
-    fn agrees_with_the_definition() {
+    fn scores_match_plain_algorithm() {
         let mut state = 7_u64;
         let mut random = |n: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % n
         };
         let alphabet = ['a', 'B', 'b', 'é', '文', '件', ' ', '\t', 'z', 'İ', 'Σ'];
-        let mut scratch = Scratch::new();
+        let mut scratch = SimilarityScratch::new();
         for round in 0..600 {
             let letters = 2 + random(alphabet.len() - 1);
             let mut text = |longest: usize| -> String {

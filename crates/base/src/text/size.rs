@@ -7,10 +7,10 @@ use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
 /// Maximum memory of one compiled regular expression, in bytes. The value only bounds memory; it is
 /// not tuned.
-pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
+pub const MAX_REGEX_BYTES: usize = 10 << 20;
 /// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
 /// The setting `regex_memory` changes this limit. The value only bounds memory; it is not tuned.
-pub const DEFAULT_REGEX_MEMORY: usize = 256 << 20;
+pub const DEFAULT_REGEX_MEMORY_BYTES: usize = 256 << 20;
 
 /// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller bound,
 /// rules could exceed the limits on memory.
@@ -22,18 +22,18 @@ const SIZE_SAFETY_FACTOR: usize = 4;
 /// True if the syntax alone shows that a regular expression compiles, so that it can be compiled
 /// later without a check. A valid expression fails to compile only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
-    count_states(hir) <= REGEX_SIZE_LIMIT / STATE_BYTES / SIZE_SAFETY_FACTOR
+    count_states(hir) <= MAX_REGEX_BYTES / STATE_BYTES / SIZE_SAFETY_FACTOR
 }
 
 /// Returns an upper bound for the memory of a compiled regular expression, in bytes.
-pub fn compiled_size(hir: &Hir) -> usize {
-    count_states(hir).saturating_mul(STATE_BYTES).min(REGEX_SIZE_LIMIT)
+pub fn max_compiled_bytes(hir: &Hir) -> usize {
+    count_states(hir).saturating_mul(STATE_BYTES).min(MAX_REGEX_BYTES)
 }
 
 /// Returns an upper bound for the number of automaton states of a regular expression, estimated
 /// from the syntax. The memory, and the search time per byte of text, are proportional to this
 /// number.
-pub fn automaton_states(hir: &Hir) -> u64 {
+pub fn automaton_state_count(hir: &Hir) -> u64 {
     count_states(hir) as u64
 }
 
@@ -76,7 +76,7 @@ fn count_class_states(class: &ClassUnicode) -> usize {
 
 /// A capture group of a regular expression, with its number and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group<'h> {
+pub struct RegexGroup<'h> {
     pub number: u32,
     pub name: Option<&'h str>,
     /// True if every match of the expression sets this capture group. False for an optional group.
@@ -84,18 +84,18 @@ pub struct Group<'h> {
 }
 
 /// Returns the capture groups of a regular expression, in the order of their numbers.
-pub fn capture_groups(hir: &Hir) -> Vec<Group<'_>> {
+pub fn capture_groups(hir: &Hir) -> Vec<RegexGroup<'_>> {
     let mut groups = Vec::new();
     add_groups(hir, true, &mut groups);
     groups
 }
 
-fn add_groups<'h>(hir: &'h Hir, always_matches: bool, groups: &mut Vec<Group<'h>>) {
+fn add_groups<'h>(hir: &'h Hir, always_matches: bool, groups: &mut Vec<RegexGroup<'h>>) {
     let parts_always_match = match hir.kind() {
         HirKind::Alternation(_) => false,
         HirKind::Repetition(repetition) => repetition.min > 0,
         HirKind::Capture(capture) => {
-            groups.push(Group { number: capture.index, name: capture.name.as_deref(), always_matches });
+            groups.push(RegexGroup { number: capture.index, name: capture.name.as_deref(), always_matches });
             true
         }
         _ => true,

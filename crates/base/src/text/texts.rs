@@ -11,19 +11,19 @@ pub struct TextIds {
     /// small tables are at most a quarter full, and large tables at most half.
     slots: Box<[TextSlot]>,
     /// Number of texts of up to sixteen bytes in the hash table.
-    short_count: usize,
-    long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
+    short_text_count: usize,
+    long_text_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// The lengths of the long texts in the map, modulo 64, as a bit set. A looked-up text whose
     /// length is not in this set is not in the map, so it need not be hashed. This is so for most
     /// long texts of a message.
-    long_lengths: u64,
+    long_length_bits: u64,
 }
 
 /// A short text in the encoding of [`pack_short_text`], with its length and its id.
 #[derive(Clone, Copy, Debug)]
 struct TextSlot {
     packed_text: (u64, u64),
-    length: u32,
+    byte_length: u32,
     id: u32,
 }
 
@@ -36,7 +36,7 @@ const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
 const MIN_HALF_FULL_SLOTS: usize = 1 << 10;
 /// Maximum length in bytes of a text that fits into two 64-bit integers. Not tuned: the two have
 /// sixteen bytes.
-const MAX_SHORT_BYTES: usize = 16;
+const MAX_SHORT_TEXT_BYTES: usize = 16;
 
 /// Encodes a text of up to sixteen bytes as two 64-bit integers; `None` for a longer text.
 /// Different texts of equal length have different encodings.
@@ -45,7 +45,7 @@ fn pack_short_text(text: &[u8]) -> Option<(u64, u64)> {
     let eight = |offset: usize| Some(u64::from_le_bytes(*text.get(offset..)?.first_chunk()?));
     let four = |offset: usize| Some(u64::from(u32::from_le_bytes(*text.get(offset..)?.first_chunk()?)));
     match text.len() {
-        8..=MAX_SHORT_BYTES => Some((eight(0)?, eight(text.len() - 8)?)),
+        8..=MAX_SHORT_TEXT_BYTES => Some((eight(0)?, eight(text.len() - 8)?)),
         4..8 => Some((four(0)?, four(text.len() - 4)?)),
         1..4 => {
             let byte = |offset: usize| u64::from(text[offset]);
@@ -57,7 +57,7 @@ fn pack_short_text(text: &[u8]) -> Option<(u64, u64)> {
 }
 
 #[inline(always)]
-fn hash_words((first, last): (u64, u64), length: usize) -> usize {
+fn hash_packed_text((first, last): (u64, u64), length: usize) -> usize {
     let product =
         u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(last ^ 0xd6e8_feb8_6659_fd93 ^ length as u64);
     (product as u64 ^ (product >> 64) as u64) as usize
@@ -67,21 +67,25 @@ impl TextIds {
     /// Returns the id of a text, or `None` if the map does not contain it.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
-        if text.len() > MAX_SHORT_BYTES { self.get_long_text_id(text) } else { self.get_short(text) }
+        if text.len() > MAX_SHORT_TEXT_BYTES {
+            self.get_long_text_id(text)
+        } else {
+            self.get_short_text_id(text)
+        }
     }
 
     /// Returns the id of a text of up to sixteen bytes; `None` if the map has no such text.
     #[inline(always)]
-    pub fn get_short(&self, text: &[u8]) -> Option<u32> {
+    pub fn get_short_text_id(&self, text: &[u8]) -> Option<u32> {
         let packed_text = pack_short_text(text)?;
         let mask = self.slots.len().wrapping_sub(1);
-        let mut index = hash_words(packed_text, text.len());
+        let mut index = hash_packed_text(packed_text, text.len());
         loop {
             let slot = self.slots.get(index & mask)?;
-            if slot.length == text.len() as u32 && slot.packed_text == packed_text {
+            if slot.byte_length == text.len() as u32 && slot.packed_text == packed_text {
                 return Some(slot.id);
             }
-            if slot.length == EMPTY_SLOT_LENGTH {
+            if slot.byte_length == EMPTY_SLOT_LENGTH {
                 return None;
             }
             index = (index & mask) + 1;
@@ -89,42 +93,46 @@ impl TextIds {
     }
 
     fn get_long_text_id(&self, text: &[u8]) -> Option<u32> {
-        if self.long_lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long_ids.get(text).copied() }
+        if self.long_length_bits >> (text.len() % 64) & 1 == 0 {
+            None
+        } else {
+            self.long_text_ids.get(text).copied()
+        }
     }
 
     /// Adds a text with its id to the map. A text that is already present keeps its id.
     pub fn insert(&mut self, text: &str, id: u32) {
         let Some(packed_text) = pack_short_text(text.as_bytes()) else {
-            self.long_lengths |= 1 << (text.len() % 64);
-            self.long_ids.entry(text.as_bytes().into()).or_insert(id);
+            self.long_length_bits |= 1 << (text.len() % 64);
+            self.long_text_ids.entry(text.as_bytes().into()).or_insert(id);
             return;
         };
         let min_slots_per_text = if self.slots.len() < MIN_HALF_FULL_SLOTS { 4 } else { 2 };
-        if self.short_count * min_slots_per_text >= self.slots.len() {
+        if self.short_text_count * min_slots_per_text >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
             let slots = std::mem::replace(&mut self.slots, vec![VACANT_SLOT; larger].into());
             slots
                 .iter()
-                .filter(|slot| slot.length != EMPTY_SLOT_LENGTH)
+                .filter(|slot| slot.byte_length != EMPTY_SLOT_LENGTH)
                 .for_each(|slot| self.insert_slot(*slot));
         }
         if self.get(text.as_bytes()).is_none() {
-            self.short_count += 1;
-            self.insert_slot(TextSlot { packed_text, length: text.len() as u32, id });
+            self.short_text_count += 1;
+            self.insert_slot(TextSlot { packed_text, byte_length: text.len() as u32, id });
         }
     }
 
     fn insert_slot(&mut self, slot: TextSlot) {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut index = hash_words(slot.packed_text, slot.length as usize) & mask;
-        while self.slots[index].length != EMPTY_SLOT_LENGTH {
+        let mut index = hash_packed_text(slot.packed_text, slot.byte_length as usize) & mask;
+        while self.slots[index].byte_length != EMPTY_SLOT_LENGTH {
             index = (index + 1) & mask;
         }
         self.slots[index] = slot;
     }
 
     pub fn len(&self) -> usize {
-        self.short_count + self.long_ids.len()
+        self.short_text_count + self.long_text_ids.len()
     }
 
     /// True if the map contains no text.
@@ -133,14 +141,14 @@ impl TextIds {
     }
 }
 
-const VACANT_SLOT: TextSlot = TextSlot { packed_text: (0, 0), length: EMPTY_SLOT_LENGTH, id: 0 };
+const VACANT_SLOT: TextSlot = TextSlot { packed_text: (0, 0), byte_length: EMPTY_SLOT_LENGTH, id: 0 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_every_length_keep_apart() {
+    fn texts_of_every_length_are_distinct() {
         let mut texts = TextIds::default();
         assert_eq!((texts.get(b""), texts.get(b"a")), (None, None));
         let all: Vec<String> = (0..5000_u32)

@@ -16,7 +16,7 @@
 //! word character has no condition. This is why `C++` is found in `C++14` and `.rs` in `main.rs`.
 //! The empty keyword has no edges and is found in every text, as with plain `contains`.
 //!
-//! All engines find keywords with a [`WordSearcher`]; [`word_edges_ok`] checks each occurrence.
+//! All engines find keywords with a [`WordSearcher`]; [`has_word_edges`] checks each occurrence.
 //! Characters are compared unchanged, so prepare both sides first ([`super::TextMode`]).
 
 use std::ops::Range;
@@ -114,7 +114,7 @@ impl<'k> WordSearcher<'k> {
 
     /// True if any keyword occurs in the text as a whole word.
     #[inline]
-    pub fn is_in(&self, text: &str) -> bool {
+    pub fn is_match(&self, text: &str) -> bool {
         self.any_match(text, |_, _| true)
     }
 
@@ -129,7 +129,7 @@ impl<'k> WordSearcher<'k> {
                     text.as_bytes().get(search_start..).and_then(|rest| finder.find(rest))
                 {
                     let (start, end) = (search_start + offset, search_start + offset + finder.needle().len());
-                    if word_edges_ok(text, start, end) && accepts(0, start..end) {
+                    if has_word_edges(text, start, end) && accepts(0, start..end) {
                         return true;
                     }
                     search_start = start + step;
@@ -137,7 +137,7 @@ impl<'k> WordSearcher<'k> {
                 false
             }
             WordFinder::Many(automaton) => automaton.overlapping_matches(text).any(|(keyword, range)| {
-                word_edges_ok(text, range.start, range.end) && accepts(keyword, range)
+                has_word_edges(text, range.start, range.end) && accepts(keyword, range)
             }),
         }
     }
@@ -153,17 +153,17 @@ impl<'k> WordSearcher<'k> {
 
 /// True if `keyword` occurs in `text` as a whole word.
 pub fn contains_word(text: &str, keyword: &str) -> bool {
-    WordSearcher::for_keyword(keyword).is_in(text)
+    WordSearcher::for_keyword(keyword).is_match(text)
 }
 
 /// True if `text` starts with `keyword` as a whole word.
 pub fn starts_with_word(text: &str, keyword: &str) -> bool {
-    text.starts_with(keyword) && word_edges_ok(text, 0, keyword.len())
+    text.starts_with(keyword) && has_word_edges(text, 0, keyword.len())
 }
 
 /// True if `text` ends with `keyword` as a whole word.
 pub fn ends_with_word(text: &str, keyword: &str) -> bool {
-    text.ends_with(keyword) && word_edges_ok(text, text.len() - keyword.len(), text.len())
+    text.ends_with(keyword) && has_word_edges(text, text.len() - keyword.len(), text.len())
 }
 
 /// True if the slice of `text` from byte `start` to byte `end` is a whole word. Only the first and
@@ -172,7 +172,7 @@ pub fn ends_with_word(text: &str, keyword: &str) -> bool {
 ///
 /// True for an empty slice, which has no edges. False for offsets outside the text, out of order or
 /// inside a character.
-pub fn word_edges_ok(text: &str, start: usize, end: usize) -> bool {
+pub fn has_word_edges(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(word), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..))
     else {
         return false;
@@ -216,7 +216,7 @@ mod tests {
     /// this test fails after an update, the crates have different Unicode versions, and
     /// [`WORD_CHAR_CLASS`] may be wrong for new characters.
     #[test]
-    fn agrees_with_another_source_on_every_character() {
+    fn word_chars_agree_with_unicode() {
         use unicode_script::{Script, UnicodeScript};
         let digits = regex::Regex::new(r"^\p{Nd}").expect("a class");
         let unspaced: Vec<Script> =
@@ -342,13 +342,13 @@ mod tests {
             ("é", 0, 1, false),
             ("abc", 0, 3, true),
         ] {
-            assert_eq!(word_edges_ok(text, start, end), expected, "{text:?} {start}..{end}");
+            assert_eq!(has_word_edges(text, start, end), expected, "{text:?} {start}..{end}");
         }
     }
 
     /// Compares the search with a plain loop that checks the word edges of every occurrence.
     #[test]
-    fn agrees_with_the_plain_meaning() {
+    fn searcher_agrees_with_plain_search() {
         let texts: Vec<String> = (0..4_u32.pow(7))
             .step_by(7)
             .map(|n| (0..7).map(|i| ['a', '-', '文', 'b'][(n / 4_u32.pow(i) % 4) as usize]).collect())
@@ -356,11 +356,11 @@ mod tests {
         for keyword in ["a", "aa", "-", "a-a", "aba", "文", "a文", "-a", "a-", "-aa-a"] {
             for text in &texts {
                 let plain = text.char_indices().any(|(at, _)| {
-                    text[at..].starts_with(keyword) && word_edges_ok(text, at, at + keyword.len())
+                    text[at..].starts_with(keyword) && has_word_edges(text, at, at + keyword.len())
                 });
                 assert_eq!(contains_word(text, keyword), plain, "{keyword:?} in {text:?}");
                 let many = WordSearcher::for_keywords([keyword, "other"]).unwrap();
-                assert_eq!(many.is_in(text), plain, "{keyword:?} among others in {text:?}");
+                assert_eq!(many.is_match(text), plain, "{keyword:?} among others in {text:?}");
             }
         }
     }

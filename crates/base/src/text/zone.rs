@@ -18,13 +18,13 @@ static ZONES: LazyLock<Zones> = LazyLock::new(|| {
 /// Returns the offset from UTC, in seconds, of a time zone at a time. `seconds` is the time in
 /// seconds since 1970-01-01 UTC. Returns `None` for an unknown zone, or if the time is out of
 /// range.
-pub fn utc_offset(zone: &str, seconds: i64) -> Option<i32> {
+pub fn utc_offset_seconds(zone: &str, seconds: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
     Some(zone.to_offset(Timestamp::from_second(seconds).ok()?).seconds())
 }
 
-pub fn is_zone(name: &str) -> bool {
+pub fn is_zone_name(name: &str) -> bool {
     ZONES.contains_key(name)
 }
 
@@ -47,7 +47,7 @@ mod tests {
     fn every_zone_can_be_read() {
         let mut count = 0;
         for name in zone_names() {
-            assert!(is_zone(name) && utc_offset(name, 0).is_some(), "{name}");
+            assert!(is_zone_name(name) && utc_offset_seconds(name, 0).is_some(), "{name}");
             count += 1;
         }
         assert!(count > 400 && tzdata_version().starts_with("20"));
@@ -56,13 +56,13 @@ mod tests {
     #[test]
     fn offsets_follow_the_season_and_names_are_exact() {
         let (winter, summer) = (1_767_225_600, 1_782_864_000);
-        assert_eq!(utc_offset("Asia/Shanghai", winter), Some(8 * 3600));
-        assert_eq!(utc_offset("Europe/Berlin", winter), Some(3600));
-        assert_eq!(utc_offset("Europe/Berlin", summer), Some(7200));
-        assert_eq!(utc_offset("Asia/Kolkata", winter), Some(19_800));
-        assert_eq!(utc_offset("UTC", winter), Some(0));
+        assert_eq!(utc_offset_seconds("Asia/Shanghai", winter), Some(8 * 3600));
+        assert_eq!(utc_offset_seconds("Europe/Berlin", winter), Some(3600));
+        assert_eq!(utc_offset_seconds("Europe/Berlin", summer), Some(7200));
+        assert_eq!(utc_offset_seconds("Asia/Kolkata", winter), Some(19_800));
+        assert_eq!(utc_offset_seconds("UTC", winter), Some(0));
         for unknown in ["", "asia/shanghai", "Etc/Unknown", "+08:00", "Mars/Olympus"] {
-            assert_eq!(utc_offset(unknown, winter), None, "{unknown}");
+            assert_eq!(utc_offset_seconds(unknown, winter), None, "{unknown}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Args;
 use crate::CliError;
 use crate::compiled::Compiled;
 use crate::language;
-use crate::report::Format;
+use crate::report::FindingFormat;
 use crate::term::{Out, Term, group_digits};
 use rulec::Message;
 use rulec::cost::TableCost;
@@ -30,9 +30,9 @@ pub fn report_costs(
     let mut too_costly = 0;
     for table in rules.cost() {
         match (args.cost, args.format) {
-            (true, Format::Human) => write_cost(&table, &file, out)?,
-            (true, Format::Json) => {
-                let costs = Costs { file: &file, cost: &table };
+            (true, FindingFormat::Human) => write_table_cost(&table, &file, out)?,
+            (true, FindingFormat::Json) => {
+                let costs = FileCost { file: &file, cost: &table };
                 out.write_json_line(&serde_json::to_string(&costs).unwrap_or_default())?;
             }
             _ => {}
@@ -45,7 +45,7 @@ pub fn report_costs(
                 "{file}: `{name}` may take {steps} steps in the worst case, but only {most} are allowed"
             );
             match args.format {
-                Format::Github => {
+                FindingFormat::Github => {
                     out.write_line(&format!("::error file={file}::{}", language::localized(&cost_error)))?
                 }
                 _ => term.print_error(&cost_error),
@@ -56,7 +56,7 @@ pub fn report_costs(
 }
 
 #[derive(Serialize)]
-struct Costs<'a> {
+struct FileCost<'a> {
     file: &'a str,
     cost: &'a TableCost,
 }
@@ -64,7 +64,7 @@ struct Costs<'a> {
 /// Maximum number of statements whose cost is shown. Only the most expensive statements are shown.
 const MAX_SHOWN_STATEMENTS: usize = 20;
 
-fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
+fn write_table_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
     let calls = |calls: u64| match calls {
         0 => Message::default(),
         1 => message!(", 1 call to a host function"),

@@ -6,15 +6,17 @@ use crate::language::{language, localized};
 use crate::lines::{LineChunk, LineReader};
 use crate::ordered_pool::{self, OrderedResults};
 use crate::progress::InputProgress;
-use crate::stream::{self, LineOutcome, StreamArgs, Worker};
-use crate::summary::Summary;
+use crate::stream::{self, LineOutcome, LineWorker, StreamArgs};
+use crate::summary::DecisionSummary;
 use crate::term::{Out, Term};
 use crate::{CliError, files, signals, stdio};
 use rulec::{Entry, Rules};
 use rulec_arrow::formats::{self, Format, FormatError, Sink, Source};
-use rulec_arrow::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
+use rulec_arrow::{
+    AnswerColumns, BatchWithErrors, Decider, MessageConverter, Options, RecordBatch, SchemaRef, write_lines,
+};
 use rulec_base::message;
-use rulec_report::files::Replacement;
+use rulec_report::files::FileReplacement;
 use serde_json::json;
 use std::fmt::Display;
 use std::fs::File;
@@ -30,36 +32,36 @@ pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router) that decide, if each message needs only a plain
     /// decision. Such decisions are made directly on columns. `None` if workers compute the results
     /// from JSON messages, for example to explain decisions.
-    decisions: Option<(&'a Rules, Entry<'a>)>,
+    rules_and_entry: Option<(&'a Rules, Entry<'a>)>,
     /// Whether a result also lists all matching routes.
-    matched: bool,
+    lists_matches: bool,
     /// A function that creates the builder of output columns for the results of workers.
-    answers: &'a (dyn Fn() -> AnswerColumns + 'a),
+    create_columns: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
 impl<'a> AnswerMode<'a> {
     /// Returns a mode in which workers compute all results. `answers` creates the builder of output
     /// columns.
     pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> AnswerMode<'a> {
-        AnswerMode { decisions: None, matched: false, answers }
+        AnswerMode { rules_and_entry: None, lists_matches: false, create_columns: answers }
     }
 
     /// Returns this mode with decisions by `entry` (a table or router) directly on columns, without
     /// workers. If `matched`, each result also lists all matching routes.
     pub fn with_plain_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> AnswerMode<'a> {
-        AnswerMode { decisions: Some((rules, entry)), matched, ..self }
+        AnswerMode { rules_and_entry: Some((rules, entry)), lists_matches: matched, ..self }
     }
 }
 
 /// The outcome of a whole run: the workers with their own counts, the summary of the decisions that
 /// were made directly on columns, and the number of rejected messages.
-pub type StreamResult<W> = (Vec<W>, Summary, usize);
+pub type StreamResult<W> = (Vec<W>, DecisionSummary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
 enum InputBatch {
     Lines(LineChunk),
     /// A batch of rows, and the number of its first row in the input, counted from 1.
-    Rows(Part, u64),
+    Rows(BatchWithErrors, u64),
 }
 
 /// A batch of results: JSON lines, or columns for a columnar output format.
@@ -76,7 +78,7 @@ struct WorkerState<W> {
     worker: W,
     /// The builder of output columns for the results; `None` if the output is JSON lines.
     columns: Option<AnswerColumns>,
-    summary: Summary,
+    summary: DecisionSummary,
     /// Number of messages that were rejected because they are not valid.
     rejected_count: usize,
 }
@@ -86,7 +88,7 @@ struct ResultOutput<'o> {
     writer: OutputWriter<'o>,
     /// The output file, if the user named one. Results are written to a temporary file, which gets
     /// this name only after all results are written.
-    file: Option<Replacement>,
+    file: Option<FileReplacement>,
 }
 
 enum OutputWriter<'o> {
@@ -158,7 +160,7 @@ impl ResultOutput<'_> {
 }
 
 fn write_error(error: impl Display) -> CliError {
-    CliError::usage(message!("the answers cannot be written: {}", error.to_string()))
+    CliError::usage_error(message!("the answers cannot be written: {}", error.to_string()))
 }
 
 /// Standard output for columnar formats. After the reader closes the pipe, further output is
@@ -196,7 +198,7 @@ impl ColumnArgs {
     /// Decides or validates every message of the stream in the given mode, and writes the results.
     /// `worker` creates a worker for each thread. If the input turns out to be damaged, all earlier
     /// results are still written.
-    pub fn answer_columns<W: Worker>(
+    pub fn answer_columns<W: LineWorker>(
         &self,
         stream: &StreamArgs,
         term: &Term,
@@ -208,14 +210,14 @@ impl ColumnArgs {
         let new_state = |decider: Option<Decider>, columns: bool| WorkerState {
             decider,
             worker: worker(),
-            columns: columns.then(|| (mode.answers)()),
-            summary: Summary::default(),
+            columns: columns.then(|| (mode.create_columns)()),
+            summary: DecisionSummary::default(),
             rejected_count: 0,
         };
         let format_name = self.input_format(stream.input_path());
         if format_name == LINES_FORMAT {
             let (input, name, size) = stream.open_input(term)?;
-            let mut output = self.create_output(&(mode.answers)().schema(), out)?;
+            let mut output = self.create_output(&(mode.create_columns)().schema(), out)?;
             let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
             let next_job = || {
                 let chunk = lines.next_chunk()?;
@@ -224,26 +226,27 @@ impl ColumnArgs {
             };
             let states =
                 (0..stream.worker_count(size)).map(|_| new_state(None, output.is_columns())).collect();
-            let result = answer_all(states, next_job, None, &mut output)?;
+            let result = answer_all_batches(states, next_job, None, &mut output)?;
             return lines.check_not_truncated(size).map(|()| result);
         }
         let mut source = self.open_source(&format_name, stream, term)?;
-        let (columns, options) = (source.source.schema(), self.column_options(&*source.source, mode.matched));
-        let decider = mode.decisions.map(|(rules, entry)| {
+        let (columns, options) =
+            (source.source.schema(), self.column_options(&*source.source, mode.lists_matches));
+        let decider = mode.rules_and_entry.map(|(rules, entry)| {
             Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options)
-                .map_err(|error| CliError::usage(error.to_message()))
+                .map_err(|error| CliError::usage_error(error.to_message()))
         });
-        let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
-        let schema = decider.as_ref().map_or_else(|| (mode.answers)().schema(), Decider::schema);
+        let (decider, messages) = (decider.transpose()?, MessageConverter::new(columns, &options));
+        let schema = decider.as_ref().map_or_else(|| (mode.create_columns)().schema(), Decider::schema);
         let mut output = self.create_output(&schema, out)?;
         let clone_decider = || decider.as_ref().map(Decider::clone_for_thread);
-        let states = (0..stream.worker_count(source.size))
+        let states = (0..stream.worker_count(source.input_bytes))
             .map(|_| new_state(clone_decider(), output.is_columns()))
             .collect();
-        let result = answer_all(states, || source.next_batch(), Some(&messages), &mut output)?;
-        match source.source.cut() {
+        let result = answer_all_batches(states, || source.next_batch(), Some(&messages), &mut output)?;
+        match source.source.truncation_message() {
             Some(cut) if signals::caught_signal().is_none() => {
-                Err(CliError::usage(message!("`{}`: {cut}", stream_name(stream))))
+                Err(CliError::usage_error(message!("`{}`: {cut}", stream_name(stream))))
             }
             _ => Ok(result),
         }
@@ -253,7 +256,7 @@ impl ColumnArgs {
     fn check_output_is_not_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
         let canonical_path = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
         match (canonical_path(stream.input_path()), canonical_path(self.output.as_deref())) {
-            (Some(input), Some(output)) if input == output => Err(CliError::usage(message!(
+            (Some(input), Some(output)) if input == output => Err(CliError::usage_error(message!(
                 "`{}` contains the input messages; choose another file with `--output`",
                 stream_name(stream)
             ))),
@@ -263,15 +266,15 @@ impl ColumnArgs {
 
     fn column_options(&self, source: &dyn Source, matched: bool) -> Options {
         let mut options =
-            self.json_column.iter().fold(Options::default(), |options, name| options.json(name));
+            self.json_column.iter().fold(Options::default(), |options, name| options.json_column(name));
         options = options.language(language());
         if self.allow_missing_columns {
             options = options.allow_missing();
         }
         if source.is_untyped() {
-            options = options.untyped();
+            options = options.untyped_cells();
         }
-        if matched { options.matched() } else { options }
+        if matched { options.matched_column() } else { options }
     }
 
     fn open_source(
@@ -294,14 +297,20 @@ impl ColumnArgs {
             None => formats::open_stream(format, input, size),
         };
         let (source, progress) = (source.map_err(read_error)?, InputProgress::new(size));
-        Ok(ProgressSource { source, progress, size, source_name: stream_name(stream), rows_read: 0 })
+        Ok(ProgressSource {
+            source,
+            progress,
+            input_bytes: size,
+            source_name: stream_name(stream),
+            rows_read: 0,
+        })
     }
 
     fn create_output<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<ResultOutput<'o>, CliError> {
         let (form, closed) = (self.output_format(), Arc::default());
         let replacement = self.output.as_ref().map(|path| {
-            let open = || -> io::Result<(Replacement, BufWriter<File>)> {
-                let mut file = Replacement::start_replace(path)?;
+            let open = || -> io::Result<(FileReplacement, BufWriter<File>)> {
+                let mut file = FileReplacement::start_replace(path)?;
                 let writer = file.file().try_clone()?;
                 Ok((file, BufWriter::new(writer)))
             };
@@ -315,7 +324,7 @@ impl ColumnArgs {
             });
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "{form} is not a text format; name a file with `--output`"
             )));
         }
@@ -334,10 +343,10 @@ impl ColumnArgs {
 /// Lets the worker threads process the whole input, and writes the results to `output`. `states`
 /// has one element for each thread. `next_job` reads the next batch of the input. `messages`
 /// converts rows to JSON messages; it is `None` if the input is lines.
-fn answer_all<W: Worker>(
+fn answer_all_batches<W: LineWorker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
-    messages: Option<&Messages>,
+    messages: Option<&MessageConverter>,
     output: &mut ResultOutput<'_>,
 ) -> Result<StreamResult<W>, CliError> {
     let outcome = ordered_pool::run_ordered(
@@ -347,7 +356,7 @@ fn answer_all<W: Worker>(
         |results| output.write_results(&results),
     );
     output.finish().and(outcome)?;
-    let (mut summary, mut rejected, mut workers) = (Summary::default(), 0, Vec::new());
+    let (mut summary, mut rejected, mut workers) = (DecisionSummary::default(), 0, Vec::new());
     for state in states {
         summary.merge(state.summary);
         rejected += state.rejected_count;
@@ -360,7 +369,7 @@ fn parse_format(name: &str) -> Result<Format, CliError> {
     let mut formats = Format::ALL.into_iter();
     formats
         .find(|format| format.name() == name)
-        .ok_or_else(|| CliError::usage(message!("`{name}` is not a column format")))
+        .ok_or_else(|| CliError::usage_error(message!("`{name}` is not a column format")))
 }
 
 fn stream_name(stream: &StreamArgs) -> String {
@@ -371,7 +380,7 @@ fn stream_name(stream: &StreamArgs) -> String {
 struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
-    size: Option<u64>,
+    input_bytes: Option<u64>,
     source_name: String,
     /// Number of rows read so far from the source.
     rows_read: u64,
@@ -388,14 +397,14 @@ impl ProgressSource {
     )]
     fn next_batch(&mut self) -> Result<Option<InputBatch>, CliError> {
         let read_error =
-            |error: FormatError| CliError::usage(error.with_file_name(&self.source_name).to_message());
+            |error: FormatError| CliError::usage_error(error.with_file_name(&self.source_name).to_message());
         let part = match self.source.next() {
             // After a signal, reading stops at once, even within a batch.
             _ if signals::caught_signal().is_some() => return Ok(None),
             part => part.map_err(read_error)?,
         };
         let Some(part) = part else { return Ok(None) };
-        if let (Some(size), Some(share)) = (self.size, self.source.share()) {
+        if let (Some(size), Some(share)) = (self.input_bytes, self.source.fraction_read()) {
             self.progress.set_position((share * size as f64) as u64);
         }
         let first_row = self.rows_read + 1;
@@ -404,11 +413,11 @@ impl ProgressSource {
     }
 }
 
-impl<W: Worker> WorkerState<W> {
+impl<W: LineWorker> WorkerState<W> {
     fn answer_batch(
         &mut self,
         job: InputBatch,
-        messages: Option<&Messages>,
+        messages: Option<&MessageConverter>,
     ) -> Result<OutputBatch, CliError> {
         let text = match (job, &mut self.decider) {
             (InputBatch::Rows(part, first_row), Some(_)) => return self.decide_batch(&part, first_row),
@@ -428,16 +437,16 @@ impl<W: Worker> WorkerState<W> {
 
     /// Decides a batch of rows directly on its columns. `first_row` is the number of the batch's
     /// first row in the input.
-    fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
+    fn decide_batch(&mut self, part: &BatchWithErrors, first_row: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, rejected_count, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
         };
         let mut decided = 0;
-        let answers = decider.decide_part(part, |decision| {
+        let answers = decider.decide_batch_with_errors(part, |decision| {
             decided += 1;
             summary.count_decision(decision);
         });
-        let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
+        let answers = answers.map_err(|error| CliError::usage_error(error.to_message()))?;
         *rejected_count += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(OutputBatch::Columns(answers));
@@ -452,13 +461,13 @@ impl<W: Worker> WorkerState<W> {
     /// Returns the results as JSON lines. Without `messages`, returns an empty text.
     fn answer_rows(
         &mut self,
-        part: &Part,
+        part: &BatchWithErrors,
         first_row: u64,
-        messages: Option<&Messages>,
+        messages: Option<&MessageConverter>,
     ) -> Result<Vec<u8>, CliError> {
         let (WorkerState { worker, rejected_count, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };
-        let outcome = messages.convert_each(part, |row, message| {
+        let outcome = messages.convert_each_row(part, |row, message| {
             let number = first_row + row as u64;
             let outcome = match message {
                 Ok(message) => {
@@ -472,6 +481,6 @@ impl<W: Worker> WorkerState<W> {
             };
             *rejected_count += usize::from(outcome == LineOutcome::Rejected);
         });
-        outcome.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
+        outcome.map(|()| text).map_err(|error| CliError::usage_error(error.to_message()))
     }
 }

@@ -3,7 +3,7 @@
 //! row or a higher row bend around the side.
 
 use crate::escape::escape_xml;
-use rulec_report::drawing::{Drawing, Shape};
+use rulec_report::drawing::{Drawing, NodeShape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -21,10 +21,10 @@ const NODE_GAP: usize = 40;
 const ROW_GAP: usize = 56;
 
 struct PlacedNode {
-    lines: Vec<String>,
+    label_lines: Vec<String>,
     /// Horizontal position of the node's centre, in pixels.
-    x: usize,
-    y: usize,
+    center_x: usize,
+    center_y: usize,
     width: usize,
     height: usize,
 }
@@ -39,8 +39,8 @@ pub fn render_svg(drawing: &Drawing) -> String {
         escape_xml(&drawing.name)
     );
     for edge in &drawing.edges {
-        let (from, to) = (&placed[edge.from], &placed[edge.to]);
-        let dashes = if edge.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let (from, to) = (&placed[edge.start_index], &placed[edge.end_index]);
+        let dashes = if edge.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
         let (path, x, y) = edge_curve(from, to);
         let _ = writeln!(
             out,
@@ -56,13 +56,13 @@ pub fn render_svg(drawing: &Drawing) -> String {
     }
     for (node, placed_node) in drawing.nodes.iter().zip(&placed) {
         write_outline(node.shape, placed_node, &mut out);
-        let first_baseline =
-            placed_node.y + LINE_HEIGHT / 4 + LINE_HEIGHT / 2 - placed_node.lines.len() * LINE_HEIGHT / 2;
-        for (line, text) in placed_node.lines.iter().enumerate() {
+        let first_baseline = placed_node.center_y + LINE_HEIGHT / 4 + LINE_HEIGHT / 2
+            - placed_node.label_lines.len() * LINE_HEIGHT / 2;
+        for (line, text) in placed_node.label_lines.iter().enumerate() {
             let _ = writeln!(
                 out,
                 "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                placed_node.x,
+                placed_node.center_x,
                 first_baseline + line * LINE_HEIGHT,
                 escape_xml(text)
             );
@@ -71,12 +71,12 @@ pub fn render_svg(drawing: &Drawing) -> String {
     out + "</svg>\n"
 }
 
-fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
-    let (left, top) = (node.x - node.width / 2, node.y - node.height / 2);
+fn write_outline(shape: NodeShape, node: &PlacedNode, out: &mut String) {
+    let (left, top) = (node.center_x - node.width / 2, node.center_y - node.height / 2);
     let (right, bottom) = (left + node.width, top + node.height);
     let _ = match shape {
-        Shape::Question => {
-            let (inset, middle) = (TEXT_PADDING, node.y);
+        NodeShape::Question => {
+            let (inset, middle) = (TEXT_PADDING, node.center_y);
             writeln!(
                 out,
                 "<polygon points=\"{left},{middle} {},{top} {},{top} {right},{middle} {},{bottom} {},{bottom}\" fill=\"#fff7dd\" stroke=\"black\"/>",
@@ -88,8 +88,8 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
         }
         _ => {
             let (round, fill) = match shape {
-                Shape::Start => (node.height / 2, "#e6eefc"),
-                Shape::Outcome => (6, "#e4f5e4"),
+                NodeShape::Start => (node.height / 2, "#e6eefc"),
+                NodeShape::Outcome => (6, "#e4f5e4"),
                 _ => (0, "#f4f4f4"),
             };
             let (width, height) = (node.width, node.height);
@@ -99,7 +99,7 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
             )
         }
     };
-    if shape == Shape::Double {
+    if shape == NodeShape::Double {
         let (width, height) = (node.width - 6, node.height - 6);
         let _ = writeln!(
             out,
@@ -113,17 +113,23 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
 /// Returns the attribute `d` of the SVG element `path` that draws an edge, and the x and y of the
 /// edge's label in pixels.
 fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
-    let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
+    let (start, end) = (from.center_y + from.height / 2, to.center_y - to.height / 2);
     if start < end {
         let middle = (start + end) / 2;
-        let path = format!("M{} {start}C{} {middle} {} {middle} {} {end}", from.x, from.x, to.x, to.x);
-        return (path, (from.x + to.x) / 2, middle.saturating_sub(3));
+        let path = format!(
+            "M{} {start}C{} {middle} {} {middle} {} {end}",
+            from.center_x, from.center_x, to.center_x, to.center_x
+        );
+        return (path, (from.center_x + to.center_x) / 2, middle.saturating_sub(3));
     }
     // An edge to the same row or a higher row is drawn around the right side of both nodes.
-    let (start, end) = (from.x + from.width / 2, to.x + to.width / 2);
+    let (start, end) = (from.center_x + from.width / 2, to.center_x + to.width / 2);
     let side = start.max(end) + NODE_GAP;
-    let path = format!("M{start} {}C{side} {} {side} {} {end} {}", from.y, from.y, to.y, to.y);
-    (path, side.saturating_sub(NODE_GAP / 4), (from.y + to.y) / 2)
+    let path = format!(
+        "M{start} {}C{side} {} {side} {} {end} {}",
+        from.center_y, from.center_y, to.center_y, to.center_y
+    );
+    (path, side.saturating_sub(NODE_GAP / 4), (from.center_y + to.center_y) / 2)
 }
 
 /// Returns the positions of the nodes, and the width and height of the whole picture in pixels.
@@ -137,7 +143,7 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
             let longest = lines.iter().map(|line| display_width(line)).max().unwrap_or(1);
             let (width, height) =
                 (longest * CHAR_WIDTH + 3 * TEXT_PADDING, lines.len() * LINE_HEIGHT + TEXT_PADDING);
-            PlacedNode { lines, x: 0, y: 0, width, height }
+            PlacedNode { label_lines: lines, center_x: 0, center_y: 0, width, height }
         })
         .collect();
     let last = rows.iter().copied().max().unwrap_or_default();
@@ -154,7 +160,8 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
         let mut left = NODE_GAP / 2 + (max_row_width - row_width(&nodes, &placed)) / 2;
         for node in nodes {
             let placed_node = &mut placed[node];
-            (placed_node.x, placed_node.y) = (left + NODE_GAP / 2 + placed_node.width / 2, top + height / 2);
+            (placed_node.center_x, placed_node.center_y) =
+                (left + NODE_GAP / 2 + placed_node.width / 2, top + height / 2);
             left += placed_node.width + NODE_GAP;
         }
         top += height + ROW_GAP;
@@ -170,7 +177,7 @@ fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut targets = vec![Vec::new(); drawing.nodes.len()];
     for edge in &drawing.edges {
-        targets[edge.from].push(edge.to);
+        targets[edge.start_index].push(edge.end_index);
     }
     for root in 0..rows.len() {
         if rows[root].is_some() {

@@ -1,6 +1,6 @@
 //! Writes drawings as text, for Mermaid (shown on Markdown pages) and for Graphviz.
 
-use rulec_report::drawing::{Drawing, Edge, Shape, one_line};
+use rulec_report::drawing::{Drawing, Edge, NodeShape, to_label_line};
 use std::fmt::Write;
 
 pub fn render_mermaid(drawing: &Drawing) -> String {
@@ -8,15 +8,15 @@ pub fn render_mermaid(drawing: &Drawing) -> String {
     for (number, node) in drawing.nodes.iter().enumerate() {
         let label = quote_mermaid(&node.label);
         let (open, close) = match node.shape {
-            Shape::Box => ("[", "]"),
-            Shape::Double => ("[[", "]]"),
-            Shape::Start => ("([", "])"),
-            Shape::Question => ("{{", "}}"),
-            Shape::Outcome => ("(", ")"),
+            NodeShape::Box => ("[", "]"),
+            NodeShape::Double => ("[[", "]]"),
+            NodeShape::Start => ("([", "])"),
+            NodeShape::Question => ("{{", "}}"),
+            NodeShape::Outcome => ("(", ")"),
         };
         let _ = writeln!(text, "  n{number}{open}{label}{close}");
     }
-    for Edge { from, to, label, dashed } in &drawing.edges {
+    for Edge { start_index: from, end_index: to, label, is_dashed: dashed } in &drawing.edges {
         let arrow = if *dashed { "-.->" } else { "-->" };
         let label = if label.is_empty() { String::new() } else { format!("|{}|", quote_mermaid(label)) };
         let _ = writeln!(text, "  n{from} {arrow}{label} n{to}");
@@ -28,15 +28,15 @@ pub fn render_dot(drawing: &Drawing) -> String {
     let mut text = format!("digraph {} {{\n", quote_dot(&drawing.name));
     for (number, node) in drawing.nodes.iter().enumerate() {
         let shape = match node.shape {
-            Shape::Box => "shape=box",
-            Shape::Double => "shape=box, peripheries=2",
-            Shape::Start => "shape=oval",
-            Shape::Question => "shape=hexagon",
-            Shape::Outcome => "shape=box, style=rounded",
+            NodeShape::Box => "shape=box",
+            NodeShape::Double => "shape=box, peripheries=2",
+            NodeShape::Start => "shape=oval",
+            NodeShape::Question => "shape=hexagon",
+            NodeShape::Outcome => "shape=box, style=rounded",
         };
         let _ = writeln!(text, "  n{number} [{shape}, label={}];", quote_dot(&node.label));
     }
-    for Edge { from, to, label, dashed } in &drawing.edges {
+    for Edge { start_index: from, end_index: to, label, is_dashed: dashed } in &drawing.edges {
         let style = if *dashed { "style=dashed, " } else { "" };
         let _ = writeln!(text, "  n{from} -> n{to} [{style}label={}];", quote_dot(label));
     }
@@ -51,7 +51,7 @@ fn quote_mermaid(text: &str) -> String {
 /// `%%{init: …}%%` anywhere, also in comments and labels.
 fn escape_mermaid(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in one_line(text).chars() {
+    for c in to_label_line(text).chars() {
         match c {
             '#' => out.push_str("#35;"),
             '"' => out.push_str("#quot;"),
@@ -67,5 +67,5 @@ fn escape_mermaid(text: &str) -> String {
 }
 
 fn quote_dot(text: &str) -> String {
-    format!("\"{}\"", one_line(text).replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", to_label_line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }

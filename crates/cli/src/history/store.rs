@@ -4,7 +4,7 @@ use crate::CliError;
 use rulec::history::{Events, Store, StoreError};
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_history_store::{DurableStore, Kept, Report};
+use rulec_history_store::{DurableStore, StoreReport, StoredMessage};
 #[cfg(feature = "shared")]
 use rulec_history_store::{SharedAddress, SharedStore};
 use std::path::Path;
@@ -22,22 +22,22 @@ pub enum PersistentStore {
 }
 
 pub(super) fn store_error(error: &StoreError) -> CliError {
-    CliError::error(Message::verbatim(error.0.clone()))
+    CliError::input_error(Message::verbatim(error.0.clone()))
 }
 
 /// True if `place` is the address of a server and not a folder.
-pub fn is_address(place: &Path) -> bool {
+pub fn is_server_address(place: &Path) -> bool {
     place.to_string_lossy().contains("://")
 }
 
 /// Opens the history in the folder `place` or at the server `place`, or creates it. At a server,
 /// the history has the name that the address contains, or else `name`.
 pub fn open(place: &Path, name: &str) -> Result<PersistentStore, CliError> {
-    if is_address(place) {
+    if is_server_address(place) {
         return open_shared(place, Some(name), true);
     }
     if place.is_file() {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "`{}` is a file, and a history is kept in a folder; write the rules before `--history`",
             place.display()
         )));
@@ -52,24 +52,24 @@ pub fn open(place: &Path, name: &str) -> Result<PersistentStore, CliError> {
 /// # Errors
 /// If there is no such history.
 pub fn open_existing(place: &Path, name: Option<&str>) -> Result<PersistentStore, CliError> {
-    if is_address(place) {
+    if is_server_address(place) {
         return open_shared(place, name, false);
     }
     if !place.is_dir() {
-        return Err(CliError::usage(message!("there is no folder `{}`", place.display())));
+        return Err(CliError::usage_error(message!("there is no folder `{}`", place.display())));
     }
     if !DurableStore::exists(place) {
-        return Err(CliError::usage(message!("the folder `{}` has no history", place.display())));
+        return Err(CliError::usage_error(message!("the folder `{}` has no history", place.display())));
     }
     open(place, "")
 }
 
 #[cfg(feature = "shared")]
 fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<PersistentStore, CliError> {
-    let wrong = |error: StoreError| CliError::usage(Message::verbatim(error.0));
+    let wrong = |error: StoreError| CliError::usage_error(Message::verbatim(error.0));
     let mut address = SharedAddress::parse(&place.to_string_lossy()).map_err(wrong)?;
     if let Some(password) =
-        crate::variables::read_optional_variable(PASSWORD_VARIABLE).filter(|text| !text.is_empty())
+        crate::variables::read_environment_variable(PASSWORD_VARIABLE).filter(|text| !text.is_empty())
     {
         address = address.with_password(&password);
     }
@@ -94,7 +94,7 @@ impl PersistentStore {
     /// Lets calls that record messages return before the messages are on disk. Has no effect for a
     /// history at a server.
     #[must_use]
-    pub fn deferred(self) -> PersistentStore {
+    pub fn with_deferred_writes(self) -> PersistentStore {
         match self {
             PersistentStore::Disk(store) => PersistentStore::Disk(store.deferred()),
             #[cfg(feature = "shared")]
@@ -112,10 +112,10 @@ impl PersistentStore {
         }
     }
 
-    pub(super) fn for_each(
+    pub(super) fn for_each_message(
         &self,
         key: Option<&str>,
-        visit: impl FnMut(Kept) -> bool + Send + 'static,
+        visit: impl FnMut(StoredMessage) -> bool + Send + 'static,
     ) -> Result<(), StoreError> {
         match self {
             PersistentStore::Disk(store) => store.for_each(key, visit),
@@ -124,7 +124,7 @@ impl PersistentStore {
         }
     }
 
-    pub(super) fn check(&self) -> Result<Report, StoreError> {
+    pub(super) fn check(&self) -> Result<StoreReport, StoreError> {
         match self {
             PersistentStore::Disk(store) => store.check(),
             #[cfg(feature = "shared")]

@@ -57,7 +57,7 @@ impl AnswerFile {
     /// Reads a file of recorded answers of a language model.
     pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
         let mut contents = AnswerFileContents::default();
-        let (bytes, name) = files::read_file(path)?;
+        let (bytes, name) = files::read_json_bytes(path)?;
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line = line.trim_ascii();
             if line.is_empty() {
@@ -65,7 +65,7 @@ impl AnswerFile {
             }
             let not_an_answer = |error: &str| {
                 let number = index + 1;
-                CliError::usage(message!(
+                CliError::usage_error(message!(
                     "`{name}`, line {number} is not a recorded answer: {error}; correct or remove the line"
                 ))
             };
@@ -75,7 +75,7 @@ impl AnswerFile {
             let recorded: RecordedAnswer =
                 serde_json::from_value(object.into()).map_err(|error| not_an_answer(&error.to_string()))?;
             let RecordedAnswer { key, answer: id, reason, text, .. } = recorded;
-            contents.answers.entry(key).or_insert(ModelAnswer { id, reason, text });
+            contents.answers.entry(key).or_insert(ModelAnswer { selected_id: id, reason, reply_text: text });
         }
         Ok(AnswerFile { contents: Mutex::new(contents) })
     }
@@ -83,7 +83,7 @@ impl AnswerFile {
     /// Reads a file of recorded answers, and opens it for appending new ones. Creates the file if
     /// it does not exist.
     #[cfg(feature = "http")]
-    pub fn append(path: &Path) -> Result<AnswerFile, CliError> {
+    pub fn open_for_append(path: &Path) -> Result<AnswerFile, CliError> {
         let appended_file = LogFile::open(path)?;
         let file = AnswerFile::read(path)?;
         file.lock().appended_file = Some(appended_file);
@@ -104,7 +104,7 @@ impl AnswerFile {
         if let Some(first) = contents.answers.get(&key) {
             return Ok(first.clone());
         }
-        let ModelAnswer { id, reason, text } = answer.clone();
+        let ModelAnswer { selected_id: id, reason, reply_text: text } = answer.clone();
         let question = request.name.clone();
         let recorded = RecordedAnswer { key: key.clone(), question, answer: id, reason, text };
         let mut line = Vec::new();

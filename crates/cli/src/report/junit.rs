@@ -19,7 +19,7 @@ pub enum CaseResult {
     Failed {
         kind: String,
         message: String,
-        text: String,
+        details: String,
     },
 }
 
@@ -50,7 +50,11 @@ fn build_case(reported: &ReportedDiagnostic<'_>) -> JunitCase {
     };
     let (code, text) = (diagnostic.code, format_concise(reported));
     let result = match reported.is_denied || diagnostic.severity() == Severity::Error {
-        true => CaseResult::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
+        true => CaseResult::Failed {
+            kind: code.to_string(),
+            message: diagnostic.message.to_string(),
+            details: text,
+        },
         false => CaseResult::Noted(text),
     };
     JunitCase { name: format!("{code}{position}"), result }
@@ -79,7 +83,7 @@ pub fn render_document(title: &str, suites: &[(String, Vec<JunitCase>)]) -> Stri
                 CaseResult::Noted(text) => {
                     format!("><system-out>{}</system-out></testcase>\n", escape_xml(text))
                 }
-                CaseResult::Failed { kind, message, text } => format!(
+                CaseResult::Failed { kind, message, details: text } => format!(
                     "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n",
                     escape_xml(kind),
                     escape_xml(message),

@@ -103,7 +103,7 @@ mod tests {
     use super::path_to_uri;
 
     #[test]
-    fn paths_are_references() {
+    fn paths_become_uri_references() {
         assert_eq!(path_to_uri("rules/my file.rules"), "rules/my%20file.rules");
         assert_eq!(path_to_uri("/a/文.rules"), "file:///a/%E6%96%87.rules");
         assert_eq!(path_to_uri("<stdin>"), "%3Cstdin%3E");

@@ -73,7 +73,7 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
             module.write_class(&format!("{}Arguments", to_class_name(handler)), &schema);
         }
     }
-    module.finish(file)
+    module.into_source(file)
 }
 
 /// A generated Python module with model classes. A class comes after the classes that it uses.
@@ -104,13 +104,13 @@ impl PythonModule {
         self.base_class_names.insert(base);
         let mut body = String::new();
         if let Some(text) = schema["description"].as_str() {
-            let _ = writeln!(body, "    {}", to_python(&Json::from(text)));
+            let _ = writeln!(body, "    {}", to_python_expression(&Json::from(text)));
         }
         let empty = Map::new();
         let fields = schema["properties"].as_object().unwrap_or(&empty);
         let mut attributes = BTreeSet::new();
         for (field, inner) in fields {
-            let mut attribute = to_attribute(field);
+            let mut attribute = to_attribute_name(field);
             while attributes.contains(&attribute) || (attribute != *field && fields.contains_key(&attribute))
             {
                 attribute.push('_');
@@ -148,7 +148,7 @@ impl PythonModule {
             if default.is_null() && !takes_none {
                 annotation.push_str(" | None");
             }
-            options.push(format!("default={}", to_python(default)));
+            options.push(format!("default={}", to_python_expression(default)));
             options.push("exclude_if=_is_none".to_owned());
             self.has_optional_fields = true;
         }
@@ -161,11 +161,11 @@ impl PythonModule {
             ("description", "description"),
         ] {
             if !(schema[key].is_null() || has_open_end && option == "le") {
-                options.push(format!("{option}={}", to_python(&schema[key])));
+                options.push(format!("{option}={}", to_python_expression(&schema[key])));
             }
         }
         if attribute != field {
-            options.push(format!("alias={}", to_python(&Json::from(field))));
+            options.push(format!("alias={}", to_python_expression(&Json::from(field))));
         }
         if options.is_empty() {
             return format!("{attribute}: {annotation}");
@@ -186,7 +186,7 @@ impl PythonModule {
             |value: &Json| value.is_string() || value.is_boolean() || value.is_i64() || value.is_null();
         if !listed.is_empty() && listed.iter().all(fits_literal) {
             self.imported_names.insert(("typing", "Literal"));
-            let values: Vec<String> = listed.iter().map(to_python).collect();
+            let values: Vec<String> = listed.iter().map(to_python_expression).collect();
             return format!("Literal[{}]", values.join(", "));
         }
         if let Some(alternatives) = schema["anyOf"].as_array() {
@@ -234,10 +234,11 @@ impl PythonModule {
         }
     }
 
-    fn finish(mut self, file: &str) -> String {
+    fn into_source(mut self, file: &str) -> String {
         self.imported_names.extend([("pydantic", "BaseModel"), ("pydantic", "ConfigDict")]);
         let title = format!("Models of {file}, written by `rulec schema --pydantic`.");
-        let mut text = format!("{}\n\nfrom __future__ import annotations\n\n", to_python(&Json::from(title)));
+        let mut text =
+            format!("{}\n\nfrom __future__ import annotations\n\n", to_python_expression(&Json::from(title)));
         for (module, end) in [("decimal", "\n"), ("typing", "\n\n"), ("pydantic", "\n")] {
             let names: Vec<&str> = self
                 .imported_names
@@ -277,7 +278,7 @@ fn to_class_name(name: &str) -> String {
 
 /// Returns the Python attribute for a field. This is the field's name, unless the name is no
 /// identifier or is reserved by Python or pydantic.
-fn to_attribute(field: &str) -> String {
+fn to_attribute_name(field: &str) -> String {
     let name = to_identifier(field);
     let is_reserved = PYTHON_KEYWORDS.contains(&&*name)
         || RESERVED_FIELD_NAMES.contains(&&*name)
@@ -299,15 +300,18 @@ fn to_identifier(name: &str) -> String {
 }
 
 /// Writes a JSON value as a Python expression.
-fn to_python(value: &Json) -> String {
+fn to_python_expression(value: &Json) -> String {
     match value {
         Json::Null => "None".to_owned(),
         Json::Bool(true) => "True".to_owned(),
         Json::Bool(false) => "False".to_owned(),
-        Json::Array(values) => format!("[{}]", values.iter().map(to_python).collect::<Vec<_>>().join(", ")),
+        Json::Array(values) => {
+            format!("[{}]", values.iter().map(to_python_expression).collect::<Vec<_>>().join(", "))
+        }
         Json::Object(fields) => {
-            let entry =
-                |(key, value): (&String, &Json)| format!("{}: {}", Json::from(&**key), to_python(value));
+            let entry = |(key, value): (&String, &Json)| {
+                format!("{}: {}", Json::from(&**key), to_python_expression(value))
+            };
             format!("{{{}}}", fields.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         // The escapes of JSON mean the same in Python.

@@ -1,14 +1,14 @@
 //! Tests of streams whose lines fail.
 
 use super::*;
-use crate::term::Color;
+use crate::term::ColorMode;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A worker that panics in the middle of a result line.
 struct PanickingWorker;
 
-impl Worker for PanickingWorker {
+impl LineWorker for PanickingWorker {
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let before = out.len();
         out.extend_from_slice(b"{\"half\":");
@@ -22,7 +22,7 @@ impl Worker for PanickingWorker {
 /// Regression test: a panic on one message also lost the results of all later lines.
 #[test]
 fn a_panic_costs_its_own_line_alone() {
-    panic::install_hook();
+    panic::install_panic_hook();
     let folder = tempfile::tempdir().expect("a folder");
     let (input, output) = (folder.path().join("in"), folder.path().join("out"));
     let (mut lines, mut expected) = (String::new(), Vec::new());
@@ -36,7 +36,7 @@ fn a_panic_costs_its_own_line_alone() {
         let mut out = Out::with_destination(Box::new(File::create(&output).expect("it can be written")));
         let stream = StreamArgs { input: Some(input.clone()), jobs };
         let (_, refused) = stream
-            .answer_stream(&Term::new(Color::Never), (&mut out, None), || PanickingWorker)
+            .answer_stream(&Term::new(ColorMode::Never), (&mut out, None), || PanickingWorker)
             .expect("it goes on");
         assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
         let answers = std::fs::read_to_string(&output).expect("it can be read");
@@ -60,7 +60,7 @@ struct FailingWorker<'c> {
     answered: &'c AtomicU64,
 }
 
-impl Worker for FailingWorker<'_> {
+impl LineWorker for FailingWorker<'_> {
     fn answer(&mut self, number: u64, _: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         self.answered.store(number, Ordering::Relaxed);
         write_json(out, &number);
@@ -76,7 +76,7 @@ impl Worker for FailingWorker<'_> {
     }
 
     fn end_chunk(&mut self) -> Result<ChunkEnd, CliError> {
-        let error = || CliError::error(Message::verbatim("the store is gone".to_owned()));
+        let error = || CliError::input_error(Message::verbatim("the store is gone".to_owned()));
         Ok(ChunkEnd { failure: self.has_failed().then(error) })
     }
 }
@@ -91,7 +91,7 @@ fn a_stream_ends_before_the_line_that_cannot_be_recorded() {
     let answered = AtomicU64::new(0);
     let mut out = Out::with_destination(Box::new(File::create(&output).expect("it can be written")));
     let stream = StreamArgs { input: Some(input), jobs: 2 };
-    let result = stream.answer_stream(&Term::new(Color::Never), (&mut out, None), || FailingWorker {
+    let result = stream.answer_stream(&Term::new(ColorMode::Never), (&mut out, None), || FailingWorker {
         fails_at: 30_000,
         answered: &answered,
     });

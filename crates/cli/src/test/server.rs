@@ -2,10 +2,10 @@
 //! the results.
 
 use super::{Args, ReportedTest, TestFormat, TestTally, write_outcomes, write_test_summary};
-use crate::escape::escape_texts;
-use crate::server::{Server, language_name, rules_name};
+use crate::escape::escape_json_texts;
+use crate::server::{ServiceClient, language_name, rules_name};
 use crate::term::{Out, Term};
-use crate::{CliError, Status};
+use crate::{CliError, ExitStatus};
 use rulec::{Explanation, Message};
 use rulec_base::message;
 use serde::Deserialize;
@@ -42,7 +42,12 @@ struct AnsweredTest {
 
 /// Requests test runs from the service, and prints the results as `rulec test` prints them for
 /// files.
-pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub(super) fn run(
+    server: &ServiceClient,
+    args: &Args,
+    term: &Term,
+    out: &mut Out,
+) -> Result<ExitStatus, CliError> {
     let mut tally = TestTally::default();
     for (name, shown) in rule_sets_to_test(server, args)? {
         let mut request = json!({ "rules": name, "explain": true });
@@ -52,13 +57,13 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         if let Some(generation) = args.generation.generation {
             request["generation"] = generation.into();
         }
-        let mut answer = ask_for_tests(server, &request)?;
+        let mut answer = request_test_run(server, &request)?;
         if args.format == TestFormat::Human {
-            escape_texts(&mut answer);
+            escape_json_texts(&mut answer);
         }
         let answer: TestsAnswer = server.deserialize_answer(answer)?;
-        tally.note_names(args, answer.tests.iter().map(|test| test.name.as_str()));
-        let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
+        tally.record_test_names(args, answer.tests.iter().map(|test| test.name.as_str()));
+        let selected = answer.tests.into_iter().filter(|test| args.selects_test(&test.name));
         let outcomes: Vec<ReportedTest> = selected.map(|test| test.into_reported_test(&shown)).collect();
         if !outcomes.is_empty() {
             write_outcomes(args.format, &shown, &outcomes, term, out)?;
@@ -67,12 +72,12 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     }
     write_test_summary(args, &tally, term, out)?;
     let is_without_tests = args.fail_without_tests && tally.passed_count + tally.failed_count == 0;
-    Ok(if tally.failed_count > 0 || is_without_tests { Status::Errors } else { Status::Success })
+    Ok(if tally.failed_count > 0 || is_without_tests { ExitStatus::Errors } else { ExitStatus::Success })
 }
 
 /// Returns the rule sets to test: the rule sets that the user named, or all rule sets of the
 /// service. Each has its name at the service, and the name that the output shows.
-fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
+fn rule_sets_to_test(server: &ServiceClient, args: &Args) -> Result<Vec<(String, String)>, CliError> {
     if !args.paths.is_empty() {
         let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));
         return Ok(named.collect());
@@ -80,14 +85,14 @@ fn rule_sets_to_test(server: &Server, args: &Args) -> Result<Vec<(String, String
     let overview = server.get("/v1/rules").map_err(|failure| failure.into_error())?;
     let ServiceOverview { rules } = server.deserialize_answer(overview)?;
     if let (Some(generation), true) = (args.generation.generation, rules.len() > 1) {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "the service has several rules, and `--generation {generation}` is the generation of one: name the rules"
         )));
     }
     Ok(rules.into_iter().map(|ListedRuleSet { name }| (name.clone(), name)).collect())
 }
 
-fn ask_for_tests(server: &Server, request: &Json) -> Result<Json, CliError> {
+fn request_test_run(server: &ServiceClient, request: &Json) -> Result<Json, CliError> {
     server.ask("/v1/test", request.to_string()).map_err(|failure| failure.into_error())
 }
 

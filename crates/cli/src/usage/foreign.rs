@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Names of options of other programs (without dashes), each group with the options of `rulec` that
 /// the group may mean. Of these, the first one that the subcommand has is suggested.
-const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
+const OTHER_PROGRAM_OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["data", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in", "stdin"],
         &["input", "text"],
@@ -68,12 +68,13 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Options by which other programs name the files that `rulec` takes as arguments.
-const FOREIGN_FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
+const OTHER_PROGRAM_FILE_OPTIONS: &[&str] =
+    &["messages", "message", "input", "data", "file", "i", "rules", "r"];
 
 /// Returns the arguments that follow the subcommand. `path` are the names of the subcommand, such
 /// as `workflow run`. `texts` are the arguments after the program's name; options such as
 /// `--lang zh` may precede the subcommand.
-fn texts_after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
+fn arguments_after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
     let last = path.last().and_then(|name| texts.iter().position(|text| text == name));
     last.map_or(texts, |at| &texts[at + 1..])
 }
@@ -103,7 +104,7 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     let names = |row: &&(&[&str], &'static [&'static str])| {
         row.0.iter().any(|other| if is_single { *other == name } else { *other == lower })
     };
-    let candidates = FOREIGN_OPTIONS.iter().filter(names).flat_map(|row| row.1);
+    let candidates = OTHER_PROGRAM_OPTIONS.iter().filter(names).flat_map(|row| row.1);
     let find =
         |long: &str| verb.get_arguments().find(|arg| arg.get_long() == Some(long) && !arg.is_hide_set());
     let arg = candidates.into_iter().find_map(|long| find(long))?;
@@ -119,23 +120,23 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
 /// subcommand, and `path` are its names. `texts` are the arguments of this run after the program's
 /// name, and `written` is the option as the user wrote it.
 pub(super) fn needless_option_tip<'t>(
-    verb: &Command,
-    path: &[&str],
-    texts: &[&'t str],
-    written: &str,
+    subcommand: &Command,
+    command_names: &[&str],
+    all_arguments: &[&'t str],
+    written_option: &str,
 ) -> Option<Message> {
-    let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
-    let command = path.join(" ");
-    let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
-    let given = texts_after_command(path, texts);
+    let name = written_option.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
+    let command = command_names.join(" ");
+    let has = |long: &str| subcommand.get_arguments().any(|arg| arg.get_long() == Some(long));
+    let given = arguments_after_command(command_names, all_arguments);
     // Returns the argument in a text: the text itself, or the value of an option that the
     // subcommand lacks. `None` for the name of such an option.
     let argument = |text: &'t str| {
         let (option, value) =
             text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
         let name = option.trim_start_matches('-');
-        let is_file = option.starts_with('-') && FOREIGN_FILE_OPTIONS.contains(&name) && !has(name);
-        match text.strip_prefix(written).map(|value| value.trim_start_matches('=')) {
+        let is_file = option.starts_with('-') && OTHER_PROGRAM_FILE_OPTIONS.contains(&name) && !has(name);
+        match text.strip_prefix(written_option).map(|value| value.trim_start_matches('=')) {
             Some(value) => Some(value).filter(|value| !value.is_empty()),
             None if is_file => value,
             None => Some(text),
@@ -154,22 +155,22 @@ pub(super) fn needless_option_tip<'t>(
     };
     let message_in_option = || {
         let message = given.iter().filter_map(|text| argument(text)).find(|text| text.starts_with('{'));
-        message.filter(|_| takes_messages(verb))
+        message.filter(|_| reads_messages_from_stdin(subcommand))
     };
     Some(match name.as_str() {
         "in-place" | "inplace" | "write" | "overwrite" | "i" | "w" | "fix"
-            if path == ["fmt"] && !has(&name) =>
+            if command_names == ["fmt"] && !has(&name) =>
         {
-            message!("`rulec fmt` writes the files in place; remove `{written}`")
+            message!("`rulec fmt` writes the files in place; remove `{written_option}`")
         }
-        name if path == ["diff"] && DIFF_OPTIONS.contains(&name) && !has(name) => {
+        name if command_names == ["diff"] && TEXT_DIFF_OPTIONS.contains(&name) && !has(name) => {
             // The unknown option may have a value, as in `--stat=80`.
             let files = given.iter().copied().filter(|text| !text.starts_with('-'));
             let files = files.map(quote_for_shell).collect::<Vec<_>>().join(" ");
             message!("`rulec diff` compares what two versions decide, not their text: `rulec diff {files}`")
         }
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
-            message!("`rulec {command}` has one format of output and no `{written}`: remove it")
+            message!("`rulec {command}` has one format of output and no `{written_option}`: remove it")
         }
         "messages" | "message" | "input" | "data" | "json" | "i" | "d" | "rules" | "r"
             if !has("input") && message_in_option().is_some() =>
@@ -182,11 +183,11 @@ pub(super) fn needless_option_tip<'t>(
                 "messages are read from a file or standard input: `echo {message} | rulec {command} {rules}`"
             )
         }
-        "code" | "word" | "c" if path == ["explain"] => {
+        "code" | "word" | "c" if command_names == ["explain"] => {
             message!("the code follows without an option: `{}`", usage())
         }
-        name if FOREIGN_FILE_OPTIONS.contains(&name)
-            && verb.get_positionals().count() > 0
+        name if OTHER_PROGRAM_FILE_OPTIONS.contains(&name)
+            && subcommand.get_positionals().count() > 0
             && !has("input") =>
         {
             message!("files are named without an option: `{}`", usage())
@@ -197,7 +198,7 @@ pub(super) fn needless_option_tip<'t>(
 
 /// Names, without dashes, of options of programs that compare texts, such as `git diff`. They have
 /// no meaning for `rulec diff`, which compares decisions.
-const DIFF_OPTIONS: &[&str] = &[
+const TEXT_DIFF_OPTIONS: &[&str] = &[
     "name-only",
     "name-status",
     "stat",
@@ -240,13 +241,13 @@ const OPTIONS_THAT_ARE_ARGUMENTS: &[(&[&str], &str)] = &[
 /// an option. For example, `rulec why-not a.rules --route refunds` should be
 /// `rulec why-not a.rules refunds`. `None` for other options. The parameters are the same as for
 /// [`needless_option_tip`].
-pub(super) fn argument_option_tip(
-    verb: &Command,
-    path: &[&str],
-    texts: &[&str],
-    written: &str,
+pub(super) fn option_to_argument_tip(
+    subcommand: &Command,
+    command_names: &[&str],
+    all_arguments: &[&str],
+    written_option: &str,
 ) -> Option<Message> {
-    let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
+    let name = written_option.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let named = |arg: &&clap::Arg| {
         let is_meant = |value: &clap::builder::Str| {
             let row = OPTIONS_THAT_ARE_ARGUMENTS.iter().find(|(_, argument)| *argument == value.as_str());
@@ -254,9 +255,9 @@ pub(super) fn argument_option_tip(
         };
         arg.get_value_names().is_some_and(|names| names.iter().any(is_meant))
     };
-    let index = verb.get_positionals().position(|arg| named(&arg))?;
+    let index = subcommand.get_positionals().position(|arg| named(&arg))?;
     // `needless_option_tip` explains these names.
-    if FOREIGN_FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
+    if OTHER_PROGRAM_FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
         return None;
     }
     let takes_value = |text: &str| {
@@ -265,12 +266,12 @@ pub(super) fn argument_option_tip(
             arg.get_long().is_some_and(|name| Some(name) == long)
                 || arg.get_short().is_some_and(|short| text == format!("-{short}"))
         };
-        verb.get_arguments().find(is_option).is_some_and(|arg| arg.get_action().takes_values())
+        subcommand.get_arguments().find(is_option).is_some_and(|arg| arg.get_action().takes_values())
     };
     // The arguments, the options with their values, and the value of the unknown option.
     let (mut arguments, mut options, mut value) = (Vec::new(), Vec::new(), None);
-    let mut given = texts_after_command(path, texts).iter().copied();
-    let option = written.split('=').next()?;
+    let mut given = arguments_after_command(command_names, all_arguments).iter().copied();
+    let option = written_option.split('=').next()?;
     while let Some(text) = given.next() {
         match text.split_once('=') {
             Some((name, given_value)) if name == option => value = Some(given_value),
@@ -284,16 +285,20 @@ pub(super) fn argument_option_tip(
     }
     arguments.insert(index.min(arguments.len()), value?);
     let words: Vec<String> = arguments.into_iter().chain(options).map(quote_for_shell).collect();
-    let name = verb.get_positionals().nth(index)?.to_string();
-    Some(message!("`{name}` is an argument and no option: `rulec {} {}`", path.join(" "), words.join(" ")))
+    let name = subcommand.get_positionals().nth(index)?.to_string();
+    Some(message!(
+        "`{name}` is an argument and no option: `rulec {} {}`",
+        command_names.join(" "),
+        words.join(" ")
+    ))
 }
 
 /// Returns the remedy if the user wants to explain a decision with `rulec explain`, which explains
 /// only codes and words. The remedy is the same command with `rulec why`. `path` are the names of
 /// the subcommand, and `texts` are the arguments after the program's name. `None` for other
 /// subcommands, and if no argument is a rules file.
-pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
-    let given = texts_after_command(path, texts);
+pub fn why_command_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
+    let given = arguments_after_command(path, texts);
     let rules = given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;
     let is_code = |text: &str| {
         let digits = text.strip_prefix(['E', 'W', 'e', 'w']).unwrap_or_default();
@@ -314,24 +319,26 @@ pub fn explained_decision_tip(path: &[&str], texts: &[&str]) -> Option<Message> 
 /// Returns the remedy if the kind of a document is missing before its file, as in
 /// `rulec import router.json`. `value` is the invalid value that clap reports. The other parameters
 /// are the same as for [`needless_option_tip`]. `None` for other arguments.
-pub(super) fn missing_kind_tip(
-    verb: &Command,
-    path: &[&str],
-    texts: &[&str],
-    value: &str,
+pub(super) fn missing_document_kind_tip(
+    subcommand: &Command,
+    command_names: &[&str],
+    all_arguments: &[&str],
+    invalid_value: &str,
 ) -> Option<Message> {
-    let first = verb.get_positionals().next()?;
+    let first = subcommand.get_positionals().next()?;
     let kinds = first.get_possible_values();
     let kind = kinds.first()?.get_name();
-    let is_first = texts_after_command(path, texts).first() == Some(&value);
-    if !is_first || !looks_like_argument(value) {
+    let is_first = arguments_after_command(command_names, all_arguments).first() == Some(&invalid_value);
+    if !is_first || !looks_like_argument(invalid_value) {
         return None;
     }
-    let words: Vec<String> =
-        texts_after_command(path, texts).iter().map(|text| quote_for_shell(text)).collect();
+    let words: Vec<String> = arguments_after_command(command_names, all_arguments)
+        .iter()
+        .map(|text| quote_for_shell(text))
+        .collect();
     Some(message!(
         "the kind of the document comes before the file, as in `rulec {} {kind} {}`",
-        path.join(" "),
+        command_names.join(" "),
         words.join(" ")
     ))
 }
@@ -355,7 +362,7 @@ pub(super) fn looks_like_argument(text: &str) -> bool {
 }
 
 /// True for a subcommand that reads messages, from standard input if no file is named.
-fn takes_messages(verb: &Command) -> bool {
+fn reads_messages_from_stdin(verb: &Command) -> bool {
     verb.get_positionals()
         .any(|arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "INPUT")))
 }
@@ -378,8 +385,8 @@ pub(super) fn command_after_arguments_tip(root: &Command, texts: &[&str], writte
 /// Returns the remedy if a file and the kind of its document are in the wrong order, as in
 /// `rulec import router.json routes`. The parameters are the same as for [`needless_option_tip`].
 /// `None` for other arguments.
-pub(super) fn exchanged_values_tip(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
-    let [first, second] = texts_after_command(path, texts) else { return None };
+pub(super) fn swapped_arguments_tip(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
+    let [first, second] = arguments_after_command(path, texts) else { return None };
     let kinds: Vec<String> = verb
         .get_positionals()
         .flat_map(clap::Arg::get_possible_values)
@@ -393,12 +400,12 @@ pub(super) fn exchanged_values_tip(verb: &Command, path: &[&str], texts: &[&str]
 /// arguments of this run after the program's name. `path` are the names of the subcommand, such as
 /// `workflow run`.
 pub(super) fn surplus_argument_tip(
-    verb: &Command,
-    path: &[&str],
-    texts: &[&str],
-    surplus: &str,
+    subcommand: &Command,
+    command_names: &[&str],
+    all_arguments: &[&str],
+    surplus_argument: &str,
 ) -> Option<Message> {
-    let positionals: Vec<&clap::Arg> = verb.get_positionals().collect();
+    let positionals: Vec<&clap::Arg> = subcommand.get_positionals().collect();
     let takes = |name: &str| {
         positionals.iter().any(|arg| {
             arg.get_value_names().is_some_and(|names| names.iter().any(|value| value.as_str() == name))
@@ -406,18 +413,18 @@ pub(super) fn surplus_argument_tip(
     };
     // Values of options cannot be distinguished from arguments here. So the last remedies below are
     // given only if no option is present.
-    let given = texts_after_command(path, texts);
+    let given = arguments_after_command(command_names, all_arguments);
     // `--next done shelved`: a list of values is written with commas.
-    let list = given.iter().position(|text| *text == surplus).and_then(|at| {
+    let list = given.iter().position(|text| *text == surplus_argument).and_then(|at| {
         let (option, value) = (given.get(at.checked_sub(2)?)?, given.get(at - 1)?);
-        let arg = verb.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"))?;
+        let arg = subcommand.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"))?;
         let is_list = arg.get_value_names()?.iter().any(|name| name.as_str().contains(','));
-        is_list.then(|| format!("{option} {value},{surplus}"))
+        is_list.then(|| format!("{option} {value},{surplus_argument}"))
     });
     if let Some(written) = list {
         return Some(message!("several values are written with commas: `{written}`"));
     }
-    if path == ["diff"]
+    if command_names == ["diff"]
         && let Some(messages) = given.iter().find(|text| text.ends_with(".jsonl") || text.ends_with(".json"))
     {
         let rules: Vec<&str> = given.iter().copied().filter(|text| text != messages).collect();
@@ -429,21 +436,21 @@ pub(super) fn surplus_argument_tip(
     if given.iter().any(|text| text.starts_with('-')) {
         return None;
     }
-    let command = path.join(" ");
+    let command = command_names.join(" ");
     let last = positionals.len().checked_sub(1)?;
     if takes("TEXT") {
         let (first, words) = given.split_at_checked(last)?;
         let written = format!("rulec {command} {} \"{}\"", first.join(" "), words.join(" "));
         return Some(message!("a text with spaces is one argument in quotes: `{written}`"));
     }
-    let has_output = verb.get_arguments().any(|arg| arg.get_long() == Some("output"));
+    let has_output = subcommand.get_arguments().any(|arg| arg.get_long() == Some("output"));
     if has_output {
         let is_rules =
             |text: &&&str| Path::new(text).extension().is_some_and(|extension| extension == "rules");
         // `build support.rulec support.rules`, as `cc OUTPUT INPUT`
         let output = match given {
             [first, second] if !is_rules(&first) && is_rules(&second) => first,
-            _ => surplus,
+            _ => surplus_argument,
         };
         let others: Vec<&str> = given.iter().copied().filter(|text| *text != output).collect();
         let written = format!("rulec {command} {} --output {output}", others.join(" "));

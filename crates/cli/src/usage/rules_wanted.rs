@@ -14,7 +14,7 @@ const COMMANDS_WITH_RULES_AND_TEXT: [&str; 2] = ["why", "why-not"];
 
 /// Returns the remedy for a file of JSON where this run expects rules. `None` if the command line
 /// does not name the file.
-pub fn messages_for_rules_tip(file: &Path) -> Option<Message> {
+pub fn messages_as_rules_tip(file: &Path) -> Option<Message> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     remedy_for_file(&args, file.to_str()?)
 }

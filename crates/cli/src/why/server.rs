@@ -2,11 +2,11 @@
 //! prints the explanation.
 
 use super::{Args, MessageArgs, WhyReport, invalid_message_error, print_report};
-use crate::escape::escape_texts;
+use crate::escape::escape_json_texts;
 use crate::files;
-use crate::server::{Server, language_name, rules_name};
+use crate::server::{ServiceClient, language_name, rules_name};
 use crate::term::{Format, Out, Term};
-use crate::{CliError, Status};
+use crate::{CliError, ExitStatus};
 use rulec::history::HistoryGap;
 use rulec::{Explanation, InputViolation};
 use rulec_base::json::{self, DecimalPaths};
@@ -45,26 +45,32 @@ struct WhyAnswer {
 
 /// Requests the explanation of a decision from the service. Prints it as `rulec why` does for a
 /// rules file.
-pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub(super) fn run(
+    server: &ServiceClient,
+    args: &Args,
+    term: &Term,
+    out: &mut Out,
+) -> Result<ExitStatus, CliError> {
     let request = WhyRequest {
         rules: &rules_name(&args.rules.path),
         entry: args.entry.as_deref(),
-        message: args.message.to_text(term)?,
+        message: args.message.to_message_json(term)?,
         language: language_name(),
         generation: args.generation.generation,
     };
     let body = serde_json::to_string(&request);
-    let body = body.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
-    let mut answer = server.ask("/v1/why", body).map_err(|failure| match &failure.refused_message {
+    let body =
+        body.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
+    let mut answer = server.ask("/v1/why", body).map_err(|failure| match &failure.message_error {
         Some((detail, code)) => {
             let what = args.message.input_name();
-            CliError::error(message!("{what} is not a valid message: {} ({})", detail, code))
+            CliError::input_error(message!("{what} is not a valid message: {} ({})", detail, code))
         }
         None => failure.into_error(),
     })?;
     // A terminal obeys control characters, and the service may be a foreign one.
     if args.format == Format::Human {
-        escape_texts(&mut answer);
+        escape_json_texts(&mut answer);
     }
     let answer: WhyAnswer = server.deserialize_answer(answer)?;
     let gap = [HistoryGap::NoKey, HistoryGap::Dropped]
@@ -74,9 +80,9 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
         explanation: &answer.explanation,
         breaches: &answer.breaches,
         declares_input: answer.declares_input,
-        question: answer.question.as_deref(),
-        failure: answer.failure,
-        note: None,
+        model_question: answer.question.as_deref(),
+        model_failure: answer.failure,
+        missing_answer_note: None,
         history_gap: gap,
     };
     print_report(args, &report, term, out)
@@ -84,24 +90,24 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
 
 impl MessageArgs {
     /// Returns the message as JSON text, with its numbers written as the user wrote them.
-    fn to_text(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
+    fn to_message_json(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
         let (text, name) = match self.input.as_deref() {
             Some("-") => {
-                let (bytes, name) = files::read_file(Path::new("-"))?;
+                let (bytes, name) = files::read_json_bytes(Path::new("-"))?;
                 let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
                 let checked = json::parse_object_bytes(bytes);
                 checked.map_err(|error| invalid_message_error(&name, &error))?;
                 (String::from_utf8_lossy(bytes).into_owned(), name)
             }
-            _ => (self.argument_text(term)?, self.input_name().to_owned()),
+            _ => (self.arguments_to_json(term)?, self.input_name().to_owned()),
         };
         RawValue::from_string(text.trim().to_owned()).map_err(|error| {
             let error = error.to_string();
-            CliError::error(message!("{name} is not a valid message: {error}"))
+            CliError::input_error(message!("{name} is not a valid message: {error}"))
         })
     }
 
-    fn argument_text(&self, term: &Term) -> Result<String, CliError> {
+    fn arguments_to_json(&self, term: &Term) -> Result<String, CliError> {
         let message = self.read_message(term, DecimalPaths::none(), |error| error)?;
         Ok(match (&self.input, &self.ctx, message.get("text")) {
             (Some(input), ..) => input.clone(),

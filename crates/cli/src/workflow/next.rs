@@ -3,7 +3,7 @@
 
 use crate::files::{self, RulesArgs};
 use crate::term::{Format, Out, Term};
-use crate::{CliError, Status};
+use crate::{CliError, ExitStatus};
 use rulec_base::message;
 
 /// Print which next nodes a router selects for an output, without running a workflow
@@ -29,31 +29,31 @@ pub struct NextArgs {
     format: Format,
 }
 
-pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let rules = args.rules.load(term)?;
     let (text, name) = match args.output.as_str() {
-        "-" => files::read_file("-".as_ref())?,
+        "-" => files::read_json_bytes("-".as_ref())?,
         text => (text.as_bytes().to_vec(), "`--output`".to_owned()),
     };
     let output = serde_json::from_slice(&text)
-        .map_err(|error| CliError::usage(message!("{name} is not JSON: {error}")))?;
-    let all_next_ids = parse_ids(&args.next)?;
+        .map_err(|error| CliError::usage_error(message!("{name} is not JSON: {error}")))?;
+    let all_next_ids = parse_node_ids(&args.next)?;
     let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
     let next_nodes = rules
         .next_nodes(&args.router, &output, &all_next_ids)
-        .map_err(|error| CliError::usage(error.to_message()))?;
+        .map_err(|error| CliError::usage_error(error.to_message()))?;
     match args.format {
         Format::Json => out.write_json(&next_nodes)?,
         Format::Human => next_nodes.iter().try_for_each(|node| out.write_line(node))?,
     }
-    Ok(Status::Success)
+    Ok(ExitStatus::Success)
 }
 
 /// Parses a list of node ids, which are separated by commas or written as a JSON list.
-fn parse_ids(text: &str) -> Result<Vec<String>, CliError> {
+fn parse_node_ids(text: &str) -> Result<Vec<String>, CliError> {
     if text.trim_start().starts_with('[') {
         return serde_json::from_str(text).map_err(|error| {
-            CliError::usage(message!(
+            CliError::usage_error(message!(
                 "`--next` is not a list of ids: {error}; write for example `--next a,b`"
             ))
         });

@@ -5,7 +5,7 @@ use super::workers::{self, AllowedNodeTypes};
 use super::{RunArgs, save_as_json_line};
 use crate::files;
 use crate::term::{Format, Out, Term};
-use crate::{CliError, Status};
+use crate::{CliError, ExitStatus};
 use rulec::{Message, Rules, bundled};
 use rulec_base::diag::comma_list;
 use rulec_base::json::DecimalPaths;
@@ -73,7 +73,7 @@ pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
         None => message!("no such field"),
     };
     let name = path.display();
-    Err(CliError::usage(message!(
+    Err(CliError::usage_error(message!(
         "`{name}` is not a plan: at `/nodes`, expected a list of objects with `node_id`, `type` and `config`, \
         found {found}"
     )))
@@ -81,14 +81,19 @@ pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
 
 fn read_json_object(path: &Path) -> Result<Map<String, Json>, CliError> {
     files::read_json_object(path, DecimalPaths::none(), |name, error| {
-        CliError::usage(message!("`{name}` is not a JSON object: {}", error.to_message()))
+        CliError::usage_error(message!("`{name}` is not a JSON object: {}", error.to_message()))
     })
 }
 
-pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+pub fn run(
+    plan: Map<String, Json>,
+    args: &RunArgs,
+    term: &Term,
+    out: &mut Out,
+) -> Result<ExitStatus, CliError> {
     let judges = build_judges(args, term)?;
     if judges.get(CREATE_PLAN_KIND).is_none() {
-        return Err(CliError::usage(message!(
+        return Err(CliError::usage_error(message!(
             "the rules judge no plans: they have no payload kind `{PLAN}`",
             PLAN = CREATE_PLAN_KIND
         )));
@@ -113,14 +118,14 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
     let restored = json!({"workflow_id": WORKFLOW_ID, "plan": plan, "progress": progress});
     coordinator
         .restore(&restored)
-        .map_err(|error| CliError::error(message!("the plan cannot run: {}", error.to_message())))?;
+        .map_err(|error| CliError::input_error(message!("the plan cannot run: {}", error.to_message())))?;
     if !is_resumed && let Some(rejected) = judge_run_request(&coordinator, input) {
         return print_rejection(&rejected, args.format, out);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::error(message!("the plan cannot run: {error}")))?;
+    let runtime = runtime.map_err(|error| CliError::input_error(message!("the plan cannot run: {error}")))?;
     let report = runtime.block_on(coordinator.resume(WORKFLOW_ID));
-    let report = report.map_err(|error| CliError::error(error.to_message()))?;
+    let report = report.map_err(|error| CliError::input_error(error.to_message()))?;
     // A query that does not end must not keep the program.
     runtime.shutdown_background();
     if let Some(error) = save_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -131,23 +136,23 @@ pub fn run(plan: Map<String, Json>, args: &RunArgs, term: &Term, out: &mut Out) 
         Format::Json => out.write_json(&PlanReport { run: &report, steps: &steps })?,
         Format::Human => print_report(&report, &steps, out)?,
     }
-    Ok(if report.status == RunStatus::Completed { Status::Success } else { Status::Errors })
+    Ok(if report.status == RunStatus::Completed { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
 fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     let rules = match &args.plan.rules {
-        Some(path) => args.rules.load_other(path, term)?,
+        Some(path) => args.rules.load_second_file(path, term)?,
         None => Rules::from_text(bundled::DECISIONS)
-            .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?,
+            .map_err(|error| CliError::input_error(Message::verbatim(error.to_string())))?,
     };
     let mut judges = Judges::new(&rules);
     if let Some(path) = &args.plan.context {
         let context = Json::Object(read_json_object(path)?);
-        judges = judges.context(&context).map_err(|error| CliError::usage(error.to_message()))?;
+        judges = judges.context(&context).map_err(|error| CliError::usage_error(error.to_message()))?;
     }
     if let Some(path) = &args.plan.options {
         let options = Json::Object(read_json_object(path)?);
-        judges = judges.options(&options).map_err(|error| CliError::usage(error.to_message()))?;
+        judges = judges.options(&options).map_err(|error| CliError::usage_error(error.to_message()))?;
     }
     Ok(match args.plan.allowed.allow_loop {
         Some(rounds) => judges.loops(rounds),
@@ -232,14 +237,14 @@ fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
     };
     match shape(&saved["plan"]) == shape(plan) {
         true => Ok(saved["progress"].take()),
-        false => Err(CliError::error(message!(
+        false => Err(CliError::input_error(message!(
             "`{}` is not a saved run of this plan: its nodes or edges differ; start the run again",
             path.display()
         ))),
     }
 }
 
-fn print_rejection(rejected: &Rejected, format: Format, out: &mut Out) -> Result<Status, CliError> {
+fn print_rejection(rejected: &Rejected, format: Format, out: &mut Out) -> Result<ExitStatus, CliError> {
     match format {
         Format::Json => out.write_json(&json!({"status": "REJECTED", "rejected": rejected}))?,
         Format::Human => {
@@ -247,7 +252,7 @@ fn print_rejection(rejected: &Rejected, format: Format, out: &mut Out) -> Result
             out.write_text(&rejected.feedback)?;
         }
     }
-    Ok(Status::Errors)
+    Ok(ExitStatus::Errors)
 }
 
 fn print_report(report: &RunReport, steps: &[Attempt], out: &mut Out) -> Result<(), CliError> {

@@ -18,7 +18,7 @@ const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
 /// Maximum nesting depth of lists and objects in a saved run that is read. It is higher than the
 /// maximum for messages, because nodes may nest their inputs. Deeper data could exhaust the stack.
-const MAX_DEPTH: usize = 1_000;
+const MAX_RUN_DEPTH: usize = 1_000;
 
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
@@ -27,45 +27,45 @@ pub(super) struct RunSaver<'p> {
     /// Number of bytes of the whole run when it was last written.
     whole_run_bytes: u64,
     /// Number of bytes of changes that were written since the whole run was last written.
-    changed_bytes: u64,
+    appended_bytes: u64,
 }
 
 impl<'p> RunSaver<'p> {
     pub(super) fn new(path: &'p Path) -> Self {
-        RunSaver { path, last_save_point: None, whole_run_bytes: 0, changed_bytes: 0 }
+        RunSaver { path, last_save_point: None, whole_run_bytes: 0, appended_bytes: 0 }
     }
 
     /// Saves the run after one of its nodes has ended. Appends the changes since the last save, or
     /// writes the whole run again if the file has no run or too many changes.
     pub(super) fn save(&mut self, run: &Run) -> Result<(), CliError> {
         let limit = (self.whole_run_bytes * MAX_FILE_GROWTH_FACTOR).max(MIN_FILE_GROWTH_BYTES);
-        let Some(since) = self.last_save_point.filter(|_| self.changed_bytes < limit) else {
+        let Some(since) = self.last_save_point.filter(|_| self.appended_bytes < limit) else {
             return self.save_whole(run);
         };
-        let line = to_line(&run.save_changes(since))?;
+        let line = to_json_line(&run.save_changes(since))?;
         if !files::append_to_file(self.path, &line)? {
             // The file was removed while the run lasts.
             return self.save_whole(run);
         }
-        self.changed_bytes += line.len() as u64;
+        self.appended_bytes += line.len() as u64;
         self.last_save_point = Some(run.save_point());
         Ok(())
     }
 
     /// Replaces the content of the file by the whole run.
     pub(super) fn save_whole(&mut self, run: &Run) -> Result<(), CliError> {
-        let line = to_line(&run.save())?;
+        let line = to_json_line(&run.save())?;
         files::replace_file(self.path, &line)?;
-        (self.whole_run_bytes, self.changed_bytes) = (line.len() as u64, 0);
+        (self.whole_run_bytes, self.appended_bytes) = (line.len() as u64, 0);
         self.last_save_point = Some(run.save_point());
         Ok(())
     }
 }
 
 /// Returns the value as one line of JSON, with the line break.
-pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
+pub(super) fn to_json_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
     let mut line = serde_json::to_vec(saved)
-        .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
+        .map_err(|error| CliError::input_error(message!("the run cannot be saved: {error}")))?;
     line.push(b'\n');
     Ok(line)
 }
@@ -77,7 +77,7 @@ pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
 /// # Errors
 /// If the run, or a line of changes that ends with a line break, cannot be read.
 pub(super) fn read_run(bytes: &[u8]) -> Result<SavedRun, serde_json::Error> {
-    let mut values = deep_reader(bytes)?.into_iter::<SavedRun>();
+    let mut values = deep_json_deserializer(bytes)?.into_iter::<SavedRun>();
     let mut run = values.next().unwrap_or_else(|| serde_json::from_slice(bytes))?;
     let (whole, lines) = bytes.split_at(values.byte_offset());
     let first_line = whole.split(|byte| *byte == b'\n').count();
@@ -98,16 +98,16 @@ pub(super) fn read_run(bytes: &[u8]) -> Result<SavedRun, serde_json::Error> {
 }
 
 fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
-    let mut reader = deep_reader(line)?;
+    let mut reader = deep_json_deserializer(line)?;
     let changes = SavedChanges::deserialize(&mut reader)?;
     reader.end().map(|()| changes)
 }
 
 /// Returns a JSON deserializer for `bytes` without the recursion limit of `serde_json`. Returns an
 /// error if the value is nested deeper than [`MAX_DEPTH`].
-fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
-    if json_depth(bytes) > MAX_DEPTH {
-        let reason = message!("lists and objects are nested more than {MAX_DEPTH} deep");
+fn deep_json_deserializer(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
+    if json_depth(bytes) > MAX_RUN_DEPTH {
+        let reason = message!("lists and objects are nested more than {MAX_RUN_DEPTH} deep");
         return Err(serde::de::Error::custom(reason));
     }
     let mut reader = Deserializer::from_slice(bytes);
@@ -142,7 +142,7 @@ mod tests {
     use serde_json::json;
 
     /// A workflow with a loop of 200 rounds, whose nodes have small outputs.
-    fn workflow() -> Workflow {
+    fn workflow_with_loop() -> Workflow {
         let rules = rulec::Rules::from_text(
             "router again(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }\n\
              workflow w { node a work -> l  node l loop { max_rounds: 200 } -> a, b by again  node b work }",
@@ -158,14 +158,14 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime can be built");
         let path = std::env::temp_dir().join(format!("rulec-saver-{}.json", std::process::id()));
-        let workflow = workflow();
+        let workflow = workflow_with_loop();
         let mut run = workflow.begin(json!({}));
         let mut saver = RunSaver::new(&path);
         let mut largest_change = 0;
         while runtime.block_on(run.step()) {
-            let before = saver.changed_bytes;
+            let before = saver.appended_bytes;
             saver.save(&run).expect("it is saved");
-            largest_change = largest_change.max(saver.changed_bytes.saturating_sub(before));
+            largest_change = largest_change.max(saver.appended_bytes.saturating_sub(before));
             let read = read_run(&std::fs::read(&path).expect("it is written")).expect("it can be read");
             let whole = run.save();
             assert_eq!(json!(read), json!(whole));
@@ -201,9 +201,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime can be built");
         let mut run = workflow.begin(json!({}));
-        let (mut lines, mut point) = (vec![to_line(&run.save()).expect("it is JSON")], run.save_point());
+        let (mut lines, mut point) = (vec![to_json_line(&run.save()).expect("it is JSON")], run.save_point());
         while runtime.block_on(run.step()) {
-            lines.push(to_line(&run.save_changes(point)).expect("it is JSON"));
+            lines.push(to_json_line(&run.save_changes(point)).expect("it is JSON"));
             point = run.save_point();
         }
         (workflow, lines)

@@ -59,13 +59,14 @@ pub fn register_allowed_types(
     let mut builder = add_network_types(builder, allowed, allowed_hosts)?;
     builder = add_database_type(builder, &allowed.allow_database)?;
     if let Some(program) = &allowed.allow_python {
-        let mut python =
-            Python::new(program).map_err(|error| CliError::usage(message!("`--allow-python`: {error}")))?;
+        let mut python = Python::new(program)
+            .map_err(|error| CliError::usage_error(message!("`--allow-python`: {error}")))?;
         if let Some(memory) = allowed.python_memory {
             python = python.memory(memory.saturating_mul(1 << 20));
         }
         for name in &allowed.python_env {
-            let missing = |_| CliError::usage(message!("`--python-env`: there is no variable `{name}`"));
+            let missing =
+                |_| CliError::usage_error(message!("`--python-env`: there is no variable `{name}`"));
             python = python.environment(name, std::env::var(name).map_err(missing)?);
         }
         builder = builder.node_kind("PYTHON", python_node(python));
@@ -97,7 +98,7 @@ fn check_types(plan: &Json, allowed: &AllowedNodeTypes, allowed_hosts: &[String]
             if !is_allowed {
                 let id = node["node_id"].as_str().unwrap_or_default();
                 let kind = kind.as_str().unwrap_or_default();
-                return Err(CliError::error(message!(
+                return Err(CliError::input_error(message!(
                     "`{id}` needs a {kind} node, which is not allowed; `{option}` allows it"
                 )));
             }
@@ -112,17 +113,17 @@ fn add_network_types(
     allowed: &AllowedNodeTypes,
     allowed_hosts: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
-    use crate::model::endpoint::chat_model;
+    use crate::model::endpoint::create_chat_model;
     use rulec_http::{Limits, llm_node, node};
     use std::time::Duration;
     if !allowed_hosts.is_empty() {
-        builder = builder.node_kind("HTTP", node(super::http_client(allowed_hosts)?));
+        builder = builder.node_kind("HTTP", node(super::create_http_client(allowed_hosts)?));
     }
     let (Some(address), Some(name)) = (&allowed.allow_llm, &allowed.model_name) else { return Ok(builder) };
     // A model takes longer than other services. The node's own time limit ends the call earlier.
     let time = Duration::from_secs(3600);
     let limits = Limits { attempt: time, overall: time, ..Limits::default() };
-    let model = chat_model("--allow-llm", (address, name), allowed.model_key.as_deref(), limits)?;
+    let model = create_chat_model("--allow-llm", (address, name), allowed.model_key.as_deref(), limits)?;
     Ok(builder.node_kind("LLM", llm_node(model)))
 }
 
@@ -165,10 +166,10 @@ fn add_database_type(
             text.split_once('=').map_or_else(|| (stem(), text), |(name, path)| (name.to_owned(), path));
         let database = Database::new(path, access).map_err(|error| {
             let error = error.to_string();
-            CliError::usage(message!("`--allow-database`: `{path}`: {error}"))
+            CliError::usage_error(message!("`--allow-database`: `{path}`: {error}"))
         })?;
         if databases.insert(name.clone(), database).is_some() {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "`--allow-database`: two files are called `{name}`; write `NAME=FILE`"
             )));
         }

@@ -2,7 +2,7 @@
 
 use super::Folder;
 use rulec::SigningKey;
-use rulec_report::chain::Chain;
+use rulec_report::chain::HashChain;
 use serde_json::{Value as Json, json};
 
 const RULES: &str = "\
@@ -119,12 +119,12 @@ fn a_log_that_cannot_be_written_is_wrong_usage() {
 /// Returns a log of three lines that are linked by a hash chain. With a key, the log ends with a
 /// signed checkpoint.
 fn chained(key: Option<&SigningKey>) -> Vec<String> {
-    let mut chain = Chain::default();
+    let mut chain = HashChain::default();
     let mut bodies: Vec<Vec<u8>> = (0..3).map(|n| json!({ "n": n }).to_string().into_bytes()).collect();
-    bodies.iter_mut().for_each(|body| chain.add(body));
+    bodies.iter_mut().for_each(|body| chain.append_line(body));
     bodies.extend(key.map(|key| {
-        let mut line = chain.checkpoint(key);
-        chain.add(&mut line);
+        let mut line = chain.checkpoint_line(key);
+        chain.append_line(&mut line);
         line
     }));
     bodies.into_iter().map(|line| String::from_utf8(line).expect("text")).collect()
@@ -179,7 +179,7 @@ fn doctor_counts_the_pattern_that_run_printed() {
 #[test]
 fn log_verify_finds_an_end_that_was_cut_off() {
     let lines = chained(None);
-    let head = Chain::after(lines[2].as_bytes()).expect("a chain").head();
+    let head = HashChain::after(lines[2].as_bytes()).expect("a chain").last_hash_hex();
     let folder = Folder::with(RULES)
         .file("logs/d.jsonl", &lines[2])
         .file("logs/d.jsonl.000000000003", lines[..2].concat())

@@ -336,7 +336,7 @@ fn the_help_and_the_documentation_have_all_limits() {
     let rows: Vec<&str> =
         section.expect("a section").lines().filter(|line| line.starts_with("| `")).collect();
     let mut labels = 0;
-    for limit in rulec_serve::Limits::default().table(Some((10_000, 64 << 20))) {
+    for limit in rulec_serve::Limits::default().limit_rows(Some((10_000, 64 << 20))) {
         let label = format!("`{}`", limit.name);
         let row = rows.iter().find(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&label)));
         let row = row.unwrap_or_else(|| panic!("docs/serve.md lacks {label}"));

@@ -4,7 +4,7 @@
 
 use crate::shared;
 use rulec::Tier;
-use rulec_conformance::{CaseKind, KINDS, RunReport, RunSetting, find_kind};
+use rulec_conformance::{CASE_KINDS, CaseKind, RunReport, RunSetting, find_case_kind};
 use std::fs;
 use std::path::Path;
 
@@ -18,13 +18,13 @@ fn test_setting() -> RunSetting {
 /// Runs the cases of one kind in a folder.
 fn run_kind(folder: &Path, name: &str) -> RunReport {
     let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("the cases lie there");
-    let kind: &CaseKind = find_kind(name).expect("the kind is known");
+    let kind: &CaseKind = find_case_kind(name).expect("the kind is known");
     kind.run(&text, &test_setting())
 }
 
 #[track_caller]
 fn assert_all_hold(name: &str, report: &RunReport) {
-    assert!(report.passed > 0, "{name}: there is no case");
+    assert!(report.passed_count > 0, "{name}: there is no case");
     assert!(report.failures.is_empty(), "{name}: {:#?}", &report.failures[..report.failures.len().min(5)]);
 }
 
@@ -49,7 +49,7 @@ fn all_cases_hold_on_every_engine() {
 #[test]
 fn workflow_cases_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/tests/it/workflow/cases");
-    let kind = find_kind("workflow").expect("the kind is known");
+    let kind = find_case_kind("workflow").expect("the kind is known");
     for name in ["workflow.jsonl", "workflow_more.jsonl"] {
         let text = fs::read_to_string(folder.join(name)).expect("the cases lie here");
         assert_all_hold(name, &kind.run(&text, &test_setting()));
@@ -63,7 +63,7 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
             r#"{{"name": "one", "flows": [{{"flow_id": "a", "type": "keyword", "trigger_patterns": ["hi"]}}], "message": "hi", "expected": {expected}}}"#
         )
     };
-    let flow = find_kind("flow").expect("flows are a kind");
+    let flow = find_case_kind("flow").expect("flows are a kind");
     let right = case(r#"{"flow": "a", "pattern": "hi"}"#);
     let wrong = case(r#"{"flow": null, "pattern": null}"#);
     let refuses = case(r#"{"load_error": true}"#);
@@ -71,7 +71,7 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
     let report = flow.run(&text, &test_setting());
     let found: Vec<(usize, &str)> =
         report.failures.iter().map(|failure| (failure.line, failure.message.as_str())).collect();
-    assert_eq!(report.passed, 1);
+    assert_eq!(report.passed_count, 1);
     assert_eq!(found[0].0, 3);
     assert!(found[0].1.starts_with("expected {\"flow\":null"), "{}", found[0].1);
     assert_eq!(found[1], (4, "expected an error while loading, but loading succeeded"));
@@ -82,9 +82,9 @@ fn what_does_not_hold_is_reported_with_its_line_and_name() {
 
 #[test]
 fn kinds_have_names_of_their_own() {
-    for (at, one) in KINDS.iter().enumerate() {
-        assert!(KINDS[at + 1..].iter().all(|other| other.name != one.name));
-        assert_eq!(find_kind(one.name).map(|kind| kind.name), Some(one.name));
+    for (at, one) in CASE_KINDS.iter().enumerate() {
+        assert!(CASE_KINDS[at + 1..].iter().all(|other| other.name != one.name));
+        assert_eq!(find_case_kind(one.name).map(|kind| kind.name), Some(one.name));
     }
-    assert!(find_kind("nothing").is_none());
+    assert!(find_case_kind("nothing").is_none());
 }

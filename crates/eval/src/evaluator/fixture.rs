@@ -3,7 +3,7 @@
 
 use crate::decision::Choice;
 use crate::evaluator::Evaluator;
-use crate::host::{Host, HostCalls};
+use crate::host::{HostCalls, RegisteredFunction};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Fixture {
     pub program: Program,
-    pub text: String,
+    pub source_text: String,
     var_count: u32,
 }
 
@@ -25,31 +25,31 @@ impl Fixture {
     /// Creates a program whose only table is `routes`.
     pub fn new() -> Fixture {
         let mut fixture = Fixture::default();
-        fixture.table(ROUTES_TABLE);
+        fixture.add_table(ROUTES_TABLE);
         fixture
     }
 
-    pub fn span(&mut self, text: &str) -> Span {
-        let start = self.text.len();
-        self.text.push_str(text);
-        Span::new(FileId(0), start, self.text.len())
+    pub fn append_source(&mut self, text: &str) -> Span {
+        let start = self.source_text.len();
+        self.source_text.push_str(text);
+        Span::new(FileId(0), start, self.source_text.len())
     }
 
     pub fn quote(&self, span: Span) -> String {
-        self.text[span.range()].to_owned()
+        self.source_text[span.range()].to_owned()
     }
 
     pub fn expr(&mut self, text: &str, kind: ExprKind, ty: Ty) -> Expr {
-        Expr { kind, ty, optional: true, span: self.span(text) }
+        Expr { kind, ty, may_be_missing: true, span: self.append_source(text) }
     }
 
-    pub fn slot(&mut self, path: &str, kinds: KindSet) -> Expr {
+    pub fn slot_expr(&mut self, path: &str, kinds: KindSet) -> Expr {
         let slot = Slot {
             root: None,
             path: path.split('.').map(Arc::from).collect(),
             kinds,
             values: None,
-            private: false,
+            is_private: false,
         };
         let id = self.program.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
             self.program.slots.push(slot);
@@ -62,29 +62,29 @@ impl Fixture {
     pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
         self.program.values.push(value);
         let value = ValueId(self.program.values.len() as u32 - 1);
-        Argument { name: name.into(), value, optional }
+        Argument { name: name.into(), value, is_optional: optional }
     }
 
-    pub fn lit(&mut self, json: Json) -> Expr {
+    pub fn literal(&mut self, json: Json) -> Expr {
         self.expr(&json.to_string(), ExprKind::Const(Const::Json(Arc::new(json))), Ty::ANY)
     }
 
-    pub fn call(&mut self, function: Function, args: Vec<Expr>) -> Expr {
+    pub fn function_call(&mut self, function: Function, args: Vec<Expr>) -> Expr {
         let texts: Vec<String> = args.iter().map(|arg| self.quote(arg.span)).collect();
         let text = format!("{}({})", function.info().name, texts.join(", "));
         self.expr(&text, ExprKind::Call(function, args), Ty::ANY)
     }
 
-    pub fn op(&mut self, op: Op, left: Expr, right: Expr) -> Expr {
+    pub fn operation(&mut self, op: Op, left: Expr, right: Expr) -> Expr {
         let text = format!("{} {} {}", self.quote(left.span), op.info().spelling, self.quote(right.span));
         self.expr(&text, ExprKind::Op(op, Box::new(left), Some(Box::new(right))), Ty::ANY)
     }
 
     pub fn cond(&mut self, text: &str, kind: CondKind) -> Cond {
-        Cond { kind, span: self.span(text) }
+        Cond { kind, span: self.append_source(text) }
     }
 
-    pub fn test_with(
+    pub fn predicate_with(
         &mut self,
         op: Op,
         quantity: Option<Quantity>,
@@ -106,31 +106,36 @@ impl Fixture {
         .join(" ");
         let mode = TestMode { quantity, ..TestMode::default() };
         let right = right.map_or(Operand::Nothing, Operand::Value);
-        let predicate = Predicate { op: Some(op), negated, mode, left, right };
+        let predicate = Predicate { op: Some(op), is_negated: negated, mode, left, right };
         self.cond(&text, CondKind::Predicate(Box::new(predicate)))
     }
 
-    pub fn test(&mut self, op: Op, left: Expr, right: Expr) -> Cond {
-        self.test_with(op, None, false, left, Some(right))
+    pub fn predicate(&mut self, op: Op, left: Expr, right: Expr) -> Cond {
+        self.predicate_with(op, None, false, left, Some(right))
     }
 
     /// Builds the condition `path op literal`. The field at `path` is converted to the kind of the
     /// literal.
-    pub fn field(&mut self, path: &str, op: Op, json: Json) -> Cond {
+    pub fn field_predicate(&mut self, path: &str, op: Op, json: Json) -> Cond {
         let kinds = match &json {
             Json::Number(_) => KindSet::NUMBER,
             Json::Bool(_) => KindSet::BOOL,
             _ => KindSet::STRING,
         };
-        let (left, right) = (self.slot(path, kinds), self.lit(json));
-        self.test(op, left, right)
+        let (left, right) = (self.slot_expr(path, kinds), self.literal(json));
+        self.predicate(op, left, right)
     }
 
     /// Builds a condition that consists of a bool field.
-    pub fn flag(&mut self, path: &str) -> Cond {
-        let left = self.slot(path, KindSet::BOOL);
-        let predicate =
-            Predicate { op: None, negated: false, mode: TestMode::default(), left, right: Operand::Nothing };
+    pub fn bool_field(&mut self, path: &str) -> Cond {
+        let left = self.slot_expr(path, KindSet::BOOL);
+        let predicate = Predicate {
+            op: None,
+            is_negated: false,
+            mode: TestMode::default(),
+            left,
+            right: Operand::Nothing,
+        };
         self.cond(path, CondKind::Predicate(Box::new(predicate)))
     }
 
@@ -153,20 +158,23 @@ impl Fixture {
         self.cond(&text, CondKind::Not(Box::new(inner)))
     }
 
-    pub fn var(&mut self, name: &str, kinds: KindSet) -> (Var, Expr) {
+    pub fn new_variable(&mut self, name: &str, kinds: KindSet) -> (Var, Expr) {
         let id = VarId(self.var_count);
         self.var_count += 1;
         let expr = self.expr(name, ExprKind::Var(id), Ty::from_kinds(kinds));
-        (Var { id, name: name.into(), kinds }, expr)
+        (Var { id, name: name.into(), element_kinds: kinds }, expr)
     }
 
-    pub fn each(&mut self, all: bool, list: Expr, var: Var, body: Cond) -> Cond {
+    pub fn quantifier(&mut self, all: bool, list: Expr, var: Var, body: Cond) -> Cond {
         let word = if all { "all" } else { "any" };
         let text = format!("{word} {} in {}: {}", var.name, self.quote(list.span), self.quote(body.span));
-        self.cond(&text, CondKind::Quantifier { all, list: Box::new(list), var, body: Box::new(body) })
+        self.cond(
+            &text,
+            CondKind::Quantifier { is_all: all, list: Box::new(list), var, body: Box::new(body) },
+        )
     }
 
-    pub fn count(&mut self, list: Expr, var: Var, body: Cond) -> Expr {
+    pub fn count_fold(&mut self, list: Expr, var: Var, body: Cond) -> Expr {
         let text = format!("(count {} in {}: {})", var.name, self.quote(list.span), self.quote(body.span));
         self.expr(
             &text,
@@ -175,8 +183,8 @@ impl Fixture {
         )
     }
 
-    pub fn let_cond(&mut self, name: &str, body: Cond) -> LetId {
-        let span = self.span(name);
+    pub fn add_let(&mut self, name: &str, body: Cond) -> LetId {
+        let span = self.append_source(name);
         self.program.lets.push(Let { name: name.into(), body: Term::Cond(body), span });
         LetId(self.program.lets.len() as u32 - 1)
     }
@@ -186,41 +194,41 @@ impl Fixture {
         self.cond(&name, CondKind::Let(id))
     }
 
-    pub fn table(&mut self, name: &str) -> TableId {
-        let span = Some(self.span(name));
+    pub fn add_table(&mut self, name: &str) -> TableId {
+        let span = Some(self.append_source(name));
         self.program.tables.push(Table {
             name: name.into(),
             kind: TableKind::Routes,
-            order: Vec::new(),
+            evaluation_order: Vec::new(),
             default: None,
-            to_user: false,
+            is_shown_to_user: false,
             span,
             docs: "".into(),
         });
         TableId(self.program.tables.len() as u32 - 1)
     }
 
-    pub fn handler(&self, name: &str) -> Outcome {
+    pub fn handler_outcome(&self, name: &str) -> Outcome {
         Outcome::Handler { name: name.into(), args: Vec::new(), metadata: Arc::new(Map::new()) }
     }
 
     /// Adds a route at the end of a table.
-    pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
+    pub fn add_route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
         let id = RuleId(self.program.rules.len() as u32);
-        let span = self.span(name);
+        let span = self.append_source(name);
         let name = Arc::from(name);
         let docs = Arc::from("");
         self.program.rules.push(Rule {
             name,
             table,
             priority: 0,
-            disabled: false,
+            is_disabled: false,
             condition: condition.into(),
             outcome,
             span,
             docs,
         });
-        self.program.tables[table.index()].order.push(id);
+        self.program.tables[table.index()].evaluation_order.push(id);
         id
     }
 
@@ -228,12 +236,12 @@ impl Fixture {
         self.program.tables[table.index()].default = Some(outcome);
     }
 
-    pub fn input(&mut self, fields: Vec<(&str, Ty, bool)>) {
+    pub fn declare_input(&mut self, fields: Vec<(&str, Ty, bool)>) {
         let field = |(name, ty, private): (&str, Ty, bool)| rulec_lang::ty::Field {
             name: name.into(),
             ty,
-            optional: true,
-            private,
+            is_optional: true,
+            is_private: private,
         };
         self.program.input = Some(fields.into_iter().map(field).collect());
     }
@@ -243,7 +251,7 @@ impl Fixture {
         self.decide_with(message, &[])
     }
 
-    pub fn decide_with(&self, message: &Json, hosts: &[Host]) -> Choice {
+    pub fn decide_with(&self, message: &Json, hosts: &[RegisteredFunction]) -> Choice {
         let arena = Arena::default();
         Evaluator::new(&self.program, message, &arena, HostCalls::new(hosts)).decide(TableId(0))
     }

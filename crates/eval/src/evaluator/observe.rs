@@ -4,7 +4,7 @@
 use super::Evaluator;
 use crate::decision::Chosen;
 use rulec_lang::value::{Tri, Value};
-use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
+use rulec_sema::hir::{Cond, Expr, GuardedCondition, RuleId, TableId, Var};
 
 /// A unit of work of the reference evaluator that is reported to an observer, such as the
 /// evaluation of one condition. Steps nest: inner steps are reported between the start and end of
@@ -25,7 +25,7 @@ pub enum EvalStep<'a> {
     Cond(&'a Cond),
     /// The check whether a condition of a choice's branch can be used: whether all values that the
     /// condition reads are present.
-    Guard(&'a Guarded),
+    Guard(&'a GuardedCondition),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
     /// The evaluation of the condition of a quantifier or `count` for one element.

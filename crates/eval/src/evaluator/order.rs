@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub struct HostCallFacts {
     /// Whether the program declares any host function.
-    declares_functions: bool,
+    declares_host_functions: bool,
     /// Whether each `let` calls a host function; `None` if not computed yet.
     let_calls_host: Vec<Option<bool>>,
 }
@@ -18,7 +18,7 @@ pub struct HostCallFacts {
 impl HostCallFacts {
     pub fn new(program: &Program) -> HostCallFacts {
         HostCallFacts {
-            declares_functions: !program.externs.is_empty(),
+            declares_host_functions: !program.externs.is_empty(),
             let_calls_host: vec![None; program.lets.len()],
         }
     }
@@ -34,7 +34,7 @@ impl HostCallFacts {
                 // The entry is set before the recursion, so that even a cycle terminates. The
                 // checker rejects cycles.
                 self.let_calls_host[id.index()] = Some(false);
-                let calls = self.calls_host(program.let_body(id).part(), program);
+                let calls = self.calls_host(program.let_body(id).as_part(), program);
                 self.let_calls_host[id.index()] = Some(calls);
                 calls
             }
@@ -47,7 +47,7 @@ impl HostCallFacts {
     /// that call host functions come last.
     pub fn order_operands<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
         let mut operands = flatten_operands(cond);
-        if self.declares_functions {
+        if self.declares_host_functions {
             operands.sort_by_cached_key(|operand| self.calls_host(Part::Cond(operand), program));
         }
         operands

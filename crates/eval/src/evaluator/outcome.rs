@@ -17,7 +17,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             for argument in args {
                 let value = self.eval_operand(self.program.value(argument.value));
                 if value.is_missing() {
-                    if argument.optional {
+                    if argument.is_optional {
                         continue;
                     }
                     missing.push(argument.name.clone());

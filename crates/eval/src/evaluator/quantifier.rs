@@ -22,12 +22,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let length = list.list_len()?;
         let is_closed = self.quantifier_facts.is_closed(quantifier);
         let enclosing_quantifiers =
-            if is_closed { 0 } else { self.elements.len() - self.hidden_element_count };
+            if is_closed { 0 } else { self.loop_elements.len() - self.hidden_element_count };
         let depth = self.quantifier_facts.quantifier_depth(enclosing_quantifiers as u32, body);
         let saved_repeats = self.arena.enter_quantifier(depth, is_closed, length)?;
         let hidden_element_count = self.hidden_element_count;
         if is_closed {
-            self.hidden_element_count = self.elements.len();
+            self.hidden_element_count = self.loop_elements.len();
         }
         let result = run_loop(self);
         self.hidden_element_count = hidden_element_count;
@@ -53,9 +53,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             last = Some(element);
             first = first.or(last);
             if let Fold::Sum(value) = fold {
-                self.elements.push((var, element));
+                self.loop_elements.push((var, element));
                 sum.add(self.eval_operand(value));
-                self.elements.pop();
+                self.loop_elements.pop();
             }
         }
         let element = match fold {
@@ -64,13 +64,13 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             Fold::First => first,
             Fold::Last => last,
         };
-        element.map_or(Value::Missing, |element| element.read_as(var.kinds))
+        element.map_or(Value::Missing, |element| element.read_as(var.element_kinds))
     }
 
     pub(super) fn eval_cond_on_element(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
-        self.elements.push((var, element));
+        self.loop_elements.push((var, element));
         let result = self.observe_step(EvalStep::Element(var, element), |eval| eval.eval_cond(body));
-        self.elements.pop();
+        self.loop_elements.pop();
         result
     }
 
@@ -78,6 +78,6 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// in scope. The element is the plain value of the message, not converted to the kinds of value
     /// that the rules accept.
     pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
-        self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
+        self.loop_elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 }

@@ -71,13 +71,13 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Returns the rules of a table that the author has not disabled, in evaluation order.
     fn enabled_rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
         let program = self.program;
-        let order = program.tables[id.index()].order.iter();
-        order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
+        let order = program.tables[id.index()].evaluation_order.iter();
+        order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.is_disabled)
     }
 
     /// Returns every enabled rule of the table whose condition is true, in evaluation order. For a
     /// rule with a `goto`, only its own condition counts; the target table is not searched.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+    pub fn matching_rules(&mut self, entry: TableId) -> Vec<RuleId> {
         let rules = self.enabled_rules(entry);
         rules.filter(|(_, rule)| self.eval_cond(&rule.condition).holds()).map(|(id, _)| id).collect()
     }

@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::fixture::Fixture;
 use crate::decision::{Choice, Chosen};
-use crate::host::{Host, HostCalls};
+use crate::host::{HostCalls, RegisteredFunction};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity, TestMode};
@@ -66,7 +66,7 @@ fn logic_is_kleenes() {
         (Unknown, Unknown, Unknown, Unknown),
     ];
     for (a, b, and, or) in table {
-        let both = |f: &mut Fixture| vec![f.flag("a"), f.flag("b")];
+        let both = |f: &mut Fixture| vec![f.bool_field("a"), f.bool_field("b")];
         check(
             |f| {
                 let parts = both(f);
@@ -83,7 +83,7 @@ fn logic_is_kleenes() {
         );
         check(
             |f| {
-                let inner = f.flag("a");
+                let inner = f.bool_field("a");
                 f.not(inner)
             },
             &[(message_with_two_values(a, b), a.not())],
@@ -96,26 +96,26 @@ fn logic_is_kleenes() {
 #[test]
 fn a_missing_value_makes_a_test_and_its_negation_unknown() {
     let silent = [json!({}), json!({ "x": null }), json!({ "x": "7" })].map(|message| (message, Unknown));
-    check(|f| f.field("x", Op::Gt, json!(3)), &silent);
-    check(|f| f.field("x", Op::Ne, json!(3)), &silent);
+    check(|f| f.field_predicate("x", Op::Gt, json!(3)), &silent);
+    check(|f| f.field_predicate("x", Op::Ne, json!(3)), &silent);
     check(
         |f| {
-            let inner = f.field("x", Op::Gt, json!(3));
+            let inner = f.field_predicate("x", Op::Gt, json!(3));
             f.not(inner)
         },
         &silent,
     );
     check(
         |f| {
-            let (left, right) = (f.slot("x", KindSet::STRING), f.lit(json!("a")));
-            f.test_with(Op::Contains, None, true, left, Some(right))
+            let (left, right) = (f.slot_expr("x", KindSet::STRING), f.literal(json!("a")));
+            f.predicate_with(Op::Contains, None, true, left, Some(right))
         },
         &[(json!({ "x": 7 }), Unknown), (json!({ "x": "bc" }), True), (json!({ "x": "abc" }), False)],
     );
     check(
         |f| {
-            let left = f.slot("x", KindSet::NUMBER);
-            f.test_with(Op::IsMissing, None, false, left, None)
+            let left = f.slot_expr("x", KindSet::NUMBER);
+            f.predicate_with(Op::IsMissing, None, false, left, None)
         },
         &[(json!({}), True), (json!({ "x": "7" }), True), (json!({ "x": 7 }), False)],
     );
@@ -125,10 +125,11 @@ fn a_missing_value_makes_a_test_and_its_negation_unknown() {
 fn ranges_are_two_comparisons() {
     let range = |negated, inclusive| {
         move |f: &mut Fixture| {
-            let left = f.slot("x", KindSet::NUMBER);
-            let (start, end) = (f.lit(json!(3)), f.slot("end", KindSet::NUMBER));
-            let right = Operand::Range { start, end, inclusive, wraps: false };
-            let predicate = Predicate { op: Some(Op::In), negated, mode: TestMode::default(), left, right };
+            let left = f.slot_expr("x", KindSet::NUMBER);
+            let (start, end) = (f.literal(json!(3)), f.slot_expr("end", KindSet::NUMBER));
+            let right = Operand::Range { start, end, includes_end: inclusive, wraps_midnight: false };
+            let predicate =
+                Predicate { op: Some(Op::In), is_negated: negated, mode: TestMode::default(), left, right };
             f.cond("x in 3..end", CondKind::Predicate(Box::new(predicate)))
         }
     };
@@ -147,11 +148,11 @@ fn ranges_are_two_comparisons() {
 fn quantifiers_are_kleene_over_the_elements() {
     let quantified = |all| {
         move |f: &mut Fixture| {
-            let list = f.slot("l", KindSet::LIST);
-            let (var, x) = f.var("x", KindSet::NUMBER);
-            let three = f.lit(json!(3));
-            let body = f.test(Op::Gt, x, three);
-            f.each(all, list, var, body)
+            let list = f.slot_expr("l", KindSet::LIST);
+            let (var, x) = f.new_variable("x", KindSet::NUMBER);
+            let three = f.literal(json!(3));
+            let body = f.predicate(Op::Gt, x, three);
+            f.quantifier(all, list, var, body)
         }
     };
     let l = |list: Json| json!({ "l": list });
@@ -182,13 +183,13 @@ fn quantifiers_are_kleene_over_the_elements() {
 fn nested_quantifiers_see_both_elements() {
     check(
         |f| {
-            let outer = f.slot("l", KindSet::LIST);
-            let (row, row_expr) = f.var("row", KindSet::LIST);
-            let (x, x_expr) = f.var("x", KindSet::NUMBER);
-            let len = f.call(Function::Len, vec![row_expr.clone()]);
-            let equal = f.test(Op::Eq, x_expr, len);
-            let inner = f.each(true, row_expr, x, equal);
-            f.each(false, outer, row, inner)
+            let outer = f.slot_expr("l", KindSet::LIST);
+            let (row, row_expr) = f.new_variable("row", KindSet::LIST);
+            let (x, x_expr) = f.new_variable("x", KindSet::NUMBER);
+            let len = f.function_call(Function::Len, vec![row_expr.clone()]);
+            let equal = f.predicate(Op::Eq, x_expr, len);
+            let inner = f.quantifier(true, row_expr, x, equal);
+            f.quantifier(false, outer, row, inner)
         },
         &[(json!({ "l": [[1, 2], [2, 2]] }), True), (json!({ "l": [[1, 2], [3]] }), False)],
     );
@@ -197,11 +198,11 @@ fn nested_quantifiers_see_both_elements() {
 #[test]
 fn count_counts_elements_with_a_true_condition() {
     let count = |f: &mut Fixture| {
-        let list = f.slot("l", KindSet::LIST);
-        let (var, x) = f.var("x", KindSet::NUMBER);
-        let three = f.lit(json!(3));
-        let body = f.test(Op::Gt, x, three);
-        f.count(list, var, body)
+        let list = f.slot_expr("l", KindSet::LIST);
+        let (var, x) = f.new_variable("x", KindSet::NUMBER);
+        let three = f.literal(json!(3));
+        let body = f.predicate(Op::Gt, x, three);
+        f.count_fold(list, var, body)
     };
     check_value(
         count,
@@ -218,8 +219,8 @@ fn count_counts_elements_with_a_true_condition() {
 fn quantities_of_text_operators() {
     let with = |quantity, negated| {
         move |f: &mut Fixture| {
-            let (text, words) = (f.slot("text", KindSet::STRING), f.lit(json!(["a", "b"])));
-            f.test_with(Op::Contains, Some(quantity), negated, text, Some(words))
+            let (text, words) = (f.slot_expr("text", KindSet::STRING), f.literal(json!(["a", "b"])));
+            f.predicate_with(Op::Contains, Some(quantity), negated, text, Some(words))
         }
     };
     let text = |text: &str| json!({ "text": text });
@@ -232,18 +233,18 @@ fn quantities_of_text_operators() {
 
 #[test]
 fn values_are_computed_or_missing() {
-    let slot = |f: &mut Fixture| f.slot("x", KindSet::ALL);
+    let slot = |f: &mut Fixture| f.slot_expr("x", KindSet::MESSAGE_KINDS);
     check_value(
         |f| {
-            let (x, zero) = (slot(f), f.lit(json!(0)));
-            f.op(Op::Coalesce, x, zero)
+            let (x, zero) = (slot(f), f.literal(json!(0)));
+            f.operation(Op::Coalesce, x, zero)
         },
         &[(json!({}), json!(0)), (json!({ "x": 5 }), json!(5)), (json!({ "x": null }), json!(0))],
     );
     check_value(
         |f| {
-            let (x, two) = (slot(f), f.lit(json!(2)));
-            f.op(Op::Div, x, two)
+            let (x, two) = (slot(f), f.literal(json!(2)));
+            f.operation(Op::Div, x, two)
         },
         &[(json!({ "x": 1 }), json!(0.5)), (json!({ "x": "1" }), Json::Null)],
     );
@@ -256,7 +257,7 @@ fn values_are_computed_or_missing() {
     );
     check_value(
         |f| {
-            let (x, at) = (slot(f), f.slot("at", KindSet::ALL));
+            let (x, at) = (slot(f), f.slot_expr("at", KindSet::MESSAGE_KINDS));
             f.expr("x[at]", ExprKind::Index(Box::new(x), Box::new(at)), Ty::ANY)
         },
         &[
@@ -281,7 +282,7 @@ fn values_are_computed_or_missing() {
     );
     check_value(
         |f| {
-            let c = f.field("x", Op::Gt, json!(3));
+            let c = f.field_predicate("x", Op::Gt, json!(3));
             f.expr("x > 3", ExprKind::Cond(Box::new(c)), Ty::BOOL)
         },
         &[(json!({ "x": 4 }), json!(true)), (json!({ "x": 3 }), json!(false)), (json!({}), Json::Null)],
@@ -292,8 +293,8 @@ fn values_are_computed_or_missing() {
 #[test]
 fn a_let_may_be_a_condition_or_a_value() {
     let mut f = Fixture::new();
-    let body = f.field("x", Op::Gt, json!(3));
-    let id = f.let_cond("big", body);
+    let body = f.field_predicate("x", Op::Gt, json!(3));
+    let id = f.add_let("big", body);
     let used = f.use_let(id);
     assert_eq!(eval_truth(&f, &used, &json!({ "x": 4 })), True);
     assert_eq!(eval_truth(&f, &used, &json!({})), Unknown);
@@ -302,7 +303,7 @@ fn a_let_may_be_a_condition_or_a_value() {
     for step in 0..60 {
         let (a, b) = (f.use_let(last), f.use_let(last));
         let both = f.and(vec![a, b]);
-        last = f.let_cond(&format!("step{step}"), both);
+        last = f.add_let(&format!("step{step}"), both);
     }
     let used = f.use_let(last);
     assert_eq!(eval_truth(&f, &used, &json!({ "x": 4 })), True);
@@ -311,13 +312,13 @@ fn a_let_may_be_a_condition_or_a_value() {
 /// Builds a table `routes` of two rules: a `goto` to the table `inner`, then the rule `late`.
 fn with_jump() -> (Fixture, [RuleId; 3], TableId) {
     let mut f = Fixture::new();
-    let inner = f.table("inner");
-    let cond = f.field("a", Op::Gt, json!(0));
-    let jump = f.route(TableId(0), "jump", cond, Outcome::Goto(inner));
-    let (cond, late) = (f.field("b", Op::Gt, json!(0)), f.handler("late_handler"));
-    let late = f.route(TableId(0), "late", cond, late);
-    let (cond, leaf) = (f.field("c", Op::Gt, json!(0)), f.handler("leaf_handler"));
-    let leaf = f.route(inner, "leaf", cond, leaf);
+    let inner = f.add_table("inner");
+    let cond = f.field_predicate("a", Op::Gt, json!(0));
+    let jump = f.add_route(TableId(0), "jump", cond, Outcome::Goto(inner));
+    let (cond, late) = (f.field_predicate("b", Op::Gt, json!(0)), f.handler_outcome("late_handler"));
+    let late = f.add_route(TableId(0), "late", cond, late);
+    let (cond, leaf) = (f.field_predicate("c", Op::Gt, json!(0)), f.handler_outcome("leaf_handler"));
+    let leaf = f.add_route(inner, "leaf", cond, leaf);
     (f, [jump, late, leaf], inner)
 }
 
@@ -334,7 +335,7 @@ fn the_search_continues_after_a_goto_that_chooses_nothing() {
     assert_eq!(f.decide(&no_leaf), chosen(Chosen::Rule(late), &[]));
     assert_eq!(f.decide(&json!({ "a": 1 })), Choice::none_chosen());
     // If the inner table has a default, the search ends there.
-    let handler = f.handler("inner_default");
+    let handler = f.handler_outcome("inner_default");
     f.set_default(inner, handler);
     let choice = f.decide(&no_leaf);
     assert_eq!(choice, chosen(Chosen::Default(inner), &[jump]));
@@ -358,10 +359,10 @@ fn matched_lists_every_route_with_a_true_condition() {
     let message = json!({ "a": 1, "b": 1 });
     let matched = |f: &Fixture| {
         let arena = Arena::default();
-        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).matched(TableId(0))
+        Evaluator::new(&f.program, &message, &arena, HostCalls::new(&[])).matching_rules(TableId(0))
     };
     assert_eq!(matched(&f), [jump, late]);
-    f.program.rules[jump.index()].disabled = true;
+    f.program.rules[jump.index()].is_disabled = true;
     assert_eq!(matched(&f), [late]);
     assert_eq!(f.decide(&message), chosen(Chosen::Rule(late), &[]));
 }
@@ -370,7 +371,7 @@ fn matched_lists_every_route_with_a_true_condition() {
 fn arguments_are_given_left_out_or_reported() {
     let mut f = Fixture::new();
     let mut arg = |name: &str, path: &str, optional| {
-        let value = f.slot(path, KindSet::NUMBER);
+        let value = f.slot_expr(path, KindSet::NUMBER);
         f.arg(name, value, optional)
     };
     let args = vec![arg("a", "x", false), arg("b", "y", true), arg("c", "z", false)];
@@ -386,7 +387,7 @@ fn arguments_are_given_left_out_or_reported() {
 fn host_functions_are_called_last_and_once() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let mut f = Fixture::new();
-    let span = f.span("known");
+    let span = f.append_source("known");
     f.program.externs.push(Extern {
         name: "known".into(),
         params: vec![],
@@ -397,19 +398,24 @@ fn host_functions_are_called_last_and_once() {
     let mut host_call_cond = || {
         let left = f.expr("known()", ExprKind::Extern(ExternId(0), vec![]), Ty::BOOL);
         let mode = TestMode::default();
-        let test = Predicate { op: None, negated: false, mode, left, right: Operand::Nothing };
+        let test = Predicate { op: None, is_negated: false, mode, left, right: Operand::Nothing };
         f.cond("known()", CondKind::Predicate(Box::new(test)))
     };
     let (first, second) = (host_call_cond(), host_call_cond());
-    let cheap = f.field("x", Op::Gt, json!(3));
+    let cheap = f.field_predicate("x", Op::Gt, json!(3));
     let all_conds = f.and(vec![first, second, cheap]);
-    let handler = f.handler("h");
-    let route = f.route(TableId(0), "r", all_conds, handler);
+    let handler = f.handler_outcome("h");
+    let route = f.add_route(TableId(0), "r", all_conds, handler);
     let function = Arc::new(|_: &[rulec_lang::value::Value<'_>]| {
         CALLS.fetch_add(1, Ordering::Relaxed);
         Ok(json!(true))
     });
-    let hosts = [Host { name: "known".into(), result: KindSet::BOOL, function, work: None }];
+    let hosts = [RegisteredFunction {
+        name: "known".into(),
+        result_kinds: KindSet::BOOL,
+        function,
+        max_work_per_byte: None,
+    }];
     assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::none_chosen());
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
     assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Rule(route), &[]));

@@ -12,15 +12,15 @@ impl Painter {
         if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    pub fn bold(self, text: &str) -> String {
+    pub fn paint_bold(self, text: &str) -> String {
         self.paint_with_code("1", text)
     }
 
-    pub fn dim(self, text: &str) -> String {
+    pub fn paint_dim(self, text: &str) -> String {
         self.paint_with_code("2", text)
     }
 
-    pub fn warn(self, text: &str) -> String {
+    pub fn paint_warning(self, text: &str) -> String {
         self.paint_with_code("33", text)
     }
 

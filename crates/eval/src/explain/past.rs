@@ -18,7 +18,7 @@ pub(super) fn past_trace_of(node: &TraceNode) -> Option<&PastTrace> {
 
 /// Returns a phrase that names the newest message that decided the result of the condition. `None`
 /// if no message decided it.
-pub(super) fn deciding_message(node: &TraceNode, language: Language) -> Option<String> {
+pub(super) fn describe_deciding_message(node: &TraceNode, language: Language) -> Option<String> {
     let PastTrace { count, newest, .. } = past_trace_of(node)?;
     let PastMessage { at, age } = newest.as_ref()?;
     let time = match age {
@@ -35,7 +35,7 @@ pub(super) fn deciding_message(node: &TraceNode, language: Language) -> Option<S
 
 /// Returns the number of messages that a quantifier searched, in words. `None` for other
 /// conditions.
-pub(super) fn searched_messages(node: &TraceNode, language: Language) -> Option<String> {
+pub(super) fn describe_searched_messages(node: &TraceNode, language: Language) -> Option<String> {
     let phrase: Message = match past_trace_of(node)?.searched? {
         1 => message!("1 earlier message"),
         count => message!("{} earlier messages", format_thousands(count)),

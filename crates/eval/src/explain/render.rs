@@ -76,7 +76,7 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     for failure in &explanation.host_failures {
         let why = escape_and_truncate(&failure.message, 200);
         let text = message!("! {} failed: {why}", to_one_line(&failure.function));
-        let _ = writeln!(out, "{}", paint.warn(&text.localized(language)));
+        let _ = writeln!(out, "{}", paint.paint_warning(&text.localized(language)));
     }
     out
 }
@@ -101,7 +101,7 @@ fn write_headline(explanation: &Explanation, paint: Painter, language: Language,
         None => localized(&message!("nothing was chosen")),
     });
     steps.extend(format_handler_call(explanation, language));
-    let steps = paint.bold(&to_one_line(&steps.join(" → ")));
+    let steps = paint.paint_bold(&to_one_line(&steps.join(" → ")));
     let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut write_entry = |title: &Message, text: &str| {
         let padding = " ".repeat(TITLE_WIDTH.saturating_sub(display_width(&localized(title))));
@@ -120,7 +120,7 @@ fn write_headline(explanation: &Explanation, paint: Painter, language: Language,
     }
     for name in &explanation.missing_args {
         let text = message!("! the argument {} is missing, so its value is null", to_one_line(name));
-        write_entry(&Message::verbatim(paint.warn(&localized(&text))), "");
+        write_entry(&Message::verbatim(paint.paint_warning(&localized(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
         let title = if position == 0 { message!("message") } else { Message::default() };
@@ -460,13 +460,13 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
         let bars = "│  ".repeat(line.depth);
         let mark = line.result_mark.map_or(String::new(), |mark| format!("{} ", paint.paint_mark(mark)));
         let text = match (line.is_bold, line.result_mark) {
-            (true, _) => paint.bold(&line.text),
-            (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
+            (true, _) => paint.paint_bold(&line.text),
+            (_, None | Some(Mark::Skipped)) => paint.paint_dim(&line.text),
             _ => line.text.clone(),
         };
-        let _ = write!(out, "{}{mark}{text}", paint.dim(&bars));
+        let _ = write!(out, "{}{mark}{text}", paint.paint_dim(&bars));
         if !line.dim_suffix.is_empty() {
-            let _ = write!(out, "  {}", paint.dim(&line.dim_suffix));
+            let _ = write!(out, "  {}", paint.paint_dim(&line.dim_suffix));
         }
         let text_end = left_width(line);
         // Each row takes as many notes as fit. The first row follows the text if it fits; further
@@ -486,12 +486,12 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
         let first_row_fits =
             rows.first().is_some_and(|row| first_row_start + display_width(row) <= options.width);
         for (position, row) in rows.iter().enumerate() {
-            let row = if line.is_warning { paint.warn(row) } else { paint.dim(row) };
+            let row = if line.is_warning { paint.paint_warning(row) } else { paint.paint_dim(row) };
             if position == 0 && first_row_fits {
                 let _ = write!(out, "{}{row}", " ".repeat(first_row_start - text_end));
             } else {
                 let indent = later_row_start.saturating_sub(3 * (line.depth + 1));
-                let bars = paint.dim(&"│  ".repeat(line.depth));
+                let bars = paint.paint_dim(&"│  ".repeat(line.depth));
                 let _ = write!(out, "\n{bars}   {}{row}", " ".repeat(indent));
             }
         }

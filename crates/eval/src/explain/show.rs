@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Maximum number of characters of a printed text. The rest is left out, so that the text fits on
 /// one line.
-const MAX_TEXT_CHARS: usize = 60;
+const MAX_SHOWN_TEXT_CHARS: usize = 60;
 /// Maximum number of printed elements of a list or keys of a dict. The rest is only counted.
 const MAX_SHOWN_ITEMS: usize = 5;
 
@@ -29,19 +29,20 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
 }
 
 /// Maximum number of characters of the name of an operand, which may be an expression.
-const MAX_NAME_CHARS: usize = 50;
+const MAX_OPERAND_NAME_CHARS: usize = 50;
 /// Number of characters at the end of a long name that are shown. If only the start were shown, an
 /// expression could look like another one: `(sum … )` for `(sum …) + n`.
-const NAME_END_CHARS: usize = 20;
+const SHOWN_NAME_END_CHARS: usize = 20;
 
 /// Escapes control characters in the name of an operand, and leaves out the middle of a long name.
 fn shorten_name(name: &str) -> String {
     let count = name.chars().count();
-    if count <= MAX_NAME_CHARS {
-        return escape_and_truncate(name, MAX_NAME_CHARS);
+    if count <= MAX_OPERAND_NAME_CHARS {
+        return escape_and_truncate(name, MAX_OPERAND_NAME_CHARS);
     }
-    let end: String = name.chars().skip(count - NAME_END_CHARS).collect();
-    escape_and_truncate(name, MAX_NAME_CHARS - NAME_END_CHARS) + &escape_and_truncate(&end, NAME_END_CHARS)
+    let end: String = name.chars().skip(count - SHOWN_NAME_END_CHARS).collect();
+    escape_and_truncate(name, MAX_OPERAND_NAME_CHARS - SHOWN_NAME_END_CHARS)
+        + &escape_and_truncate(&end, SHOWN_NAME_END_CHARS)
 }
 
 pub(super) fn format_value(json: &Json, language: Language) -> String {
@@ -66,9 +67,9 @@ impl ValuePrinter {
         match json {
             Json::String(text) if masked => self.text.push_str(text),
             Json::String(text) => {
-                let _ = write!(self.text, "\"{}\"", escape_and_truncate(text, MAX_TEXT_CHARS));
+                let _ = write!(self.text, "\"{}\"", escape_and_truncate(text, MAX_SHOWN_TEXT_CHARS));
                 let length = length.unwrap_or_else(|| text.chars().count());
-                if length > MAX_TEXT_CHARS {
+                if length > MAX_SHOWN_TEXT_CHARS {
                     self.push_message(&message!(" ({} characters)", format_thousands(length)));
                 }
             }
@@ -96,7 +97,7 @@ impl ValuePrinter {
                 self.text.push_str("{ ");
                 for (position, (key, item)) in map.iter().take(MAX_SHOWN_ITEMS).enumerate() {
                     self.text.push_str(if position > 0 { ", " } else { "" });
-                    let _ = write!(self.text, "{}: ", escape_and_truncate(key, MAX_TEXT_CHARS));
+                    let _ = write!(self.text, "{}: ", escape_and_truncate(key, MAX_SHOWN_TEXT_CHARS));
                     self.print_value(item, None, false, depth + 1);
                 }
                 if length > MAX_SHOWN_ITEMS {

@@ -2,7 +2,7 @@
 //! led to it. Near misses follow, such as routes that were not chosen although an operand of their
 //! condition was true. The rendered tree shows the details.
 
-use super::past::{deciding_message, searched_messages};
+use super::past::{describe_deciding_message, describe_searched_messages};
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
@@ -87,7 +87,7 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
     let count = deciding.len();
     let shown = deciding.iter().take(MAX_LISTED_ITEMS);
     let conditions = shown.map(|node| true_condition_message(node, language));
-    let skipped = skipped_conditions(&explanation.trace, language);
+    let skipped = describe_skipped_conditions(&explanation.trace, language);
     let sentence = match conditions.reduce(|one, other| message!("{one} and {other}")) {
         _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
@@ -116,7 +116,7 @@ pub(super) fn deciding_conditions(trace: &TableTrace) -> Vec<&TraceNode> {
 /// Describes the conditions of the chosen branch that were ignored because a value that they read
 /// is missing. If the values were present, another branch might have been chosen. `None` if no
 /// condition was ignored.
-fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
+fn describe_skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message> {
     let chosen = chosen_routes(trace);
     let nodes = chosen.iter().flat_map(|route| &route.when.children);
     let skipped: Vec<&TraceNode> = nodes.filter(|node| node.note == Some(Note::LeftOut)).collect();
@@ -151,13 +151,13 @@ pub struct NearMiss<'a> {
     pub route: &'a RouteTrace,
     /// The operands of the route's condition that were false, unknown or ignored, and so prevented
     /// the choice of the route.
-    pub failed: Vec<&'a TraceNode>,
+    pub failed_conditions: Vec<&'a TraceNode>,
 }
 
 impl NearMiss<'_> {
     /// Returns a phrase for each condition that failed, with the values that it read.
-    pub fn describe(&self, language: Language) -> Vec<Message> {
-        self.failed.iter().map(|node| failed_condition_message(node, language)).collect()
+    pub fn describe_failed_conditions(&self, language: Language) -> Vec<Message> {
+        self.failed_conditions.iter().map(|node| failed_condition_message(node, language)).collect()
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
     missed.retain(|miss| miss.is_near_miss);
     missed.sort_by_key(|miss| miss.failed_conditions.len());
     let near = missed.into_iter();
-    near.map(|miss| NearMiss { route: miss.route, failed: miss.failed_conditions }).collect()
+    near.map(|miss| NearMiss { route: miss.route, failed_conditions: miss.failed_conditions }).collect()
 }
 
 /// Adds to `missed_routes` the routes that were tried but whose condition was not true: routes of
@@ -234,13 +234,13 @@ fn collect_conditions_with_result<'a>(
 
 /// Returns the source text of a trace node's condition. For a condition after `unless`, adds this
 /// word, which the source text does not contain.
-fn test_text(node: &TraceNode) -> String {
+fn condition_text(node: &TraceNode) -> String {
     let text = escape_and_truncate(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
 }
 
 fn true_condition_message(node: &TraceNode, language: Language) -> Message {
-    let test = test_text(node);
+    let test = condition_text(node);
     let found = found_text(node).filter(|found| !test.contains(*found));
     let found = found.map(|found| message!("found \"{}\"", escape_and_truncate(found, 72)));
     match (format_operands(node, language), found) {
@@ -266,9 +266,9 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
         return match first_unknown_reason(node) {
             Some(because) => {
                 let because = escape_and_truncate(&because.localized(language), 200);
-                message!("`{}` is skipped: {because}", test_text(node))
+                message!("`{}` is skipped: {because}", condition_text(node))
             }
-            None => message!("`{}` is skipped", test_text(node)),
+            None => message!("`{}` is skipped", condition_text(node)),
         };
     }
     if node.result == Mark::Unknown {
@@ -276,16 +276,16 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
             Some(because) => {
                 message!(
                     "`{}` is unknown: {}",
-                    test_text(node),
+                    condition_text(node),
                     escape_and_truncate(&because.localized(language), 200)
                 )
             }
-            None => message!("`{}` is unknown", test_text(node)),
+            None => message!("`{}` is unknown", condition_text(node)),
         };
     }
     match format_operands(node, language) {
-        values if values.is_empty() => message!("`{}` does not hold", test_text(node)),
-        values => message!("`{}` does not hold ({values})", test_text(node)),
+        values if values.is_empty() => message!("`{}` does not hold", condition_text(node)),
+        values => message!("`{}` does not hold ({values})", condition_text(node)),
     }
 }
 
@@ -300,8 +300,8 @@ fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
 /// Formats the values that a test read, such as `ctx.n = 3`, joined by commas. For a condition on
 /// the history, names the message that decided, or the number of messages that were searched.
 fn format_operands(node: &TraceNode, language: Language) -> String {
-    let deciding = deciding_message(node, language);
-    if let Some(searched) = searched_messages(node, language) {
+    let deciding = describe_deciding_message(node, language);
+    if let Some(searched) = describe_searched_messages(node, language) {
         return deciding.unwrap_or(searched);
     }
     let operands = node.operands.iter().chain(match node.children.as_slice() {

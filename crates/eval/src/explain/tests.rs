@@ -14,32 +14,32 @@ use std::sync::Arc;
 /// Builds a shortened version of the language page's help desk example.
 fn help_desk() -> Fixture {
     let mut f = Fixture::new();
-    let billing = f.table("billing");
+    let billing = f.add_table("billing");
     let words = |f: &mut Fixture, name: &str, words: Json| {
-        let span = f.span(name);
-        Expr { span, ..f.lit(words) }
+        let span = f.append_source(name);
+        Expr { span, ..f.literal(words) }
     };
     let contains_any = |f: &mut Fixture, list: Expr| {
-        let text = f.slot("text", KindSet::STRING);
-        f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
+        let text = f.slot_expr("text", KindSet::STRING);
+        f.predicate_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
     };
     let list = words(&mut f, "file_words", json!(["file", "files", "directory", "文件"]));
     let body = contains_any(&mut f, list);
-    let about_files = f.let_cond("about_files", body);
-    let parts = vec![f.field("ctx.user.role", Op::Eq, json!("admin")), {
-        let (list, word) = (f.slot("ctx.user.permissions", KindSet::LIST), f.lit(json!("execute")));
-        f.test(Op::Contains, list, word)
+    let about_files = f.add_let("about_files", body);
+    let parts = vec![f.field_predicate("ctx.user.role", Op::Eq, json!("admin")), {
+        let (list, word) = (f.slot_expr("ctx.user.permissions", KindSet::LIST), f.literal(json!("execute")));
+        f.predicate(Op::Contains, list, word)
     }];
     let body = f.or(parts);
-    let trusted = f.let_cond("trusted", body);
+    let trusted = f.add_let("trusted", body);
     let asks_to = |f: &mut Fixture, verbs: Json| {
         let call = format!("asks_to({verbs})");
-        let span = f.span("[verbs]");
-        let list = Expr { span, ..f.lit(verbs) };
-        let text = f.slot("text", KindSet::STRING);
-        let mode = TestMode { word: true, quantity: Some(Quantity::Any), ..TestMode::default() };
+        let span = f.append_source("[verbs]");
+        let list = Expr { span, ..f.literal(verbs) };
+        let text = f.slot_expr("text", KindSet::STRING);
+        let mode = TestMode { whole_word: true, quantity: Some(Quantity::Any), ..TestMode::default() };
         let right = Operand::Value(list);
-        let test = Predicate { op: Some(Op::Contains), negated: false, mode, left: text, right };
+        let test = Predicate { op: Some(Op::Contains), is_negated: false, mode, left: text, right };
         let body = f.cond("text contains word any verbs ignoring case", CondKind::Predicate(Box::new(test)));
         let bound = vec![BoundArgument { parameter: "verbs".into(), span }];
         f.cond(&call, CondKind::Call("asks_to".into(), bound, Box::new(body)))
@@ -47,38 +47,39 @@ fn help_desk() -> Fixture {
 
     let (asks, about) = (asks_to(&mut f, json!(["show", "list"])), f.use_let(about_files));
     let cond = f.and(vec![asks, about]);
-    let handler = f.handler("file_handler");
-    let show_files = f.route(TableId(0), "show_files", cond, handler);
+    let handler = f.handler_outcome("file_handler");
+    let show_files = f.add_route(TableId(0), "show_files", cond, handler);
     f.program.rules[show_files.index()].docs = "Lists files for the user.".into();
     f.program.rules[show_files.index()].priority = 100;
 
     let (asks, trusted) = (asks_to(&mut f, json!(["run", "execute"])), f.use_let(trusted));
     let cond = f.and(vec![asks, trusted]);
-    let handler = f.handler("code_handler");
-    let run_code = f.route(TableId(0), "run_code", cond, handler);
+    let handler = f.handler_outcome("code_handler");
+    let run_code = f.add_route(TableId(0), "run_code", cond, handler);
     f.program.rules[run_code.index()].priority = 90;
 
-    let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("(?i)\\b(invoice|refund)s?\\b")));
-    let cond = f.test(Op::Matches, text, pattern);
-    let to_billing = f.route(TableId(0), "to_billing", cond, Outcome::Goto(billing));
+    let (text, pattern) =
+        (f.slot_expr("text", KindSet::STRING), f.literal(json!("(?i)\\b(invoice|refund)s?\\b")));
+    let cond = f.predicate(Op::Matches, text, pattern);
+    let to_billing = f.add_route(TableId(0), "to_billing", cond, Outcome::Goto(billing));
     f.program.rules[to_billing.index()].priority = 40;
-    let cond = f.field("text", Op::Eq, json!("x"));
-    let handler = f.handler("default_handler");
-    let old_path = f.route(TableId(0), "old_path", cond, handler);
-    f.program.rules[old_path.index()].disabled = true;
-    let handler = f.handler("default_handler");
+    let cond = f.field_predicate("text", Op::Eq, json!("x"));
+    let handler = f.handler_outcome("default_handler");
+    let old_path = f.add_route(TableId(0), "old_path", cond, handler);
+    f.program.rules[old_path.index()].is_disabled = true;
+    let handler = f.handler_outcome("default_handler");
     f.set_default(TableId(0), handler);
 
-    let items = f.slot("ctx.items", KindSet::LIST);
-    let (var, x) = f.var("x", KindSet::NUMBER);
-    let hundred = f.lit(json!(100));
-    let body = f.test(Op::Gt, x, hundred);
-    let cond = f.each(false, items, var, body);
-    let value = f.slot("text", KindSet::STRING);
+    let items = f.slot_expr("ctx.items", KindSet::LIST);
+    let (var, x) = f.new_variable("x", KindSet::NUMBER);
+    let hundred = f.literal(json!(100));
+    let body = f.predicate(Op::Gt, x, hundred);
+    let cond = f.quantifier(false, items, var, body);
+    let value = f.slot_expr("text", KindSet::STRING);
     let args = vec![f.arg("reason", value, false)];
     let metadata = Arc::new(json!({ "team": "money" }).as_object().cloned().unwrap());
     let refund = Outcome::Handler { name: "refund_handler".into(), args, metadata };
-    f.route(billing, "refund", cond, refund);
+    f.add_route(billing, "refund", cond, refund);
     f
 }
 
@@ -172,10 +173,11 @@ fn a_jump_shows_the_table_it_leads_to() {
 #[test]
 fn json_is_as_documented() {
     let mut f = Fixture::new();
-    let (a, b) = (f.field("ctx.n", Op::Gt, json!(3)), f.field("text", Op::Eq, json!("x")));
+    let (a, b) =
+        (f.field_predicate("ctx.n", Op::Gt, json!(3)), f.field_predicate("text", Op::Eq, json!("x")));
     let cond = f.and(vec![a, b]);
-    let handler = f.handler("h");
-    f.route(TableId(0), "first", cond, handler);
+    let handler = f.handler_outcome("h");
+    f.add_route(TableId(0), "first", cond, handler);
     insta::assert_json_snapshot!(explain_message(&f, &json!({ "text": "y", "ctx": { "n": "7" } })), @r##"
     {
       "entry": "routes",
@@ -264,8 +266,9 @@ fn hostile_values_cannot_steer_the_terminal() {
 fn many_routes_are_counted() {
     let mut f = Fixture::new();
     for number in 0..200 {
-        let (cond, handler) = (f.field("text", Op::Eq, json!(number.to_string())), f.handler("h"));
-        f.route(TableId(0), &format!("r{number}"), cond, handler);
+        let (cond, handler) =
+            (f.field_predicate("text", Op::Eq, json!(number.to_string())), f.handler_outcome("h"));
+        f.add_route(TableId(0), &format!("r{number}"), cond, handler);
     }
     let rendered = explain_message(&f, &json!({ "text": "150" })).to_string();
     assert!(rendered.contains("… and 100 routes more that did not lead to the choice"), "{rendered}");

@@ -8,7 +8,7 @@ use crate::trace::{
 };
 use ts_rs::{Config, TS};
 
-const FILE_HEADER: &str = "\
+const TYPES_FILE_HEADER: &str = "\
 // Written by `INSTA_UPDATE=always cargo test -p rulec-eval --lib types` from crates/eval/src; not to be edited.
 
 export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
@@ -43,7 +43,7 @@ fn the_types_of_an_explanation_are_written() {
     let config = Config::default();
     let text: String = declarations.iter().map(|declaration| declaration(&config)).collect();
     let types: String =
-        format!("{FILE_HEADER}{text}").lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
+        format!("{TYPES_FILE_HEADER}{text}").lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/explanation.ts");
     if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
         std::fs::write(path, &types).expect("the file can be written");

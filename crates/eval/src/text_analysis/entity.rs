@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Maximum number of matches that one regular expression of an entity gives for a text. The limit
 /// bounds the time and is not tuned: each search may read the whole text.
-pub const MAX_MATCHES: usize = 1000;
+pub const MAX_ENTITY_MATCHES: usize = 1000;
 
 #[derive(Debug)]
 pub struct EntityFinder {
@@ -30,7 +30,7 @@ impl EntityFinder {
     /// Prepares the regular expressions of an entity. The checker verified that they compile; an
     /// invalid expression would match nothing.
     pub fn new(entity: &Entity) -> EntityFinder {
-        let to_regex = |pattern| LazyRegex::from_checked(pattern, entity.ignore_case);
+        let to_regex = |pattern| LazyRegex::from_checked(pattern, entity.ignores_case);
         EntityFinder { patterns: entity.patterns.iter().map(to_regex).collect() }
     }
 
@@ -55,11 +55,11 @@ impl EntityFinder {
 
     /// Returns all matches in the order of the text. If matches of two expressions overlap, only
     /// the match of the expression that is declared first is returned. Each expression gives at
-    /// most [`MAX_MATCHES`].
+    /// most [`MAX_ENTITY_MATCHES`].
     pub fn find_all(&self, text: &str) -> Vec<EntityMatch> {
         let mut matches: BTreeMap<usize, EntityMatch> = BTreeMap::new();
         for pattern in self.patterns.iter().filter_map(LazyRegex::compiled) {
-            for captures in pattern.captures_iter(text).take(MAX_MATCHES) {
+            for captures in pattern.captures_iter(text).take(MAX_ENTITY_MATCHES) {
                 let range = captures.get_match().range();
                 // The known matches do not overlap each other. So only the last one that begins
                 // before this match ends can overlap it.
@@ -92,7 +92,7 @@ mod tests {
                 name: "e".into(),
                 patterns: patterns.iter().map(|pattern| (*pattern).into()).collect(),
                 fields: Vec::new(),
-                ignore_case,
+                ignores_case: ignore_case,
                 span: Span::new(FileId(0), 0, 0),
             };
             let groups = EntityFinder::new(&entity).find_first(text).map_or(Json::Null, Json::Object);
@@ -126,7 +126,7 @@ mod tests {
         let patterns = [r"订单(?<id>\d+)", r"(?<id>\d+)"];
         check(&patterns, "1, 订单2, 3", &[("1", id("1")), ("订单2", id("2")), ("3", id("3"))]);
         check(&["a*"], "baab", &[("aa", json!({}))]);
-        let many = "x ".repeat(MAX_MATCHES + 5);
-        assert_eq!(EntityFinder::built_in(&["x"]).find_all(&many).len(), MAX_MATCHES);
+        let many = "x ".repeat(MAX_ENTITY_MATCHES + 5);
+        assert_eq!(EntityFinder::built_in(&["x"]).find_all(&many).len(), MAX_ENTITY_MATCHES);
     }
 }

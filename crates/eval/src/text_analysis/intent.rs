@@ -24,7 +24,7 @@ pub fn train_classifier(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
             examples: to_strings(&intent.examples),
         })
         .collect();
-    let options = Options { threshold: analysis.threshold, margin: analysis.margin };
+    let options = Options { threshold: analysis.min_intent_score, margin: analysis.min_score_margin };
     Classifier::train(&intents, options).map_err(|error| training_error(analysis, &error))
 }
 
@@ -106,7 +106,7 @@ mod tests {
         check(&desk, "我的快递到哪里了", Some("status"), Some("status"));
         check(&desk, "", None, None);
         check(&desk, "ééé", None, None);
-        check(&Analysis { threshold: 1.0, ..desk }, "where is it", None, Some("status"));
+        check(&Analysis { min_intent_score: 1.0, ..desk }, "where is it", None, Some("status"));
         check(&Analysis::default(), "anything", None, None);
     }
 

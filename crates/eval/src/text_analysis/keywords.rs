@@ -120,37 +120,37 @@ fn segment_unspaced<'t>(run: &'t str, add_keyword: &mut impl FnMut(&'t str)) {
 mod tests {
     use super::*;
 
-    fn check(author_words: &[&str], text: &str, expected: &[&str]) {
+    fn check_keywords(author_words: &[&str], text: &str, expected: &[&str]) {
         let author_words: Vec<Arc<str>> = author_words.iter().map(|word| (*word).into()).collect();
         assert_eq!(KeywordExtractor::new(&author_words).extract_keywords(text), expected, "{text}");
     }
 
     #[test]
     fn stop_words_are_removed_and_other_words_stay_in_order() {
-        check(&[], "", &[]);
-        check(&[], "Where is my ORDER 1234, and where is the parcel?", &["order", "1234", "parcel"]);
-        check(&[], "refund refund Refund", &["refund"]);
-        check(&[], "I don't want it; it’s O'Brien's", &["want", "o'brien's"]);
-        check(&["want", "Ｏｒｄｅｒ"], "I want the order back", &["back"]);
-        check(&[], "snake_case foo-bar 'quoted'", &["snake_case", "foo", "bar", "quoted"]);
-        check(&[], "Ｆｕｌｌ ＷＩＤＴＨ 😀!", &["full", "width"]);
-        check(&[], "파일을 열어 주세요", &["파일을", "열어", "주세요"]);
+        check_keywords(&[], "", &[]);
+        check_keywords(&[], "Where is my ORDER 1234, and where is the parcel?", &["order", "1234", "parcel"]);
+        check_keywords(&[], "refund refund Refund", &["refund"]);
+        check_keywords(&[], "I don't want it; it’s O'Brien's", &["want", "o'brien's"]);
+        check_keywords(&["want", "Ｏｒｄｅｒ"], "I want the order back", &["back"]);
+        check_keywords(&[], "snake_case foo-bar 'quoted'", &["snake_case", "foo", "bar", "quoted"]);
+        check_keywords(&[], "Ｆｕｌｌ ＷＩＤＴＨ 😀!", &["full", "width"]);
+        check_keywords(&[], "파일을 열어 주세요", &["파일을", "열어", "주세요"]);
     }
 
     #[test]
     #[cfg(not(feature = "chinese"))]
     fn chinese_gives_pairs_without_the_feature() {
-        check(&[], "我要退款", &["退款"]);
-        check(&[], "查询订单1234的状态", &["查询", "询订", "订单", "1234", "状态"]);
-        check(&["订单"], "我的订单", &[]);
-        check(&[], "查", &["查"]);
+        check_keywords(&[], "我要退款", &["退款"]);
+        check_keywords(&[], "查询订单1234的状态", &["查询", "询订", "订单", "1234", "状态"]);
+        check_keywords(&["订单"], "我的订单", &[]);
+        check_keywords(&[], "查", &["查"]);
     }
 
     #[test]
     #[cfg(feature = "chinese")]
     fn chinese_is_segmented() {
-        check(&[], "我要退款", &["退款"]);
-        check(&[], "查询订单1234的状态", &["查询", "订单", "1234", "状态"]);
-        check(&["订单"], "我的订单", &[]);
+        check_keywords(&[], "我要退款", &["退款"]);
+        check_keywords(&[], "查询订单1234的状态", &["查询", "订单", "1234", "状态"]);
+        check_keywords(&["订单"], "我的订单", &[]);
     }
 }

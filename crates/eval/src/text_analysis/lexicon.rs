@@ -8,16 +8,17 @@ use rulec_sema::request::Lexicon;
 pub struct LexiconScorer {
     /// Searcher for all words of the lexicon. `None` if the words are too long for the searcher
     /// (billions of bytes); the score is then 0.
-    words: Option<WordSearcher<'static>>,
+    word_searcher: Option<WordSearcher<'static>>,
     weights: Vec<f64>,
 }
 
 impl LexiconScorer {
     pub fn new(lexicon: &Lexicon) -> LexiconScorer {
-        let words = lexicon.entries.iter().map(|(word, _)| COMPARISON_MODE.prepare(word.trim()).into_owned());
+        let words =
+            lexicon.weighted_words.iter().map(|(word, _)| COMPARISON_MODE.prepare(word.trim()).into_owned());
         LexiconScorer {
-            words: WordSearcher::for_keywords(words).ok(),
-            weights: lexicon.entries.iter().map(|(_, weight)| *weight).collect(),
+            word_searcher: WordSearcher::for_keywords(words).ok(),
+            weights: lexicon.weighted_words.iter().map(|(_, weight)| *weight).collect(),
         }
     }
 
@@ -26,7 +27,7 @@ impl LexiconScorer {
     /// rounded to nine decimals, so that 0.7 plus 0.1 gives 0.8.
     pub fn score_text(&self, text: &str) -> f64 {
         let mut occurs = vec![false; self.weights.len()];
-        if let Some(words) = &self.words {
+        if let Some(words) = &self.word_searcher {
             words.any_match(&COMPARISON_MODE.prepare(text), |word, _| {
                 occurs[word] = true;
                 false
@@ -48,7 +49,7 @@ mod tests {
     fn weights_are_summed_once_each_and_capped() {
         let entries = [("urgent", 0.7), ("now", 0.1), ("right now", 0.5), ("紧急", 0.9), ("one", 1.0)];
         let entries = entries.map(|(word, weight)| (word.into(), weight)).to_vec();
-        let scorer = LexiconScorer::new(&Lexicon { name: "urgency".into(), entries });
+        let scorer = LexiconScorer::new(&Lexicon { name: "urgency".into(), weighted_words: entries });
         for (text, score) in [
             ("", 0.0),
             ("nothing of it", 0.0),
@@ -82,7 +83,8 @@ mod tests {
         ] {
             for word in words {
                 let entries = words.map(|other| (other.into(), f64::from(u8::from(other == word)))).to_vec();
-                let score = LexiconScorer::new(&Lexicon { name: "words".into(), entries }).score_text(text);
+                let score = LexiconScorer::new(&Lexicon { name: "words".into(), weighted_words: entries })
+                    .score_text(text);
                 let contains = contains_word(&COMPARISON_MODE.prepare(text), &COMPARISON_MODE.prepare(word));
                 assert_eq!(score, f64::from(u8::from(contains)), "{word} in {text}");
             }

@@ -6,14 +6,14 @@ mod normalize;
 
 use super::entity::{EntityFinder, EntityMatch};
 use linkify::{LinkFinder, LinkKind};
-use rulec_base::text::{automaton_states, is_word_char, parse_cached};
+use rulec_base::text::{automaton_state_count, is_word_char, parse_cached};
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The names of the recognized entities. If two matches overlap, only the match whose entity comes
 /// first in this list is returned.
-pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
+pub const RECOGNIZED_ENTITIES: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
 
 /// A recognizer of one kind of entity, such as dates, that finds it by regular expressions.
 struct Recognizer {
@@ -25,11 +25,11 @@ struct Recognizer {
 }
 
 const RECOGNIZERS: [Recognizer; 5] = [
-    Recognizer { name: "date", patterns: &DATE_PATTERNS, normalize: normalize::date },
-    Recognizer { name: "time", patterns: &TIME_PATTERNS, normalize: normalize::time },
-    Recognizer { name: "money", patterns: &MONEY_PATTERNS, normalize: normalize::money },
-    Recognizer { name: "phone", patterns: &PHONE_PATTERNS, normalize: normalize::phone },
-    Recognizer { name: "number", patterns: &NUMBER_PATTERNS, normalize: normalize::number },
+    Recognizer { name: "date", patterns: &DATE_PATTERNS, normalize: normalize::normalize_date },
+    Recognizer { name: "time", patterns: &TIME_PATTERNS, normalize: normalize::normalize_time },
+    Recognizer { name: "money", patterns: &MONEY_PATTERNS, normalize: normalize::normalize_money },
+    Recognizer { name: "phone", patterns: &PHONE_PATTERNS, normalize: normalize::normalize_phone },
+    Recognizer { name: "number", patterns: &NUMBER_PATTERNS, normalize: normalize::normalize_number },
 ];
 
 /// Regular expression for a number with a decimal point, or with points between thousands and a
@@ -157,9 +157,9 @@ static RECOGNIZER_FINDERS: LazyLock<[EntityFinder; 5]> =
 
 /// Maximum work that all recognizers together do for each byte of text: the number of states of
 /// their regular expressions.
-pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
+pub static RECOGNIZER_WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
     let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns).chain(&IPV6_URL_PATTERNS);
-    patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()
+    patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_state_count(&hir))).sum()
 });
 
 /// Returns the recognized entities with their names, in the order of the text. `is_wanted` returns
@@ -239,7 +239,7 @@ fn find_links(text: &str) -> Vec<(&'static str, EntityMatch)> {
         }));
         offset += run.len();
     }
-    links.truncate(super::entity::MAX_MATCHES);
+    links.truncate(super::entity::MAX_ENTITY_MATCHES);
     links
 }
 

@@ -2,14 +2,16 @@
 //! the text. The analysis calls the same functions as conditions do.
 
 use super::entity::{EntityFinder, EntityMatch};
-use super::{build_function, max_work_per_byte, recognize};
-use crate::host::{Host, HostFn};
+use super::{build_feature_function, max_work_per_byte, recognize};
+use crate::host::{HostFn, RegisteredFunction};
 use rulec_base::diag::Diagnostic;
 use rulec_lang::arena::Arena;
 use rulec_lang::limits::{Exceeded, merge_exceeded};
 use rulec_lang::value::Value;
 use rulec_sema::hir::Program;
-use rulec_sema::request::{BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD, URGENCY_LEXICON};
+use rulec_sema::request::{
+    AnalysisFeature, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCORE_FIELD, URGENCY_LEXICON,
+};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -64,14 +66,14 @@ pub struct FoundEntity {
 
 /// The functions that analyse texts by the intents, entities and lexicons of one rule set.
 pub struct RecordAnalyzer {
-    intent: Option<AnalysisFunction>,
-    keywords: AnalysisFunction,
+    intent_function: Option<AnalysisFunction>,
+    keywords_function: AnalysisFunction,
     /// For each lexicon (weighted word list), its name and the function that computes its score for
     /// a text.
-    lexicons: Vec<(String, AnalysisFunction)>,
+    lexicon_functions: Vec<(String, AnalysisFunction)>,
     /// For each declared entity, its name, its finder, and the work of the finder for each byte of
     /// text.
-    entities: Vec<(String, EntityFinder, u64)>,
+    entity_finders: Vec<(String, EntityFinder, u64)>,
 }
 
 struct AnalysisFunction {
@@ -83,11 +85,15 @@ impl AnalysisFunction {
     /// Returns the function that computes a feature (such as the intent) of a text. If the rules
     /// read the feature, this is the function in `hosts` that their conditions call. Otherwise the
     /// function is built here.
-    fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
+    fn new(
+        program: &Program,
+        hosts: &[RegisteredFunction],
+        feature: AnalysisFeature,
+    ) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {
             Some(host) => host.function.clone(),
-            None => build_function(&program.analysis, feature)?,
+            None => build_feature_function(&program.analysis, feature)?,
         };
         Ok(AnalysisFunction { function, work_per_byte: max_work_per_byte(&program.analysis, feature) })
     }
@@ -107,30 +113,34 @@ impl RecordAnalyzer {
     ///
     /// # Errors
     /// Returns an error if the classifier cannot learn the intents.
-    pub fn new(program: &Program, hosts: &[Host]) -> Result<RecordAnalyzer, Diagnostic> {
+    pub fn new(program: &Program, hosts: &[RegisteredFunction]) -> Result<RecordAnalyzer, Diagnostic> {
         let analysis = &program.analysis;
         let function = |feature| AnalysisFunction::new(program, hosts, feature);
         let lexicons = analysis.lexicons.iter().enumerate();
-        let lexicons = lexicons
-            .map(|(index, lexicon)| Ok((lexicon.name.to_string(), function(Feature::Lexicon(index))?)));
+        let lexicons = lexicons.map(|(index, lexicon)| {
+            Ok((lexicon.name.to_string(), function(AnalysisFeature::Lexicon(index))?))
+        });
         let entities = analysis.entities.iter().enumerate().map(|(index, entity)| {
-            let work = max_work_per_byte(analysis, Feature::Entity(index));
+            let work = max_work_per_byte(analysis, AnalysisFeature::Entity(index));
             (entity.name.to_string(), EntityFinder::new(entity), work)
         });
         let has_intents = !analysis.intents.is_empty();
         Ok(RecordAnalyzer {
-            intent: has_intents.then(|| function(Feature::Intent)).transpose()?,
-            keywords: function(Feature::Keywords)?,
-            lexicons: lexicons.collect::<Result<_, Diagnostic>>()?,
-            entities: entities.collect(),
+            intent_function: has_intents.then(|| function(AnalysisFeature::Intent)).transpose()?,
+            keywords_function: function(AnalysisFeature::Keywords)?,
+            lexicon_functions: lexicons.collect::<Result<_, Diagnostic>>()?,
+            entity_finders: entities.collect(),
         })
     }
 
     /// Analyses a text. The field `context_score` is left empty, because it depends on the whole
     /// message.
     pub fn analyze(&self, text: &str, arena: &Arena) -> RequestAnalysis {
-        let intent =
-            self.intent.as_ref().map(|intent| intent.analyze_within_limits(text, arena)).unwrap_or_default();
+        let intent = self
+            .intent_function
+            .as_ref()
+            .map(|intent| intent.analyze_within_limits(text, arena))
+            .unwrap_or_default();
         let text_of = |key: &str| intent.get(key).and_then(Json::as_str).map(str::to_owned);
         let mut record = RequestAnalysis {
             intent: text_of(INTENT_FIELD),
@@ -139,10 +149,10 @@ impl RecordAnalyzer {
             entities: self.find_entities(text, arena),
             ..RequestAnalysis::default()
         };
-        let keywords = self.keywords.analyze_within_limits(text, arena);
+        let keywords = self.keywords_function.analyze_within_limits(text, arena);
         let keywords = keywords.as_array().into_iter().flatten().filter_map(Json::as_str);
         record.keywords = keywords.map(str::to_owned).collect();
-        for (name, lexicon) in &self.lexicons {
+        for (name, lexicon) in &self.lexicon_functions {
             let score = lexicon.analyze_within_limits(text, arena).as_f64().unwrap_or_default();
             match &**name {
                 URGENCY_LEXICON => record.urgency = score,
@@ -155,13 +165,13 @@ impl RecordAnalyzer {
 
     fn find_entities(&self, text: &str, arena: &Arena) -> Vec<FoundEntity> {
         let mut found: Vec<(&str, EntityMatch)> = Vec::new();
-        for (name, finder, work) in &self.entities {
+        for (name, finder, work) in &self.entity_finders {
             if arena.allows_text_analysis(text, *work) {
                 found.extend(finder.find_all(text).into_iter().map(|one| (&**name, one)));
             }
         }
-        if arena.allows_text_analysis(text, *recognize::WORK_PER_BYTE) {
-            let is_declared = |name: &str| self.entities.iter().any(|(declared, ..)| declared == name);
+        if arena.allows_text_analysis(text, *recognize::RECOGNIZER_WORK_PER_BYTE) {
+            let is_declared = |name: &str| self.entity_finders.iter().any(|(declared, ..)| declared == name);
             found.extend(recognize::recognize_all(text, |name| !is_declared(name)));
         }
         // The sort is stable, so at the same position, declared entities precede built-in ones.

@@ -11,7 +11,7 @@ use rulec_lang::arena::Arena;
 use rulec_lang::operators::{Implementation, Op, Quantity, Search};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
-use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
+use rulec_sema::hir::{Cond, CondKind, GuardedCondition, Predicate, Term};
 use std::collections::HashMap;
 
 /// Maximum length in bytes of a text that is compared again without stray white space. The second
@@ -22,7 +22,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
     /// `frame` has the recorded results of the conditions and values inside it.
     pub(super) fn build_cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: StepFrame<'a>) -> TraceNode {
-        let StepFrame { shows_let, conds, operands, values, elements, .. } = frame;
+        let StepFrame { shows_let, conds, operands, operand_values: values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
         let mut node = TraceNode { result: truth.into(), operands, ..self.skipped_node(cond) };
         match &cond.kind {
@@ -55,9 +55,9 @@ impl<'a> TracedEvaluator<'a, '_> {
                 self.add_predicate_details(predicate, cond.span, &values, &mut node);
                 let recorded = node.operands.iter().flat_map(|operand| &operand.recorded).copied();
                 let recorded: Vec<usize> = recorded.collect();
-                node.past = self.past_trace(None, &recorded).filter(|past| past.count > 0);
+                node.past = self.build_past_trace(None, &recorded).filter(|past| past.count > 0);
             }
-            CondKind::Quantifier { list, all, .. } => match value.elements() {
+            CondKind::Quantifier { list, is_all: all, .. } => match value.elements() {
                 Some(all_elements) => {
                     let count = all_elements.count();
                     let skipped = count - elements.evaluated_count();
@@ -66,7 +66,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                         let deciding = elements.shown.iter().filter(|item| item.when.result == deciding);
                         let recorded: Vec<usize> =
                             deciding.flat_map(|item| &item.element.recorded).copied().collect();
-                        node.past = self.past_trace(Some(count), &recorded);
+                        node.past = self.build_past_trace(Some(count), &recorded);
                     }
                     node.elements = Some(Elements { skipped, ..elements });
                 }
@@ -93,12 +93,12 @@ impl<'a> TracedEvaluator<'a, '_> {
             CondKind::And(_) => (NodeKind::And, None),
             CondKind::Or(_) => (NodeKind::Or, None),
             CondKind::Predicate(_) => (NodeKind::Test, None),
-            CondKind::Quantifier { all: true, .. } => (NodeKind::All, None),
-            CondKind::Quantifier { all: false, .. } => (NodeKind::Any, None),
+            CondKind::Quantifier { is_all: true, .. } => (NodeKind::All, None),
+            CondKind::Quantifier { is_all: false, .. } => (NodeKind::Any, None),
             CondKind::Let(id) => (NodeKind::Let, Some(self.program().lets[id.index()].name.to_string())),
             CondKind::Call(name, ..) => (NodeKind::Call, Some(name.to_string())),
-            CondKind::Branch { all: true, .. } => (NodeKind::AllUsable, None),
-            CondKind::Branch { all: false, .. } => (NodeKind::AnyUsable, None),
+            CondKind::Branch { requires_all: true, .. } => (NodeKind::AllUsable, None),
+            CondKind::Branch { requires_all: false, .. } => (NodeKind::AnyUsable, None),
         };
         TraceNode {
             kind,
@@ -124,15 +124,15 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// True if a condition of a choice's branch is usable: all values that the condition reads are
     /// present.
-    pub(super) fn reads_only_present_values(&mut self, condition: &'a Guarded) -> bool {
-        self.run_unrecorded(|eval| eval.eval_cond(&condition.usable)).holds()
+    pub(super) fn reads_only_present_values(&mut self, condition: &'a GuardedCondition) -> bool {
+        self.run_unrecorded(|eval| eval.eval_cond(&condition.presence_condition)).holds()
     }
 
     /// Builds the node of a condition of a choice's branch that is ignored because a value that it
     /// reads is missing. The node shows these values, and why some of them are missing.
-    pub(super) fn left_out_node(&mut self, condition: &'a Guarded) -> TraceNode {
+    pub(super) fn left_out_node(&mut self, condition: &'a GuardedCondition) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
-        let CondKind::And(tests) = &condition.usable.kind else {
+        let CondKind::And(tests) = &condition.presence_condition.kind else {
             broken_invariant!("a condition of a branch is usable by an `and` of presence tests");
             return node;
         };
@@ -186,7 +186,7 @@ fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, Trac
 /// is longer than [`MAX_CLEANED_BYTES`].
 fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> bool {
     let compares = |op: Op| matches!(op, Op::Eq | Op::Contains | Op::StartsWith | Op::EndsWith);
-    let is_plain = !predicate.negated && !predicate.mode.word && predicate.mode.quantity.is_none();
+    let is_plain = !predicate.is_negated && !predicate.mode.whole_word && predicate.mode.quantity.is_none();
     let Some(op) = predicate.op.filter(|op| is_plain && compares(*op)) else { return false };
     let Implementation::Predicate(evaluate) = op.info().implementation else { return false };
     let (Some(text), Some(part)) = (left.as_str(), right.as_str()) else { return false };
@@ -225,8 +225,9 @@ fn found_text(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Optio
     let text = left.as_str()?;
     let matched_text = |pattern: &str| match is_regex {
         true => {
-            let regex_match = text::compile_regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
-            Some(text::truncate_chars(regex_match.as_str(), private::MAX_TEXT_CHARS))
+            let regex_match =
+                text::compile_regex(pattern, predicate.mode.text.folds_case).ok()?.find(text)?;
+            Some(text::truncate_chars(regex_match.as_str(), private::MAX_KEPT_TEXT_CHARS))
         }
         false => Some(pattern.to_owned()),
     };

@@ -87,7 +87,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             Part::Expr(expr @ Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
                 return self.add_read_value(expr, listed);
             }
-            Part::Let(id) => return self.add_read_values(self.program().let_body(id).part(), listed),
+            Part::Let(id) => return self.add_read_values(self.program().let_body(id).as_part(), listed),
             // Conditions that are used as values are usually small. For a large one, only the first
             // values are listed, so that the list stays short.
             Part::Cond(_) if listed.len() >= 20 => return,
@@ -157,7 +157,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         let arena = self.arena();
         let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
         let op = predicate.op?;
-        let context = PredicateContext { arena, constant };
+        let context = PredicateContext { arena, is_right_constant: constant };
         arena.catch_exceeded(|| budget::test_predicate(op, left, right, predicate.mode, context)).1
     }
 
@@ -168,7 +168,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         &mut self,
         predicate: &'a Predicate,
         left: Value<'a>,
-        left_fits: bool,
+        is_left_accepted: bool,
         operand: &'a Expr,
         right: Value<'a>,
     ) -> Option<Message> {
@@ -183,7 +183,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 return None;
             };
             let is_unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
-            let at = elements.position(is_unfit).filter(|_| left_fits)?;
+            let at = elements.position(is_unfit).filter(|_| is_left_accepted)?;
             return Some(message!("element {at} of {} is not a {noun}", self.source_text(operand.span)));
         }
         if op == Op::InNetwork && right.as_str().is_some_and(|text| network::parse_network(text).is_none()) {
@@ -196,7 +196,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             RightOperand::Text | RightOperand::Pattern | RightOperand::SomeText => KindSet::STRING,
             RightOperand::Members => KindSet::LIST,
             RightOperand::Same => comparable_kinds(left),
-            _ => KindSet::ALL,
+            _ => KindSet::MESSAGE_KINDS,
         };
         if right.kind().is_none_or(|kind| accepted_kinds.has(kind)) {
             return None;
@@ -251,7 +251,10 @@ impl<'a> TracedEvaluator<'a, '_> {
                 }
             }
             ExprKind::Op(_, left, right) => self.explain_missing_part(
-                [Some(&**left), right.as_deref()].into_iter().flatten().map(|part| (part, KindSet::ALL)),
+                [Some(&**left), right.as_deref()]
+                    .into_iter()
+                    .flatten()
+                    .map(|part| (part, KindSet::MESSAGE_KINDS)),
                 expr,
             ),
             ExprKind::Read(inner, kinds) => {
@@ -261,7 +264,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             ExprKind::Call(function, args) => {
                 let params = function.info().params;
                 let kinds = |index: usize| {
-                    params.get(index).or(params.last()).map_or(KindSet::ALL, |(_, kinds)| *kinds)
+                    params.get(index).or(params.last()).map_or(KindSet::MESSAGE_KINDS, |(_, kinds)| *kinds)
                 };
                 let parts: Vec<_> = args.iter().enumerate().map(|(index, arg)| (arg, kinds(index))).collect();
                 self.explain_missing_part(parts.into_iter(), expr)
@@ -292,7 +295,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 }
             }
             ExprKind::Window { list, operand, .. } => {
-                let operands = [(&**list, KindSet::LIST), (&**operand, KindSet::ALL)];
+                let operands = [(&**list, KindSet::LIST), (&**operand, KindSet::MESSAGE_KINDS)];
                 self.explain_missing_part(operands.into_iter(), expr)
             }
             ExprKind::Let(id) => match program.let_body(*id) {
@@ -300,7 +303,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 Term::Cond(_) => message!("{} is unknown", self.source_text(expr.span)),
             },
             ExprKind::Cond(_) => message!("{} is unknown", self.source_text(expr.span)),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 let branch =
                     if self.run_unrecorded(|eval| eval.eval_cond(cond)).holds() { then } else { other };
                 self.explain_missing(branch)
@@ -361,9 +364,9 @@ impl<'a> TracedEvaluator<'a, '_> {
             return reason;
         }
         let name = &self.program().externs[id.index()].name;
-        let failures = &self.hosts.failures;
+        let failures = &self.host_calls.failures;
         match failures.iter().rposition(|failure| failure.function == *name) {
-            Some(index) if self.observer.private_failures.get(index) == Some(&false) => {
+            Some(index) if self.observer.failure_is_private.get(index) == Some(&false) => {
                 message!("the host function {name} failed: {}", failures[index].message)
             }
             Some(_) => message!("the host function {name} failed"),
@@ -398,7 +401,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.eval_unrecorded(arg);
             let expected_noun = match (*param, value) {
-                ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
+                ("zone", Value::Str(name)) if !zone::is_zone_name(name) => message!("a time zone"),
                 ("hash", Value::Str(name)) if !name.is_empty() && BucketHash::from_name(name).is_none() => {
                     message!("a hash")
                 }

@@ -12,7 +12,7 @@ use rulec_sema::hir::{Expr, Outcome, Part, PrivateReads, Program, Slot, VarId};
 use serde_json::{Map, Value as Json};
 
 /// Maximum length of a text inside a shown value, in characters.
-pub(super) const MAX_TEXT_CHARS: usize = 1000;
+pub(super) const MAX_KEPT_TEXT_CHARS: usize = 1000;
 /// Maximum number of shown elements of a list or keys of a dict.
 const MAX_KEPT_ITEMS: usize = 20;
 /// Maximum nesting depth of lists and dicts inside a shown value. Deeper lists and dicts are
@@ -121,7 +121,7 @@ impl<'a> PrivacyMask<'a> {
     pub(super) fn raw_field_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
         let (ty, private) = self.private_reads.declared_type(slot);
         let private = !self.show_private
-            && (private || slot.private || self.bindings_are_private && slot.root.is_some());
+            && (private || slot.is_private || self.bindings_are_private && slot.root.is_some());
         self.to_operand(slot.name(), value, private, &ty)
     }
 
@@ -164,9 +164,9 @@ pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, 
 /// if the outermost value was truncated.
 fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
-        Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_TEXT_CHARS),
+        Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_KEPT_TEXT_CHARS),
         other => {
-            let shown = other.dict_len().map(|length| length - usize::from(is_recorded(other)));
+            let shown = other.dict_len().map(|length| length - usize::from(is_recorded_message(other)));
             other.list_len().or(shown).filter(|&length| length > MAX_KEPT_ITEMS)
         }
     };
@@ -182,7 +182,7 @@ pub(super) fn recorded_position(value: Value<'_>) -> Option<usize> {
     }
 }
 
-fn is_recorded(value: Value<'_>) -> bool {
+fn is_recorded_message(value: Value<'_>) -> bool {
     recorded_position(value).is_some()
 }
 
@@ -191,17 +191,17 @@ fn truncate_value(value: Value<'_>, depth: usize) -> Json {
         return Json::from("…");
     }
     match value {
-        Value::Str(text) => Json::from(truncate_chars(text, MAX_TEXT_CHARS)),
+        Value::Str(text) => Json::from(truncate_chars(text, MAX_KEPT_TEXT_CHARS)),
         other => match (other.elements(), other.entries()) {
             (Some(elements), _) => Json::Array(
                 elements.take(MAX_KEPT_ITEMS).map(|element| truncate_value(element, depth - 1)).collect(),
             ),
             (None, Some(entries)) => Json::Object(
                 entries
-                    .filter(|(key, _)| *key != POSITION_FIELD || !is_recorded(other))
+                    .filter(|(key, _)| *key != POSITION_FIELD || !is_recorded_message(other))
                     .take(MAX_KEPT_ITEMS)
                     .map(|(key, value)| {
-                        (truncate_chars(key, MAX_TEXT_CHARS), truncate_value(value, depth - 1))
+                        (truncate_chars(key, MAX_KEPT_TEXT_CHARS), truncate_value(value, depth - 1))
                     })
                     .collect::<Map<String, Json>>(),
             ),

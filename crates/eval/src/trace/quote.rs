@@ -29,7 +29,7 @@ impl fmt::Display for Location {
 
 /// Access to the source text of rules, for explanations. Any `Fn(Span) -> String` implements this
 /// trait.
-pub trait Source {
+pub trait SpanLookup {
     /// Returns the text of the span; empty if it is not available.
     fn text(&self, span: Span) -> String;
 
@@ -40,24 +40,24 @@ pub trait Source {
     }
 }
 
-impl Source for SourceMap {
+impl SpanLookup for SourceMap {
     fn text(&self, span: Span) -> String {
         let file = self.get(span.file);
         match file {
             // The artifact was built without source texts, so the location is returned instead.
-            Some(file) if file.is_stripped() => Source::place(self, span).unwrap_or_default().to_string(),
+            Some(file) if file.is_stripped() => SpanLookup::place(self, span).unwrap_or_default().to_string(),
             file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
         }
     }
 
     fn place(&self, span: Span) -> Option<Location> {
         self.get(span.file)?;
-        let (file, position) = SourceMap::place(self, span);
+        let (file, position) = SourceMap::name_and_position(self, span);
         Some(Location { file: file.to_owned(), line: position.line, column: position.column })
     }
 }
 
-impl<F: Fn(Span) -> String> Source for F {
+impl<F: Fn(Span) -> String> SpanLookup for F {
     fn text(&self, span: Span) -> String {
         self(span)
     }

@@ -2,7 +2,7 @@
 //! step to the enclosing step when the step ends.
 
 use super::private::{PrivacyMask, recorded_position};
-use super::quote::Source;
+use super::quote::SpanLookup;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
 use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::broken_invariant;
@@ -23,7 +23,7 @@ const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 
 pub(super) struct TraceRecorder<'a, 's> {
-    pub(super) source: &'s dyn Source,
+    pub(super) source: &'s dyn SpanLookup,
     pub(super) privacy: PrivacyMask<'a>,
     /// The innermost step of the evaluation that has not ended, with its results so far. When every
     /// step has ended, this frame contains the finished trace.
@@ -32,7 +32,7 @@ pub(super) struct TraceRecorder<'a, 's> {
     outer_frames: Vec<StepFrame<'a>>,
     /// Number of unrecorded steps that have not ended, such as the steps inside an operand, plus
     /// the number of running calls of `run_unrecorded`. While it is above 0, no step is recorded.
-    unrecorded_steps: usize,
+    unrecorded_depth: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) read_slots: Vec<SlotId>,
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
@@ -43,7 +43,7 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) fold_messages: Option<FoldMessages>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
-    pub(super) private_failures: Vec<bool>,
+    pub(super) failure_is_private: Vec<bool>,
 }
 
 /// A step of the evaluation that has started but not ended, with the results of inner steps that
@@ -62,15 +62,15 @@ pub(super) struct StepFrame<'a> {
     pub(super) operands: Vec<Operand>,
     /// The values of the operands that were evaluated in this step, unformatted, in evaluation
     /// order.
-    pub(super) values: Vec<Value<'a>>,
+    pub(super) operand_values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
     /// `Some` if the step searches a table whose default was used. If the default is a `goto`, the
     /// inner value is the trace of the search in the target table.
-    default: Option<Option<Box<TableTrace>>>,
+    used_default: Option<Option<Box<TableTrace>>>,
     /// Trace of the table search that this step (a rule with a `goto`, or a default) started;
     /// `None` if it started no search. In the outermost frame, the finished trace of the decision.
-    pub(super) table: Option<TableTrace>,
+    pub(super) table_trace: Option<TableTrace>,
 }
 
 /// The recorded messages that decide the value of a fold (such as a count) or quantifier, collected
@@ -81,9 +81,9 @@ pub(super) struct FoldMessages {
     pub(super) var: VarId,
     /// The result that the condition must have for a message to be collected: true for a fold (such
     /// as a count) and for `any`, false for `all`.
-    pub(super) truth: Tri,
+    pub(super) required_truth: Tri,
     /// The positions of the messages in the history, in the order of the evaluation.
-    pub(super) positions: Vec<usize>,
+    pub(super) message_positions: Vec<usize>,
 }
 
 /// What the recorder must know about a quantifier or fold (such as a count): the list, the
@@ -97,7 +97,7 @@ impl<'a> StepFrame<'a> {
     /// variable of this quantifier or fold.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
-            EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
+            EvalStep::Cond(Cond { kind: CondKind::Quantifier { is_all: all, list, var, body }, .. }) => {
                 (&**list, var, &**body, Some(if *all { Tri::False } else { Tri::True }))
             }
             EvalStep::Operand(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. }) => {
@@ -118,17 +118,17 @@ impl<'a> StepFrame<'a> {
 }
 
 impl<'a, 's> TraceRecorder<'a, 's> {
-    pub(super) fn new(source: &'s dyn Source, privacy: PrivacyMask<'a>) -> Self {
+    pub(super) fn new(source: &'s dyn SpanLookup, privacy: PrivacyMask<'a>) -> Self {
         TraceRecorder {
             source,
             privacy,
             frame: StepFrame::default(),
             outer_frames: Vec::new(),
-            unrecorded_steps: 0,
+            unrecorded_depth: 0,
             read_slots: Vec::new(),
             shown_lets: Vec::new(),
             fold_messages: None,
-            private_failures: Vec::new(),
+            failure_is_private: Vec::new(),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
     }
 
     /// Returns the calls of `def`s whose evaluation has not ended, outermost first.
-    pub(super) fn open_calls(&self) -> Vec<&'a Cond> {
+    pub(super) fn open_def_calls(&self) -> Vec<&'a Cond> {
         let open = self.outer_frames.iter().chain([&self.frame]).filter_map(|frame| frame.step);
         open.filter_map(|step| match step {
             EvalStep::Cond(cond) if matches!(cond.kind, CondKind::Call(..)) => Some(cond),
@@ -186,8 +186,8 @@ impl<'a, 's> TraceRecorder<'a, 's> {
 impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let recorder = &mut eval.observer;
-        if recorder.unrecorded_steps > 0 || recorder.is_unrecorded_step(step) {
-            recorder.unrecorded_steps += 1;
+        if recorder.unrecorded_depth > 0 || recorder.is_unrecorded_step(step) {
+            recorder.unrecorded_depth += 1;
         } else {
             recorder.push_frame(step);
         }
@@ -196,19 +196,19 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
         if let (EvalStep::Element(var, element), StepResult::Truth(truth)) = (step, result)
             && let Some(found) = eval.observer.fold_messages.as_mut()
-            && (found.var, found.truth) == (var.id, truth)
+            && (found.var, found.required_truth) == (var.id, truth)
         {
-            found.positions.extend(recorded_position(element));
+            found.message_positions.extend(recorded_position(element));
         }
-        let frame = match eval.observer.unrecorded_steps {
+        let frame = match eval.observer.unrecorded_depth {
             0 => Some(eval.observer.pop_frame()),
             1 => None,
             _ => {
-                eval.observer.unrecorded_steps -= 1;
+                eval.observer.unrecorded_depth -= 1;
                 return;
             }
         };
-        eval.observer.unrecorded_steps = 0;
+        eval.observer.unrecorded_depth = 0;
         match (step, result) {
             (EvalStep::Operand(expr), StepResult::Value(value)) => {
                 eval.record_operand(expr, value, frame.map(|frame| frame.elements));
@@ -232,21 +232,21 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn reevaluates_lets(&self) -> bool {
-        self.unrecorded_steps == 0 && self.frame.shows_let
+        self.unrecorded_depth == 0 && self.frame.shows_let
     }
 
     fn reevaluates_invariants(&self) -> bool {
         // The fold whose messages are collected is evaluated again, but not its parts.
-        self.unrecorded_steps == 0 || (self.unrecorded_steps == 1 && self.fold_messages.is_some())
+        self.unrecorded_depth == 0 || (self.unrecorded_depth == 1 && self.fold_messages.is_some())
     }
 }
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Runs `evaluate` without recording the steps of the evaluation.
     pub(super) fn run_unrecorded<T>(&mut self, evaluate: impl FnOnce(&mut Self) -> T) -> T {
-        self.observer.unrecorded_steps += 1;
+        self.observer.unrecorded_depth += 1;
         let result = evaluate(self);
-        self.observer.unrecorded_steps -= 1;
+        self.observer.unrecorded_depth -= 1;
         result
     }
 
@@ -260,8 +260,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     fn record_failure_privacy(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder
-            .private_failures
-            .resize(self.hosts.failures.len(), private && !recorder.privacy.show_private);
+            .failure_is_private
+            .resize(self.host_calls.failures.len(), private && !recorder.privacy.show_private);
     }
 
     /// Adds the result of a step that ended to the step that encloses it. `frame` has the results
@@ -276,16 +276,18 @@ impl<'a> TracedEvaluator<'a, '_> {
                 let route = self.build_route_trace(id, chosen.is_some(), frame);
                 self.observer.frame.routes.extend(route);
             }
-            (EvalStep::Default(_), _) => self.observer.frame.default = Some(frame.table.map(Box::new)),
+            (EvalStep::Default(_), _) => {
+                self.observer.frame.used_default = Some(frame.table_trace.map(Box::new))
+            }
             (EvalStep::Table(id), StepResult::Chosen(chosen)) => {
                 let table = self.build_table_trace(id, chosen.is_some(), frame);
-                self.observer.frame.table = Some(table);
+                self.observer.frame.table_trace = Some(table);
             }
             (EvalStep::SearchedBefore(id), _) => {
                 let table = &self.program().tables[id.index()];
                 let (table, kind) = (table.name.to_string(), table.kind);
                 let table = TableTrace { table, kind, searched_before: true, ..TableTrace::default() };
-                self.observer.frame.table = Some(table);
+                self.observer.frame.table_trace = Some(table);
             }
             _ => {}
         }
@@ -294,8 +296,9 @@ impl<'a> TracedEvaluator<'a, '_> {
     fn build_table_trace(&self, id: TableId, chose: bool, frame: StepFrame<'a>) -> TableTrace {
         let program = self.program();
         let table = &program.tables[id.index()];
-        let enabled = table.order.iter().filter(|id| !program.rules[id.index()].disabled).count();
-        let disabled = program.rules.iter().filter(|route| route.disabled && route.table == id);
+        let enabled =
+            table.evaluation_order.iter().filter(|id| !program.rules[id.index()].is_disabled).count();
+        let disabled = program.rules.iter().filter(|route| route.is_disabled && route.table == id);
         TableTrace {
             table: table.name.to_string(),
             kind: table.kind,
@@ -305,9 +308,9 @@ impl<'a> TracedEvaluator<'a, '_> {
             routes: frame.routes,
             disabled: disabled.map(|route| route.name.to_string()).collect(),
             default: table.default.as_ref().map(|outcome| DefaultTrace {
-                result: if frame.default.is_some() { Mark::True } else { Mark::Skipped },
+                result: if frame.used_default.is_some() { Mark::True } else { Mark::Skipped },
                 to: format_target(program, outcome),
-                table: frame.default.flatten(),
+                table: frame.used_default.flatten(),
             }),
         }
     }
@@ -331,7 +334,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             place: self.observer.source.place(route.span),
             to: format_target(program, &route.outcome),
             when,
-            table: frame.table.map(Box::new),
+            table: frame.table_trace.map(Box::new),
         })
     }
 
@@ -368,14 +371,14 @@ impl<'a> TracedEvaluator<'a, '_> {
         if self.observer.frame.is_operand() {
             return;
         }
-        if self.hosts.failures.len() > self.observer.private_failures.len() {
+        if self.host_calls.failures.len() > self.observer.failure_is_private.len() {
             let private = self.observer.privacy.is_private(expr);
             self.record_failure_privacy(private);
         }
         let mut listed = std::mem::take(&mut self.observer.frame.operands);
         self.add_shown_operands(expr, value, elements, &mut listed);
         self.observer.frame.operands = listed;
-        self.observer.frame.values.push(value);
+        self.observer.frame.operand_values.push(value);
     }
 }
 
@@ -397,7 +400,7 @@ fn format_target(program: &Program, outcome: &Outcome) -> String {
         Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
         Outcome::Branch { .. } => String::new(),
         Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
-        Outcome::Next { destinations, loopback, .. } => {
+        Outcome::Next { destinations, leads_back: loopback, .. } => {
             let targets: Vec<String> = destinations.iter().map(ToString::to_string).collect();
             format!("{}{}", targets.join(", "), if *loopback { " loopback" } else { "" })
         }

@@ -19,16 +19,18 @@ impl<'a> TracedEvaluator<'a, '_> {
     pub(super) fn add_recorded_messages(&mut self, expr: &'a Expr, operand: &mut Operand) {
         let is_searched = self.observer.frame.is_quantifier() && self.is_history(expr);
         if self.program().history_slot().is_some() && !is_searched {
-            self.collect_recorded(Part::Expr(expr), &mut operand.recorded);
+            self.collect_recorded_positions(Part::Expr(expr), &mut operand.recorded);
             operand.recorded.sort_unstable();
             operand.recorded.dedup();
             operand.recorded.truncate(MAX_RECORDED_MESSAGES);
         }
     }
 
-    fn collect_recorded(&mut self, part: Part<'a>, positions: &mut Vec<usize>) {
+    fn collect_recorded_positions(&mut self, part: Part<'a>, positions: &mut Vec<usize>) {
         match part {
-            Part::Let(id) => self.collect_recorded(self.program().let_body(id).part(), positions),
+            Part::Let(id) => {
+                self.collect_recorded_positions(self.program().let_body(id).as_part(), positions)
+            }
             Part::Expr(expr @ Expr { kind: ExprKind::Fold { fold, var, .. }, .. }) => {
                 let found = self.messages_with_truth(var, Tri::True, |eval| {
                     eval.eval_unrecorded(expr);
@@ -40,37 +42,40 @@ impl<'a> TracedEvaluator<'a, '_> {
                 }
             }
             // Of the elements of a quantifier, only one decides it.
-            Part::Cond(cond @ Cond { kind: CondKind::Quantifier { all, var, .. }, .. }) => {
+            Part::Cond(cond @ Cond { kind: CondKind::Quantifier { is_all: all, var, .. }, .. }) => {
                 let deciding = if *all { Tri::False } else { Tri::True };
                 positions.extend(self.messages_with_truth(var, deciding, |eval| {
                     eval.run_unrecorded(|eval| eval.eval_cond(cond));
                 }));
             }
-            Part::Expr(Expr { kind: ExprKind::If { cond, then, other }, .. }) => {
-                self.collect_recorded(Part::Cond(cond), positions);
+            Part::Expr(Expr { kind: ExprKind::If { cond, then_value: then, else_value: other }, .. }) => {
+                self.collect_recorded_positions(Part::Cond(cond), positions);
                 let holds = self.run_unrecorded(|eval| eval.eval_cond(cond)).holds();
-                self.collect_recorded(Part::Expr(if holds { then } else { other }), positions);
+                self.collect_recorded_positions(Part::Expr(if holds { then } else { other }), positions);
             }
             Part::Expr(list) if self.is_history(list) => {
                 let elements = self.eval_unrecorded(list).elements();
                 positions.extend(elements.into_iter().flatten().filter_map(recorded_position));
             }
-            part => part.parts().into_iter().for_each(|part| self.collect_recorded(part, positions)),
+            part => {
+                part.parts().into_iter().for_each(|part| self.collect_recorded_positions(part, positions))
+            }
         }
     }
 
     /// Runs `evaluate`, and returns the positions of the recorded messages for which the condition
     /// on the variable `var` had the result `truth` during this run.
     fn messages_with_truth(&mut self, var: &Var, truth: Tri, evaluate: impl FnOnce(&mut Self)) -> Vec<usize> {
-        self.observer.fold_messages = Some(FoldMessages { var: var.id, truth, positions: Vec::new() });
+        self.observer.fold_messages =
+            Some(FoldMessages { var: var.id, required_truth: truth, message_positions: Vec::new() });
         evaluate(self);
-        self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.positions)
+        self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.message_positions)
     }
 
     /// Returns the data about the messages that decided a condition: `recorded` has their positions
     /// in the history. `searched` is the number of messages that a quantifier searched. `None` if
     /// the history is empty.
-    pub(super) fn past_trace(&self, searched: Option<usize>, recorded: &[usize]) -> Option<PastTrace> {
+    pub(super) fn build_past_trace(&self, searched: Option<usize>, recorded: &[usize]) -> Option<PastTrace> {
         let elements = self.history_view().elements;
         let first =
             elements.first()?.get(POSITION_FIELD)?.as_u64().and_then(|first| usize::try_from(first).ok())?;

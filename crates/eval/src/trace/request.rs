@@ -5,7 +5,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, ExprKind};
-use rulec_sema::request::{BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD};
+use rulec_sema::request::{AnalysisFeature, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCORE_FIELD};
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Explains why a value of the request analysis (`request.…`) is missing although the message
@@ -13,7 +13,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     pub(super) fn explain_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)
-                if self.request_feature(base) == Some(Feature::Intent) && **name == *INTENT_FIELD =>
+                if self.request_feature(base) == Some(AnalysisFeature::Intent) && **name == *INTENT_FIELD =>
             {
                 let analysis_result = self.eval_unrecorded(base);
                 let (Value::Str(best), Value::Float(score)) =
@@ -30,7 +30,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 })
             }
             ExprKind::Extern(id, _) => match self.request_feature(expr)? {
-                Feature::Entity(index) => {
+                AnalysisFeature::Entity(index) => {
                     let program = self.program();
                     let name = program.analysis.entities.get(index).map(|entity| &*entity.name);
                     Some(message!("there is no {} in the text", name.unwrap_or_default()))
@@ -41,7 +41,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    fn request_feature(&self, expr: &Expr) -> Option<Feature> {
+    fn request_feature(&self, expr: &Expr) -> Option<AnalysisFeature> {
         match &expr.kind {
             ExprKind::Extern(id, _) => self.program().externs[id.index()].feature,
             _ => None,

@@ -5,7 +5,7 @@ use super::{Mark, Note, TableTrace, Tracer};
 use crate::decision::Choice;
 use crate::evaluator::Evaluator;
 use crate::evaluator::fixture::Fixture;
-use crate::host::{Host, HostCalls};
+use crate::host::{HostCalls, RegisteredFunction};
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, Quantity};
@@ -14,7 +14,12 @@ use rulec_sema::hir::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> (Choice, TableTrace) {
+pub(crate) fn trace(
+    f: &Fixture,
+    message: &Json,
+    hosts: &[RegisteredFunction],
+    show_private: bool,
+) -> (Choice, TableTrace) {
     let arena = Arena::default();
     let source = |span| f.quote(span);
     Tracer::new(Evaluator::new(&f.program, message, &arena, HostCalls::new(hosts)), &source, show_private)
@@ -26,8 +31,8 @@ pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: b
 fn trace_one_condition(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
     let mut f = Fixture::new();
     let cond = build(&mut f);
-    let handler = f.handler("h");
-    f.route(TableId(0), "r", cond, handler);
+    let handler = f.handler_outcome("h");
+    f.add_route(TableId(0), "r", cond, handler);
     let (choice, table) = trace(&f, &message, &[], false);
     assert_eq!(choice, f.decide(&message));
     table.routes[0].when.clone()
@@ -36,7 +41,7 @@ fn trace_one_condition(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> s
 #[test]
 fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
     let build = |f: &mut Fixture| {
-        let parts = vec![f.flag("a"), f.flag("b"), f.flag("c")];
+        let parts = vec![f.bool_field("a"), f.bool_field("b"), f.bool_field("c")];
         f.and(parts)
     };
     let results = |node: super::TraceNode| node.children.iter().map(|child| child.result).collect::<Vec<_>>();
@@ -51,7 +56,7 @@ fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
 #[test]
 fn a_sentence_explains_a_missing_value() {
     let check = |message: Json, expected: &str| {
-        let node = trace_one_condition(|f| f.field("ctx.user.n", Op::Gt, json!(3)), message);
+        let node = trace_one_condition(|f| f.field_predicate("ctx.user.n", Op::Gt, json!(3)), message);
         assert_eq!(node.because, [expected]);
     };
     check(json!({}), "ctx.user.n is missing: ctx is missing");
@@ -68,7 +73,7 @@ fn a_sentence_explains_a_missing_value() {
 fn a_text_that_differs_only_in_white_space_is_explained() {
     let check = |(op, constant): (Op, &str), text: &str, expected: bool| {
         let node = trace_one_condition(
-            |f| f.field("ctx.note", op, json!(constant)),
+            |f| f.field_predicate("ctx.note", op, json!(constant)),
             json!({ "ctx": { "note": text } }),
         );
         let hint: &[&str] = if expected { &["it holds if white space is ignored"] } else { &[] };
@@ -90,19 +95,19 @@ fn a_missing_function_result_or_network_is_explained() {
     };
     check(
         |f| {
-            let (text, one) = (f.slot("text", KindSet::STRING), f.lit(json!("1")));
-            let version = f.call(Function::Version, vec![text]);
-            let other = f.call(Function::Version, vec![one]);
-            f.test(Op::Ge, version, other)
+            let (text, one) = (f.slot_expr("text", KindSet::STRING), f.literal(json!("1")));
+            let version = f.function_call(Function::Version, vec![text]);
+            let other = f.function_call(Function::Version, vec![one]);
+            f.predicate(Op::Ge, version, other)
         },
         json!({ "text": "newest" }),
         "version(text) is missing: the text is not a version",
     );
     check(
         |f| {
-            let (at, zone) = (f.slot("at", KindSet::DATETIME), f.slot("zone", KindSet::STRING));
-            let (hour, three) = (f.call(Function::Hour, vec![at, zone]), f.lit(json!(3)));
-            f.test(Op::Eq, hour, three)
+            let (at, zone) = (f.slot_expr("at", KindSet::DATETIME), f.slot_expr("zone", KindSet::STRING));
+            let (hour, three) = (f.function_call(Function::Hour, vec![at, zone]), f.literal(json!(3)));
+            f.predicate(Op::Eq, hour, three)
         },
         json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
         "zone is \"Mars\", a string, but a time zone is needed",
@@ -111,8 +116,9 @@ fn a_missing_function_result_or_network_is_explained() {
     let network = |ip: &str, network: Json, quantity, expected: &str| {
         let because = trace_one_condition(
             |f| {
-                let (ip, networks) = (f.slot("ip", KindSet::STRING), f.slot("n", KindSet::ALL));
-                f.test_with(Op::InNetwork, quantity, false, ip, Some(networks))
+                let (ip, networks) =
+                    (f.slot_expr("ip", KindSet::STRING), f.slot_expr("n", KindSet::MESSAGE_KINDS));
+                f.predicate_with(Op::InNetwork, quantity, false, ip, Some(networks))
             },
             json!({ "ip": ip, "n": network }),
         );
@@ -132,47 +138,47 @@ fn values_that_cannot_be_compared_are_described() {
     };
     check(
         |f| {
-            let (a, b) = (f.slot("a", KindSet::ALL), f.slot("b", KindSet::ALL));
-            f.test(Op::Eq, a, b)
+            let (a, b) = (f.slot_expr("a", KindSet::MESSAGE_KINDS), f.slot_expr("b", KindSet::MESSAGE_KINDS));
+            f.predicate(Op::Eq, a, b)
         },
         json!({ "a": 1, "b": "x" }),
         "a is 1, an int, and b is \"x\", a string",
     );
     check(
         |f| {
-            let (a, zero) = (f.slot("a", KindSet::NUMBER), f.lit(json!(0)));
-            let quotient = f.op(Op::Div, a, zero);
-            let int_one = f.lit(json!(1));
-            f.test(Op::Gt, quotient, int_one)
+            let (a, zero) = (f.slot_expr("a", KindSet::NUMBER), f.literal(json!(0)));
+            let quotient = f.operation(Op::Div, a, zero);
+            let int_one = f.literal(json!(1));
+            f.predicate(Op::Gt, quotient, int_one)
         },
         json!({ "a": 1 }),
         "a / 0 has no result for these values",
     );
     check(
         |f| {
-            let (text, list) = (f.slot("text", KindSet::STRING), f.slot("words", KindSet::LIST));
-            f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
+            let (text, list) = (f.slot_expr("text", KindSet::STRING), f.slot_expr("words", KindSet::LIST));
+            f.predicate_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
         },
         json!({ "text": "a", "words": ["b", 7] }),
         "element 1 of words is not a text",
     );
     check(
         |f| {
-            let x = f.slot("x", KindSet::ALL);
-            let len = f.call(Function::Len, vec![x]);
-            let int_one = f.lit(json!(1));
-            f.test(Op::Gt, len, int_one)
+            let x = f.slot_expr("x", KindSet::MESSAGE_KINDS);
+            let len = f.function_call(Function::Len, vec![x]);
+            let int_one = f.literal(json!(1));
+            f.predicate(Op::Gt, len, int_one)
         },
         json!({ "x": 3 }),
         "x is 3, an int, but a string, list or dict is needed",
     );
     check(
         |f| {
-            let list = f.slot("l", KindSet::LIST);
-            let (var, x) = f.var("x", KindSet::NUMBER);
-            let three = f.lit(json!(3));
-            let body = f.test(Op::Gt, x, three);
-            f.each(false, list, var, body)
+            let list = f.slot_expr("l", KindSet::LIST);
+            let (var, x) = f.new_variable("x", KindSet::NUMBER);
+            let three = f.literal(json!(3));
+            let body = f.predicate(Op::Gt, x, three);
+            f.quantifier(false, list, var, body)
         },
         json!({ "l": "no list" }),
         "l is \"no list\", a string, but a list is needed",
@@ -182,17 +188,17 @@ fn values_that_cannot_be_compared_are_described() {
 #[test]
 fn text_operators_show_what_they_found() {
     let any = |f: &mut Fixture| {
-        let text = f.slot("text", KindSet::STRING);
-        let span = f.span("file_words");
-        let words = Expr { span, ..f.lit(json!(["dir", "file"])) };
-        f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(words))
+        let text = f.slot_expr("text", KindSet::STRING);
+        let span = f.append_source("file_words");
+        let words = Expr { span, ..f.literal(json!(["dir", "file"])) };
+        f.predicate_with(Op::Contains, Some(Quantity::Any), false, text, Some(words))
     };
     let node = trace_one_condition(any, json!({ "text": "a file" }));
     assert_eq!(node.found.as_deref(), Some("file"));
     assert_eq!(node.operands[1].text, "file_words");
     let regex = |f: &mut Fixture| {
-        let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("refunds?")));
-        f.test(Op::Matches, text, pattern)
+        let (text, pattern) = (f.slot_expr("text", KindSet::STRING), f.literal(json!("refunds?")));
+        f.predicate(Op::Matches, text, pattern)
     };
     assert_eq!(
         trace_one_condition(regex, json!({ "text": "two refunds, please" })).found.as_deref(),
@@ -203,11 +209,11 @@ fn text_operators_show_what_they_found() {
 #[test]
 fn a_long_list_is_capped_but_the_deciding_element_is_shown() {
     let build = |f: &mut Fixture| {
-        let list = f.slot("l", KindSet::LIST);
-        let (var, x) = f.var("x", KindSet::NUMBER);
-        let limit = f.lit(json!(49));
-        let body = f.test(Op::Gt, x, limit);
-        f.each(false, list, var, body)
+        let list = f.slot_expr("l", KindSet::LIST);
+        let (var, x) = f.new_variable("x", KindSet::NUMBER);
+        let limit = f.literal(json!(49));
+        let body = f.predicate(Op::Gt, x, limit);
+        f.quantifier(false, list, var, body)
     };
     let node = trace_one_condition(build, json!({ "l": (0..60).collect::<Vec<i32>>() }));
     let elements = node.elements.unwrap();
@@ -219,8 +225,8 @@ fn a_long_list_is_capped_but_the_deciding_element_is_shown() {
 #[test]
 fn the_parts_of_a_let_are_shown_once_per_route() {
     let build = |f: &mut Fixture| {
-        let body = f.flag("a");
-        let id = f.let_cond("is_a", body);
+        let body = f.bool_field("a");
+        let id = f.add_let("is_a", body);
         let (first, second) = (f.use_let(id), f.use_let(id));
         f.and(vec![first, second])
     };
@@ -233,13 +239,13 @@ fn the_parts_of_a_let_are_shown_once_per_route() {
 #[test]
 fn the_parts_of_a_cached_let_are_shown_under_each_route() {
     let mut f = Fixture::new();
-    let body = f.flag("a");
-    let inner = f.let_cond("inner", body);
+    let body = f.bool_field("a");
+    let inner = f.add_let("inner", body);
     let body = f.use_let(inner);
-    let outer = f.let_cond("outer", body);
+    let outer = f.add_let("outer", body);
     for name in ["first", "second"] {
-        let (cond, handler) = (f.use_let(outer), f.handler("h"));
-        f.route(TableId(0), name, cond, handler);
+        let (cond, handler) = (f.use_let(outer), f.handler_outcome("h"));
+        f.add_route(TableId(0), name, cond, handler);
     }
     let (_, table) = trace(&f, &json!({ "a": false }), &[], false);
     let [first, second] = table.routes.as_slice() else { panic!("two routes are tried") };
@@ -251,17 +257,17 @@ fn the_parts_of_a_cached_let_are_shown_under_each_route() {
 #[test]
 fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
     let count = |f: &mut Fixture, list: Expr| {
-        let (var, x) = f.var("x", KindSet::NUMBER);
-        let int_one = f.lit(json!(1));
-        let body = f.test(Op::Gt, x, int_one);
-        f.count(list, var, body)
+        let (var, x) = f.new_variable("x", KindSet::NUMBER);
+        let int_one = f.literal(json!(1));
+        let body = f.predicate(Op::Gt, x, int_one);
+        f.count_fold(list, var, body)
     };
     let build = |f: &mut Fixture| {
-        let list = f.slot("l", KindSet::LIST);
+        let list = f.slot_expr("l", KindSet::LIST);
         let inner = count(f, list);
         let list = f.expr("[inner]", ExprKind::List(vec![inner]), Ty::ANY);
-        let (outer, zero) = (count(f, list), f.lit(json!(0)));
-        f.test(Op::Gt, outer, zero)
+        let (outer, zero) = (count(f, list), f.literal(json!(0)));
+        f.predicate(Op::Gt, outer, zero)
     };
     let node = trace_one_condition(build, json!({ "l": [1, 2, 3] }));
     let elements = node.operands[0].elements.as_ref().expect("a count has elements");
@@ -273,13 +279,14 @@ fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
 fn private_values_are_never_shown() {
     let secret = "555-0199";
     let mut f = Fixture::new();
-    let field = |name: &str, ty, private| Field { name: name.into(), ty, optional: true, private };
+    let field =
+        |name: &str, ty, private| Field { name: name.into(), ty, is_optional: true, is_private: private };
     let user = Ty::record(RecordType::from_iter([
         field("phone", Ty::STRING, true),
         field("role", Ty::STRING, false),
     ]));
-    f.input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
-    let span = f.span("check");
+    f.declare_input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
+    let span = f.append_source("check");
     f.program.externs.push(Extern {
         name: "check".into(),
         params: vec![],
@@ -287,42 +294,50 @@ fn private_values_are_never_shown() {
         feature: None,
         span,
     });
-    let mut routes = vec![f.field("user.phone", Op::Gt, json!(1)), f.field("user.phone", Op::Eq, json!("1"))];
+    let mut routes = vec![
+        f.field_predicate("user.phone", Op::Gt, json!(1)),
+        f.field_predicate("user.phone", Op::Eq, json!("1")),
+    ];
     // A route that reads a value computed from a private value.
-    let phone = f.slot("user.phone", KindSet::STRING);
-    let upper = f.call(Function::Upper, vec![phone.clone()]);
-    let other = f.lit(json!("x"));
-    routes.push(f.test(Op::Eq, upper, other));
+    let phone = f.slot_expr("user.phone", KindSet::STRING);
+    let upper = f.function_call(Function::Upper, vec![phone.clone()]);
+    let other = f.literal(json!("x"));
+    routes.push(f.predicate(Op::Eq, upper, other));
     // A route that matches a regular expression in a private value.
-    let pattern = f.lit(json!("5+"));
-    let regex_test = f.test(Op::Matches, phone.clone(), pattern);
+    let pattern = f.literal(json!("5+"));
+    let regex_test = f.predicate(Op::Matches, phone.clone(), pattern);
     routes.push(f.not(regex_test));
     // A route with a host function whose error text contains a private value.
     let host_call = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
-    let yes = f.lit(json!(true));
-    routes.push(f.test(Op::Eq, host_call, yes));
+    let yes = f.literal(json!(true));
+    routes.push(f.predicate(Op::Eq, host_call, yes));
     // Routes that read a record with private fields, and a list of such records.
-    let record = Expr { ty: user.clone(), ..f.slot("user", KindSet::DICT) };
-    let role = f.lit(json!("role_"));
-    routes.push(f.test(Op::HasKey, record.clone(), role));
-    let len = f.call(Function::Len, vec![record]);
-    let nine = f.lit(json!(9));
-    routes.push(f.test(Op::Gt, len, nine));
-    let friends = Expr { ty: Ty::list(user.clone()), ..f.slot("friends", KindSet::LIST) };
-    let (var, friend) = f.var("x", KindSet::DICT);
+    let record = Expr { ty: user.clone(), ..f.slot_expr("user", KindSet::DICT) };
+    let role = f.literal(json!("role_"));
+    routes.push(f.predicate(Op::HasKey, record.clone(), role));
+    let len = f.function_call(Function::Len, vec![record]);
+    let nine = f.literal(json!(9));
+    routes.push(f.predicate(Op::Gt, len, nine));
+    let friends = Expr { ty: Ty::list(user.clone()), ..f.slot_expr("friends", KindSet::LIST) };
+    let (var, friend) = f.new_variable("x", KindSet::DICT);
     let phone = f.expr("x.phone", ExprKind::Field(Box::new(friend), "phone".into()), Ty::STRING);
-    let other = f.lit(json!("x"));
-    let body = f.test(Op::Eq, phone, other);
-    routes.push(f.each(false, friends, var, body));
+    let other = f.literal(json!("x"));
+    let body = f.predicate(Op::Eq, phone, other);
+    routes.push(f.quantifier(false, friends, var, body));
     for (position, cond) in routes.into_iter().enumerate() {
-        let handler = f.handler("h");
-        f.route(TableId(0), &format!("r{position}"), cond, handler);
+        let handler = f.handler_outcome("h");
+        f.add_route(TableId(0), &format!("r{position}"), cond, handler);
     }
-    let phone = f.slot("user.phone", KindSet::STRING);
+    let phone = f.slot_expr("user.phone", KindSet::STRING);
     let args = vec![f.arg("phone", phone, false)];
     f.set_default(TableId(0), Outcome::Handler { name: "d".into(), args, metadata: Arc::default() });
     let function = Arc::new(|args: &[rulec_lang::value::Value<'_>]| Err(format!("no such number: {args:?}")));
-    let hosts = [Host { name: "check".into(), result: KindSet::BOOL, function, work: None }];
+    let hosts = [RegisteredFunction {
+        name: "check".into(),
+        result_kinds: KindSet::BOOL,
+        function,
+        max_work_per_byte: None,
+    }];
     let messages = [
         json!({ "user": { "phone": secret, "role": "x" }, "friends": [{ "phone": secret }] }),
         json!({ "user": [secret], "friends": { "a": secret } }),
@@ -366,19 +381,26 @@ impl RandomSource {
     fn cond(&mut self, f: &mut Fixture, depth: u32) -> Cond {
         let field = ["a", "b", "c.d", "c.e"][self.roll(4) as usize];
         match self.roll(if depth == 0 { 5 } else { 12 }) {
-            0 => f.flag(field),
+            0 => f.bool_field(field),
             1 => {
                 let op = [Op::Gt, Op::Le, Op::Eq, Op::Ne][self.roll(4) as usize];
-                f.field(field, op, json!(2))
+                f.field_predicate(field, op, json!(2))
             }
-            2 => f.field(field, Op::Contains, json!("a")),
+            2 => f.field_predicate(field, Op::Contains, json!("a")),
             3 => {
-                let left = f.slot(field, KindSet::NUMBER);
-                f.test_with([Op::IsMissing, Op::IsPresent][self.roll(2) as usize], None, false, left, None)
+                let left = f.slot_expr(field, KindSet::NUMBER);
+                f.predicate_with(
+                    [Op::IsMissing, Op::IsPresent][self.roll(2) as usize],
+                    None,
+                    false,
+                    left,
+                    None,
+                )
             }
             4 => {
-                let (left, right) = (f.slot(field, KindSet::ALL), f.slot("b", KindSet::ALL));
-                f.test_with(Op::Eq, None, self.roll(2) == 0, left, Some(right))
+                let (left, right) =
+                    (f.slot_expr(field, KindSet::MESSAGE_KINDS), f.slot_expr("b", KindSet::MESSAGE_KINDS));
+                f.predicate_with(Op::Eq, None, self.roll(2) == 0, left, Some(right))
             }
             5 | 6 => {
                 let parts = (0..2 + self.roll(2)).map(|_| self.cond(f, depth - 1)).collect();
@@ -393,17 +415,17 @@ impl RandomSource {
                 f.not(inner)
             }
             10 => {
-                let list = f.slot(field, KindSet::LIST);
-                let (var, x) = f.var("x", KindSet::NUMBER);
-                let int_one = f.lit(json!(1));
-                let test = f.test(Op::Gt, x, int_one);
+                let list = f.slot_expr(field, KindSet::LIST);
+                let (var, x) = f.new_variable("x", KindSet::NUMBER);
+                let int_one = f.literal(json!(1));
+                let test = f.predicate(Op::Gt, x, int_one);
                 let rest = self.cond(f, depth - 1);
                 let body = if self.roll(2) == 0 { f.and(vec![test, rest]) } else { f.or(vec![test, rest]) };
-                f.each(self.roll(2) == 0, list, var, body)
+                f.quantifier(self.roll(2) == 0, list, var, body)
             }
             _ => {
                 let body = self.cond(f, depth - 1);
-                let id = f.let_cond("l", body);
+                let id = f.add_let("l", body);
                 f.use_let(id)
             }
         }
@@ -416,17 +438,17 @@ fn a_trace_always_has_the_choice_of_the_evaluator() {
     for seed in 0..1_000 {
         let mut dice = RandomSource(seed);
         let mut f = Fixture::new();
-        let tables = [TableId(0), f.table("one"), f.table("two")];
+        let tables = [TableId(0), f.add_table("one"), f.add_table("two")];
         for (level, table) in tables.into_iter().enumerate() {
             for name in ["r", "s"] {
                 let cond = dice.cond(&mut f, 3);
                 let outcome = match tables.get(level + 1 + dice.roll(2) as usize) {
                     Some(&inner) if dice.roll(2) == 0 => Outcome::Goto(inner),
-                    _ => f.handler("h"),
+                    _ => f.handler_outcome("h"),
                 };
-                f.route(table, name, cond, outcome);
+                f.add_route(table, name, cond, outcome);
             }
-            let handler = f.handler("d");
+            let handler = f.handler_outcome("d");
             match dice.roll(4) {
                 0 => f.set_default(table, handler),
                 1 if level < 2 => f.set_default(table, Outcome::Goto(tables[level + 1])),

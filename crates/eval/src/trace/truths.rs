@@ -12,13 +12,13 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultCounts {
     /// Number of evaluations in which the condition was true.
-    pub yes: usize,
+    pub true_count: usize,
     /// Number of evaluations in which the condition was false.
-    pub no: usize,
+    pub false_count: usize,
     /// Number of times the condition was unknown, because a value was missing or had a wrong type.
-    pub unknown: usize,
+    pub unknown_count: usize,
     /// Number of times a choice left the condition out because a value was missing.
-    pub left_out: usize,
+    pub left_out_count: usize,
 }
 
 /// For each condition, by its span, how often it had each result.
@@ -66,7 +66,7 @@ impl ConditionCoverage {
         evaluator: Evaluator<'a>,
         evaluate: impl FnOnce(&mut Evaluator<'a, CoverageObserver<'_>>),
     ) {
-        let mut observed = evaluator.observed_by(CoverageObserver { coverage: self, open_guards: 0 });
+        let mut observed = evaluator.observed_by(CoverageObserver { coverage: self, open_guard_count: 0 });
         evaluate(&mut observed);
     }
 }
@@ -82,33 +82,33 @@ struct CoverageObserver<'t> {
     coverage: &'t mut ConditionCoverage,
     /// Number of steps that have not ended and that check whether a condition is usable (reads no
     /// missing value). The compiler generates these checks, so their results are not counted.
-    open_guards: usize,
+    open_guard_count: usize,
 }
 
 impl<'a> Observer<'a> for CoverageObserver<'_> {
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
-        eval.observer.open_guards += usize::from(matches!(step, EvalStep::Guard(_)));
+        eval.observer.open_guard_count += usize::from(matches!(step, EvalStep::Guard(_)));
     }
 
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
         let observer = &mut eval.observer;
         match (step, result) {
             (EvalStep::Guard(condition), StepResult::Truth(truth)) => {
-                observer.open_guards -= 1;
+                observer.open_guard_count -= 1;
                 if !truth.holds() {
-                    observer.coverage.0.entry(condition.cond.span).or_default().left_out += 1;
+                    observer.coverage.0.entry(condition.cond.span).or_default().left_out_count += 1;
                 }
             }
             // A condition that combines others may have the same span as one of them, so only
             // leaves are counted.
             (EvalStep::Cond(cond), StepResult::Truth(truth))
-                if observer.open_guards == 0 && is_leaf_condition(cond) =>
+                if observer.open_guard_count == 0 && is_leaf_condition(cond) =>
             {
                 let counts = observer.coverage.0.entry(cond.span).or_default();
                 *match truth {
-                    Tri::True => &mut counts.yes,
-                    Tri::False => &mut counts.no,
-                    Tri::Unknown => &mut counts.unknown,
+                    Tri::True => &mut counts.true_count,
+                    Tri::False => &mut counts.false_count,
+                    Tri::Unknown => &mut counts.unknown_count,
                 } += 1;
             }
             _ => {}

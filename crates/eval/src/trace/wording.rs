@@ -20,7 +20,7 @@ pub(super) fn describe_value(operand: &Operand, value: Value<'_>) -> Message {
 }
 
 pub(super) fn comparable_kinds(value: Value<'_>) -> KindSet {
-    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).with_comparable_kinds())
+    value.kind().map_or(KindSet::MESSAGE_KINDS, |kind| KindSet::single(kind).with_comparable_kinds())
 }
 
 /// Formats kinds with an article: `a string or list`, `an int`.

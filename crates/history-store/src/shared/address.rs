@@ -8,14 +8,14 @@ use rulec::history::StoreError;
 /// The address of a history at a server: `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][#NAME]`.
 #[derive(Clone)]
 pub struct SharedAddress {
-    pub(super) info: ConnectionInfo,
-    name: Option<String>,
+    pub(super) connection_info: ConnectionInfo,
+    history_name: Option<String>,
 }
 
 // Does not show the password.
 impl std::fmt::Debug for SharedAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SharedAddress({:?} at {})", self.name, self.place())
+        write!(f, "SharedAddress({:?} at {})", self.history_name, self.server_address())
     }
 }
 
@@ -48,8 +48,8 @@ impl SharedAddress {
         // The error of the parser can contain a part of the password, so it is not shown.
         match url.into_connection_info() {
             Ok(info) => Ok(SharedAddress {
-                info,
-                name: name.map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned()),
+                connection_info: info,
+                history_name: name.map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned()),
             }),
             Err(_) => refused("is no address of a Redis server"),
         }
@@ -58,29 +58,32 @@ impl SharedAddress {
     /// Sets the password, unless the address already has a password.
     #[must_use]
     pub fn with_password(self, password: &str) -> SharedAddress {
-        let settings = self.info.redis_settings().clone();
+        let settings = self.connection_info.redis_settings().clone();
         if settings.password().is_some() {
             return self;
         }
-        SharedAddress { info: self.info.set_redis_settings(settings.set_password(password)), ..self }
+        SharedAddress {
+            connection_info: self.connection_info.set_redis_settings(settings.set_password(password)),
+            ..self
+        }
     }
 
     /// Sets the name of the history, unless the address already has a name.
     #[must_use]
     pub fn with_name(self, name: &str) -> SharedAddress {
         let named = Some(name.to_owned()).filter(|name| !name.is_empty());
-        SharedAddress { name: self.name.or(named), ..self }
+        SharedAddress { history_name: self.history_name.or(named), ..self }
     }
 
     /// Returns the name of the history. `None` if the address has none.
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.history_name.as_deref()
     }
 
     /// Returns the address of the server without user and password.
-    pub(super) fn place(&self) -> String {
-        let database = self.info.redis_settings().db();
-        match self.info.addr() {
+    pub(super) fn server_address(&self) -> String {
+        let database = self.connection_info.redis_settings().db();
+        match self.connection_info.addr() {
             redis::ConnectionAddr::Unix(path) => format!("redis+unix://{}?db={database}", path.display()),
             address => format!("redis://{address}/{database}"),
         }
@@ -94,13 +97,16 @@ mod tests {
     #[test]
     fn an_address_has_a_name_and_shows_no_password() {
         let address = SharedAddress::parse("redis://ann:secret@localhost:7000/2#shop").expect("an address");
-        assert_eq!((address.name(), address.place().as_str()), (Some("shop"), "redis://localhost:7000/2"));
+        assert_eq!(
+            (address.name(), address.server_address().as_str()),
+            (Some("shop"), "redis://localhost:7000/2")
+        );
         assert!(!format!("{address:?}").contains("secret"));
         assert_eq!(address.with_name("other").name(), Some("shop"));
         let address = SharedAddress::parse("redis://localhost").expect("an address");
-        assert_eq!((address.name(), address.place().as_str()), (None, "redis://localhost:6379/0"));
+        assert_eq!((address.name(), address.server_address().as_str()), (None, "redis://localhost:6379/0"));
         let with_password = address.with_password("word").with_name("shop");
-        assert_eq!(with_password.info.redis_settings().password(), Some("word"));
+        assert_eq!(with_password.connection_info.redis_settings().password(), Some("word"));
         assert_eq!(with_password.name(), Some("shop"));
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The maximum time to connect, to send a request, and to wait for its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum time for which a request is sent again after its connection has failed.
-const RESEND_TIME: Duration = Duration::from_secs(4);
+const MAX_RESEND_TIME: Duration = Duration::from_secs(4);
 /// The pause before a request is sent again. It doubles each time.
 const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum number of connections that stay open without a request.
@@ -21,7 +21,7 @@ pub(super) struct RedisServer {
     client: Client,
     idle_connections: Mutex<Vec<Connection>>,
     /// The address of the server without the password, for error messages.
-    place: String,
+    shown_address: String,
 }
 
 /// Why a request that changes data has failed, and whether the server may have carried it out.
@@ -44,22 +44,25 @@ impl From<WriteFailure> for StoreError {
 
 impl RedisServer {
     pub fn new(client: Client, place: String) -> RedisServer {
-        RedisServer { client, idle_connections: Mutex::default(), place }
+        RedisServer { client, idle_connections: Mutex::default(), shown_address: place }
     }
 
     /// Returns the address without the password.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn shown_address(&self) -> &str {
+        &self.shown_address
     }
 
     /// Sends a request that may reach the server twice without harm, such as a read. If an idle
     /// connection has failed in the meantime, sends the request again over a new one. While the
     /// server is starting, waits and sends the request again.
-    pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
-        let end = Instant::now() + RESEND_TIME;
+    pub fn read_with_retry<T>(
+        &self,
+        request: impl Fn(&mut Connection) -> RedisResult<T>,
+    ) -> Result<T, StoreError> {
+        let end = Instant::now() + MAX_RESEND_TIME;
         let mut pause = FIRST_RETRY_PAUSE;
         loop {
-            let result = match self.take_idle() {
+            let result = match self.take_idle_connection() {
                 Some(idle) => self.send(idle, &request),
                 None => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
             };
@@ -82,15 +85,15 @@ impl RedisServer {
     /// Sends a request that the server carries out at most once, even if it receives the request
     /// several times. If the connection fails, sends the request again for some seconds. The bool
     /// that `request` receives is true if an earlier attempt may have reached the server.
-    pub fn write<T>(
+    pub fn write_with_retry<T>(
         &self,
         request: impl Fn(&mut Connection, bool) -> RedisResult<T>,
     ) -> Result<T, WriteFailure> {
-        let end = Instant::now() + RESEND_TIME;
+        let end = Instant::now() + MAX_RESEND_TIME;
         let mut was_sent = false;
         let mut pause = FIRST_RETRY_PAUSE;
         loop {
-            let connection = match self.take_idle() {
+            let connection = match self.take_idle_connection() {
                 Some(idle) => Ok(idle),
                 None => self.connect(),
             };
@@ -145,7 +148,7 @@ impl RedisServer {
         result
     }
 
-    fn take_idle(&self) -> Option<Connection> {
+    fn take_idle_connection(&self) -> Option<Connection> {
         self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
@@ -159,7 +162,7 @@ impl RedisServer {
     /// Converts an error of the Redis library to a message with the address of the server and, if
     /// one is known, a remedy.
     fn to_store_error(&self, error: &RedisError) -> StoreError {
-        let place = &self.place;
+        let place = &self.shown_address;
         StoreError(match error.code() {
             _ if error.is_connection_refusal() => {
                 format!(

@@ -95,12 +95,19 @@ fn nothing_acknowledged_is_lost() {
         let store = DurableStore::open(folder.path()).expect("it opens again");
         let report = store.check().expect("it can be read");
         assert_eq!(report.problems, Vec::<String>::new());
-        assert!(report.messages >= acknowledged.len(), "{} of {}", report.messages, acknowledged.len());
+        assert!(
+            report.message_count >= acknowledged.len(),
+            "{} of {}",
+            report.message_count,
+            acknowledged.len()
+        );
         let (sender, receiver) = std::sync::mpsc::channel();
         store.for_each(None, move |kept| sender.send(kept).is_ok()).expect("it can be read");
         let kept: HashSet<(i64, i64)> = receiver
             .into_iter()
-            .map(|kept| (kept.key.parse().expect("a number"), kept.element["n"].as_i64().expect("a number")))
+            .map(|kept| {
+                (kept.history_key.parse().expect("a number"), kept.message["n"].as_i64().expect("a number"))
+            })
             .collect();
         let lost: Vec<_> = acknowledged.difference(&kept).collect();
         assert!(lost.is_empty(), "lost after kill {round}: {lost:?}");

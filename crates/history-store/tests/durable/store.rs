@@ -55,7 +55,7 @@ fn a_store_on_disk_decides_like_one_in_memory() {
     }
     assert!(chosen.len() >= 3, "{chosen:?}");
     let report = open(folder.path()).check().expect("it can be read");
-    assert_eq!((report.keys, report.messages, report.problems), (2, 8, Vec::new()));
+    assert_eq!((report.key_count, report.message_count, report.problems), (2, 8, Vec::new()));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn changes_without_waiting_are_there_after_a_flush() {
     }
     store.flush().expect("it is written");
     drop(store);
-    assert_eq!(open(folder.path()).check().expect("it can be read").keys, 100);
+    assert_eq!(open(folder.path()).check().expect("it can be read").key_count, 100);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn many_threads_record_for_one_key() {
         }
     });
     drop(store);
-    assert_eq!(open(folder.path()).check().expect("it can be read").messages, 200);
+    assert_eq!(open(folder.path()).check().expect("it can be read").message_count, 200);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn compacting_removes_what_is_old() {
         rules.observe(&*store, &message("ann", 1, at * 60)).expect("it is recorded");
     }
     assert_eq!(store.compact(Some("2026-01-31T12:02:00Z")), Ok(2));
-    assert_eq!(store.check().expect("it can be read").messages, 2);
+    assert_eq!(store.check().expect("it can be read").message_count, 2);
     assert!(store.compact(Some("yesterday")).is_err());
     // A decision of this store does not see the removed messages either.
     let mut seen = 0;

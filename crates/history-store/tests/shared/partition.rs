@@ -43,8 +43,8 @@ fn pay(rules: &Rules, store: &SharedStore, user: &str, node: usize) -> Result<bo
 /// The number of recorded messages that were decided as payments.
 fn recorded_payments(store: &SharedStore, user: &str) -> usize {
     let mut count = 0;
-    let count_payments = |kept: rulec_history_store::Kept| {
-        count += usize::from(kept.element["decision"]["target"] == "pay");
+    let count_payments = |kept: rulec_history_store::StoredMessage| {
+        count += usize::from(kept.message["decision"]["target"] == "pay");
         true
     };
     store.for_each(Some(&format!("\"{user}")), count_payments).expect("it can be read");

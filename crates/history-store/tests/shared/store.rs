@@ -61,7 +61,7 @@ fn two_stores_at_one_server_decide_like_one_in_memory() {
     }
     assert!(chosen.len() >= 3, "{chosen:?}");
     let report = shared[0].check().expect("it can be read");
-    assert_eq!((report.keys, report.messages, report.problems), (3, 12, Vec::new()));
+    assert_eq!((report.key_count, report.message_count, report.problems), (3, 12, Vec::new()));
 }
 
 #[test]
@@ -81,7 +81,11 @@ fn messages_are_shown_in_order_and_compacted_while_others_use_them() {
         let mut shown = Vec::new();
         store
             .for_each(key, |kept| {
-                shown.push(format!("{} {}", kept.key, kept.element["at"].as_str().unwrap_or_default()));
+                shown.push(format!(
+                    "{} {}",
+                    kept.history_key,
+                    kept.message["at"].as_str().unwrap_or_default()
+                ));
                 true
             })
             .expect("it can be read");
@@ -108,7 +112,7 @@ fn private_texts_are_at_the_server_as_hashes_that_all_stores_know() {
     let other = open(&server.url());
     other
         .for_each(None, |kept| {
-            assert!(!kept.element.to_string().contains("card ann"), "{}", kept.element);
+            assert!(!kept.message.to_string().contains("card ann"), "{}", kept.message);
             true
         })
         .expect("it can be read");
@@ -132,7 +136,7 @@ fn histories_have_names() {
         let mut keys = Vec::new();
         store
             .for_each(None, |kept| {
-                keys.push(kept.key);
+                keys.push(kept.history_key);
                 true
             })
             .expect("it can be read");
@@ -177,7 +181,7 @@ fn what_is_wrong_with_a_server_is_reported_with_a_remedy() {
     let store = SharedStore::open(&address(&server.url().replace("//", "//app:barley@")));
     let store = store.expect("the rights are enough");
     rules().observe(&store, &message("ann", 1, 0)).expect("it is recorded");
-    assert_eq!(store.check().map(|report| (report.messages, report.problems)), Ok((1, Vec::new())));
+    assert_eq!(store.check().map(|report| (report.message_count, report.problems)), Ok((1, Vec::new())));
     assert_eq!(store.compact(Some("2026-02-01T00:00:00Z")), Ok(1));
 }
 
@@ -200,7 +204,7 @@ fn a_damaged_message_is_found_and_not_read_over() {
     rules.observe(&*store, &message("bob", 1, 0)).expect("it is recorded");
     send(&server, "ZADD rulec:shop:messages:\"bob 1 broken");
     let report = store.check().expect("it can be read");
-    assert_eq!((report.keys, report.messages, report.problems.len()), (2, 3, 1));
+    assert_eq!((report.key_count, report.message_count, report.problems.len()), (2, 3, 1));
     assert!(report.problems[0].contains("a kept message is no JSON"), "{:?}", report.problems);
     let error = refusal(rules.past(&*open(&server.url()), &message("bob", 1, 1)));
     assert!(error.contains("a kept message is no JSON") && error.contains("bob"), "{error}");

@@ -45,7 +45,7 @@ pub struct FlowRunner {
 
 /// The result of a search: id and name of the flow, and how the flow was found. The error is the
 /// ending to report if the search found no flow to execute.
-type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
+type FlowSearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 /// Facts about a search for a flow that [`FlowOutcome`] reports whether or not a flow was found:
 /// the start time, the similar flows, and the exceeded limits.
@@ -137,7 +137,7 @@ impl FlowRunner {
     /// Calls the language model to select an intent flow (a flow that is found by meaning). The
     /// model receives the user's `text`, and the conversation `history` before it. Without a model
     /// or without intent flows, the result is the error [`FlowEnding::NoFlow`].
-    async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
+    async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> FlowSearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { reply: None }));
         };
@@ -150,7 +150,7 @@ impl FlowRunner {
         }
     }
 
-    fn check_pick(&self, id: &str, ignored: Vec<String>) -> SearchResult {
+    fn check_pick(&self, id: &str, ignored: Vec<String>) -> FlowSearchResult {
         let refusal = || Box::new(FlowEnding::Refused { id: id.to_owned() });
         let flow = self.matcher.intent(id).ok_or_else(refusal)?;
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
@@ -158,12 +158,12 @@ impl FlowRunner {
 
     async fn execute_found(
         &self,
-        search: SearchResult,
+        search_result: FlowSearchResult,
         facts: SearchFacts,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
-        let (result, found_flow) = match search {
+        let (result, found_flow) = match search_result {
             Ok(found_flow) => {
                 let executed = self.executor.execute(&found_flow.0, arguments, context).await;
                 (executed.map_or_else(FlowEnding::Failed, FlowEnding::Executed), Some(found_flow))

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_call_counts() {
+    fn only_the_first_call_counts() {
         let good = tool_call("flow_executor", json!("{\"flow_id\": \"a\", \"more\": 1}"));
         assert_eq!(
             read_pick(&answer_with_calls(std::slice::from_ref(&good)), &pick_tool()),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_an_error() {
+    fn invalid_answers_are_errors() {
         let text = |text: &str| text.to_owned();
         let response_with_arguments =
             |arguments: Value| answer_with_calls(&[tool_call("flow_executor", arguments)]);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Config fields of an `LLM` node whose values are copied unchanged into the request to the model.
-const REQUEST_FIELDS: [&str; 7] = [
+const COPIED_CONFIG_FIELDS: [&str; 7] = [
     "temperature",
     "max_tokens",
     "top_p",
@@ -17,9 +17,9 @@ const REQUEST_FIELDS: [&str; 7] = [
     "presence_penalty",
     "response_format",
 ];
-/// The config fields of an `LLM` node other than [`REQUEST_FIELDS`]; any further field is an error.
+/// The config fields of an `LLM` node other than [`COPIED_CONFIG_FIELDS`]; any further field is an error.
 /// `timeout` is accepted here, but the engine that runs the workflow enforces it.
-const OTHER_CONFIG_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
+const UNCOPIED_CONFIG_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its
 /// `system_prompt`, its `messages` and its `prompt`, in this order. Every node asks the given
@@ -43,7 +43,7 @@ pub fn llm_node(
         let model = model.clone();
         Ok(from_fn(move |_| {
             let (model, question) = (model.clone(), question.clone());
-            async move { Ok(model.complete(&question).await?) }
+            async move { Ok(model.ask_for_text(&question).await?) }
         }))
     }
 }
@@ -52,7 +52,8 @@ impl ChatModel {
     fn build_completion(&self, config: &Value) -> Result<Value, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        let is_known = |name: &str| REQUEST_FIELDS.contains(&name) || OTHER_CONFIG_FIELDS.contains(&name);
+        let is_known =
+            |name: &str| COPIED_CONFIG_FIELDS.contains(&name) || UNCOPIED_CONFIG_FIELDS.contains(&name);
         if let Some(name) = fields.keys().find(|name| !is_known(name)) {
             return Err(format!("`config.{name}` is nothing that an LLM node sends; leave it out").into());
         }
@@ -77,7 +78,7 @@ impl ChatModel {
         if let Some(temperature) = self.temperature {
             question["temperature"] = temperature.into();
         }
-        for name in REQUEST_FIELDS {
+        for name in COPIED_CONFIG_FIELDS {
             if let Some(value) = fields.get(name).filter(|value| !value.is_null()) {
                 question[name] = value.clone();
             }
@@ -85,7 +86,7 @@ impl ChatModel {
         Ok(question)
     }
 
-    async fn complete(&self, question: &Value) -> Result<Value, ModelError> {
+    async fn ask_for_text(&self, question: &Value) -> Result<Value, ModelError> {
         let request: Request = self.build_request(question.clone())?;
         let answer: Result<Value, HttpError> = self.client.send(&request).await?.into_json();
         let answer = answer?;

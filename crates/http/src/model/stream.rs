@@ -19,14 +19,14 @@ pub(super) struct StreamedResponse {
     /// The text of the model's answer outside tool calls.
     answer_text: String,
     /// The name and the arguments of each tool call, as far as they have arrived.
-    tool_calls: Vec<(String, String)>,
+    tool_names_and_arguments: Vec<(String, String)>,
     reason_reader: ReasonReader,
     /// Masks the request's secrets in the reason that the model gives, because an endpoint may
     /// repeat the secrets there.
     secret_mask: StreamMask,
     /// The first event that is not part of a model's response, such as an error of the endpoint;
     /// `None` if there is none so far.
-    other_event: Option<Value>,
+    first_foreign_event: Option<Value>,
 }
 
 impl StreamedResponse {
@@ -37,10 +37,10 @@ impl StreamedResponse {
             incomplete_line: Vec::new(),
             has_event: false,
             answer_text: String::new(),
-            tool_calls: Vec::new(),
+            tool_names_and_arguments: Vec::new(),
             reason_reader: ReasonReader::default(),
             secret_mask: StreamMask::new(secrets),
-            other_event: None,
+            first_foreign_event: None,
         }
     }
 
@@ -53,8 +53,11 @@ impl StreamedResponse {
             self.incomplete_line.extend_from_slice(&rest[..end]);
             rest = &rest[end + 1..];
             let line = std::mem::take(&mut self.incomplete_line);
-            self.read_line(&String::from_utf8_lossy(&line));
-            let new_part = self.tool_calls.first().map(|(_, arguments)| self.reason_reader.read(arguments));
+            self.read_event_line(&String::from_utf8_lossy(&line));
+            let new_part = self
+                .tool_names_and_arguments
+                .first()
+                .map(|(_, arguments)| self.reason_reader.decode_new_part(arguments));
             pass_reason_on(&self.secret_mask.mask_part(&new_part.unwrap_or_default()), on_reason);
         }
         self.incomplete_line.extend_from_slice(rest);
@@ -66,7 +69,7 @@ impl StreamedResponse {
         pass_reason_on(&self.secret_mask.take_held_back(), on_reason);
     }
 
-    fn read_line(&mut self, line: &str) {
+    fn read_event_line(&mut self, line: &str) {
         let Some(event) =
             line.trim().strip_prefix(DATA_PREFIX).map(str::trim).filter(|event| *event != DONE_MARKER)
         else {
@@ -77,7 +80,7 @@ impl StreamedResponse {
         let Some(delta) = event.pointer("/choices/0/delta") else {
             // The last event may contain only usage counts.
             if event.get("choices").is_none() {
-                self.other_event.get_or_insert(event);
+                self.first_foreign_event.get_or_insert(event);
             }
             return;
         };
@@ -87,20 +90,20 @@ impl StreamedResponse {
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let index = call.get("index").and_then(Value::as_u64).unwrap_or(0);
             // Any index beyond the calls so far starts a new tool call.
-            let index = usize::try_from(index).unwrap_or(usize::MAX).min(self.tool_calls.len());
-            if index == self.tool_calls.len() {
-                self.tool_calls.push(Default::default());
+            let index = usize::try_from(index).unwrap_or(usize::MAX).min(self.tool_names_and_arguments.len());
+            if index == self.tool_names_and_arguments.len() {
+                self.tool_names_and_arguments.push(Default::default());
             }
             let part = |name: &str| call.pointer(name).and_then(Value::as_str).unwrap_or_default();
-            self.tool_calls[index].0.push_str(part("/function/name"));
-            self.tool_calls[index].1.push_str(part("/function/arguments"));
+            self.tool_names_and_arguments[index].0.push_str(part("/function/name"));
+            self.tool_names_and_arguments[index].1.push_str(part("/function/arguments"));
         }
     }
 
     /// True if at least a part of the model's reason has been passed to `on_reason`. If false, the
     /// caller must read the reason from the complete response.
-    pub(super) fn has_reason(&self) -> bool {
-        self.reason_reader.has_text
+    pub(super) fn has_passed_reason(&self) -> bool {
+        self.reason_reader.has_reason_text
     }
 
     /// Returns the combined response; `None` if the body was not a stream of events.
@@ -109,12 +112,12 @@ impl StreamedResponse {
             return None;
         }
         if let (Some(other), true, true) =
-            (&self.other_event, self.tool_calls.is_empty(), self.answer_text.is_empty())
+            (&self.first_foreign_event, self.tool_names_and_arguments.is_empty(), self.answer_text.is_empty())
         {
             return Some(other.clone());
         }
         let call_to_json = |(name, arguments): &(String, String)| json!({"function": {"name": name, "arguments": arguments}});
-        let calls: Vec<Value> = self.tool_calls.iter().map(call_to_json).collect();
+        let calls: Vec<Value> = self.tool_names_and_arguments.iter().map(call_to_json).collect();
         Some(json!({"choices": [{"message": {"content": self.answer_text, "tool_calls": calls}}]}))
     }
 }
@@ -133,7 +136,7 @@ struct ReasonReader {
     /// Number of bytes at the start of the JSON that were decoded and need not be read again.
     decoded_bytes: usize,
     /// Whether the decoded reason has at least one character.
-    has_text: bool,
+    has_reason_text: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -149,7 +152,7 @@ enum ReasonState {
 impl ReasonReader {
     /// Returns the new part of the reason in `json`, up to the last complete character. `json` is
     /// all JSON that has arrived so far.
-    fn read(&mut self, json: &str) -> String {
+    fn decode_new_part(&mut self, json: &str) -> String {
         if self.state == ReasonState::Before {
             self.find_reason_start(json);
         }
@@ -168,7 +171,7 @@ impl ReasonReader {
         for _ in 0..12 {
             if let Ok(decoded) = serde_json::from_str::<String>(&format!("\"{text}\"")) {
                 self.decoded_bytes += text.len();
-                self.has_text |= !decoded.is_empty();
+                self.has_reason_text |= !decoded.is_empty();
                 if end.is_some() {
                     self.state = ReasonState::After;
                 }
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_key_is_the_reason() {
+    fn reason_is_found_by_its_key() {
         for (text, expected) in [
             ("{\"branch\": \"because\"", ""),
             ("{\"branch\": \"a \\\"because\\\": \\\"x\", \"because\": \"y", "y"),
@@ -306,7 +309,7 @@ mod tests {
             ("{\"because\": \"a\\u00", "a"),
             ("", ""),
         ] {
-            assert_eq!(ReasonReader::default().read(text), expected, "{text}");
+            assert_eq!(ReasonReader::default().decode_new_part(text), expected, "{text}");
         }
     }
 

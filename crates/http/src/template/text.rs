@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn values_as_text() {
+    fn values_are_converted_to_text() {
         for (value, expected) in [
             (json!("a \"b\""), Some("a \"b\"")),
             (json!(12), Some("12")),

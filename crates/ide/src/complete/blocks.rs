@@ -1,11 +1,11 @@
 //! Selects completion items within the braces of a statement: the parts of a test, a choice, an
 //! intent, a router or a workflow.
 
-use super::items::{record_key, unquote_name};
-use super::scope::{begins_line, is_member};
+use super::items::{to_record_key, unquote_name};
+use super::scope::{begins_line, is_after_dot};
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item, new_item};
 use crate::DeclarationKind;
-use crate::complete::clauses::keywords;
+use crate::complete::clauses::keyword_items;
 use crate::facts::ELEMENT_SEGMENT;
 use rulec_lang::ty::KindSet;
 use rulec_sema::check::{BUILT_IN_NODE_KINDS, node_setting_names};
@@ -15,17 +15,17 @@ use rulec_syntax::lex::{Token, TokenKind};
 impl<'a> CompletionContext<'a> {
     pub(super) fn test_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
-        let Some(clause) = self.test_clause(open) else { return keywords(["given", "expect"]) };
+        let Some(clause) = self.last_test_clause(open) else { return keyword_items(["given", "expect"]) };
         let is_empty = clause + 1 == end;
-        let has_value = (clause..end).any(|index| self.word(index) == "=");
-        match self.word(clause) {
+        let has_value = (clause..end).any(|index| self.token_text(index) == "=");
+        match self.token_text(clause) {
             "given" if is_empty || !has_value && last.kind == TokenKind::Comma => {
                 let mut items = self.message_fields();
                 items.extend((is_empty && self.analysis.has_history()).then(|| keyword_item("history")));
                 items
             }
-            "given" if !has_value => keywords(["=", "given", "expect"]),
-            "given" if self.ends_operand(end - 1) => keywords(["given", "expect"]),
+            "given" if !has_value => keyword_items(["=", "given", "expect"]),
+            "given" if self.ends_operand(end - 1) => keyword_items(["given", "expect"]),
             "given" => self.given_value_items(clause),
             _ if is_empty => {
                 let mut items = self.symbol_items(&[
@@ -35,16 +35,16 @@ impl<'a> CompletionContext<'a> {
                     DeclarationKind::Payload,
                     DeclarationKind::Flow,
                 ]);
-                items.extend(keywords(["default", "none", "->"]));
+                items.extend(keyword_items(["default", "none", "->"]));
                 items
             }
             _ if last.kind == TokenKind::Arrow => {
                 self.symbol_items(&[DeclarationKind::Handler, DeclarationKind::Node])
             }
-            _ if !self.ends_operand(end - 1) || self.word(end - 1) == "for" => Vec::new(),
+            _ if !self.ends_operand(end - 1) || self.token_text(end - 1) == "for" => Vec::new(),
             _ => {
-                let has_arrow = (clause..end).any(|index| self.word(index) == "->");
-                let mut items = keywords(["expect", "score", "for"]);
+                let has_arrow = (clause..end).any(|index| self.token_text(index) == "->");
+                let mut items = keyword_items(["expect", "score", "for"]);
                 items.extend((!has_arrow).then(|| keyword_item("->")));
                 items
             }
@@ -53,11 +53,11 @@ impl<'a> CompletionContext<'a> {
 
     /// Returns the index of the last `given` or `expect` in the braces of a test, which open at the
     /// token `open`. `None` if neither is written yet.
-    fn test_clause(&self, open: usize) -> Option<usize> {
+    fn last_test_clause(&self, open: usize) -> Option<usize> {
         (open + 1..self.tokens_before.len()).rev().find(|index| {
-            matches!(self.word(*index), "given" | "expect")
-                && !is_member(self.tokens_before, *index)
-                && self.word(index + 1) != ":"
+            matches!(self.token_text(*index), "given" | "expect")
+                && !is_after_dot(self.tokens_before, *index)
+                && self.token_text(index + 1) != ":"
         })
     }
 
@@ -65,11 +65,11 @@ impl<'a> CompletionContext<'a> {
     /// these are the fields that the record does not have yet, or the values that a field may have.
     /// `last` is the token before the position.
     pub(super) fn inner_test_items(&self, last: Token) -> Vec<CompletionItem> {
-        let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
-        let Some(clause) = clause.filter(|clause| self.word(*clause) == "given") else {
+        let clause = self.scope.open_brackets.first().and_then(|open| self.last_test_clause(*open));
+        let Some(clause) = clause.filter(|clause| self.token_text(*clause) == "given") else {
             return self.constant_items(last);
         };
-        let Some(open) = self.scope.brackets.last().copied() else { return Vec::new() };
+        let Some(open) = self.scope.open_brackets.last().copied() else { return Vec::new() };
         let is_record = self.tokens_before[open].kind == TokenKind::OpenBrace;
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma if is_record => {
@@ -77,7 +77,7 @@ impl<'a> CompletionContext<'a> {
                 self.without_written_keys(self.fields_of_given(&path), open)
             }
             TokenKind::OpenBracket | TokenKind::Comma | TokenKind::Colon => self.given_value_items(clause),
-            _ if is_record && self.is_key_position(open) => keywords([":"]),
+            _ if is_record && self.is_key_position(open) => keyword_items([":"]),
             _ => Vec::new(),
         }
     }
@@ -85,8 +85,8 @@ impl<'a> CompletionContext<'a> {
     /// Returns the values that can be written at the position inside a record or list of a `given`.
     /// Empty inside an `expect`.
     pub(super) fn inner_test_values(&self) -> Vec<CompletionItem> {
-        let clause = self.scope.brackets.first().and_then(|open| self.test_clause(*open));
-        let clause = clause.filter(|clause| self.word(*clause) == "given");
+        let clause = self.scope.open_brackets.first().and_then(|open| self.last_test_clause(*open));
+        let clause = clause.filter(|clause| self.token_text(*clause) == "given");
         clause.map_or(Vec::new(), |clause| self.given_value_items(clause))
     }
 
@@ -111,7 +111,7 @@ impl<'a> CompletionContext<'a> {
             path => self.fields_of_message(path),
         };
         for item in &mut items {
-            item.label = record_key(unquote_name(&item.label));
+            item.label = to_record_key(unquote_name(&item.label));
         }
         items
     }
@@ -129,7 +129,7 @@ impl<'a> CompletionContext<'a> {
             return items;
         }
         let words = |words: &[&str]| words.iter().map(|word| keyword_item(word)).collect();
-        match self.analysis.facts.kinds(path) {
+        match self.analysis.facts.kinds_at_path(path) {
             Some(kinds) if kinds.overlaps(KindSet::BOOL) => words(&["true", "false", "null"]),
             Some(_) => words(&["null"]),
             None if path.is_empty() => Vec::new(),
@@ -141,17 +141,17 @@ impl<'a> CompletionContext<'a> {
     /// within the records and lists that are open. `clause` is the index of the token `given`.
     fn given_path(&self, clause: usize) -> Vec<&'a str> {
         let end = self.tokens_before.len();
-        let equals = (clause..end).find(|index| self.word(*index) == "=").unwrap_or(end);
+        let equals = (clause..end).find(|index| self.token_text(*index) == "=").unwrap_or(end);
         let is_name =
             |index: &usize| matches!(self.tokens_before[*index].kind, TokenKind::Word | TokenKind::Quoted);
         let mut path: Vec<&str> =
-            (clause + 1..equals).filter(is_name).map(|index| unquote_name(self.word(index))).collect();
+            (clause + 1..equals).filter(is_name).map(|index| unquote_name(self.token_text(index))).collect();
         let push_key = |colon: usize, path: &mut Vec<&'a str>| {
-            if let Some(key) = colon.checked_sub(1).filter(|_| self.word(colon) == ":") {
-                path.push(self.word(key).trim_matches(['`', '"']));
+            if let Some(key) = colon.checked_sub(1).filter(|_| self.token_text(colon) == ":") {
+                path.push(self.token_text(key).trim_matches(['`', '"']));
             }
         };
-        for open in self.scope.brackets.iter().filter(|open| **open > equals) {
+        for open in self.scope.open_brackets.iter().filter(|open| **open > equals) {
             push_key(open - 1, &mut path);
             path.extend(
                 (self.tokens_before[*open].kind == TokenKind::OpenBracket).then_some(ELEMENT_SEGMENT),
@@ -169,7 +169,7 @@ impl<'a> CompletionContext<'a> {
         match last.kind {
             TokenKind::Colon => {
                 let mut items = self.symbol_items(&[DeclarationKind::Let, DeclarationKind::List]);
-                items.extend(keywords(["true", "false", "null"]));
+                items.extend(keyword_items(["true", "false", "null"]));
                 items
             }
             _ => Vec::new(),
@@ -182,32 +182,32 @@ impl<'a> CompletionContext<'a> {
     pub(super) fn choice_items(&self, open: usize, last: Token, begins_item: bool) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let is_clause = |index: &usize| {
-            matches!(self.word(*index), "branch" | "where")
-                && !is_member(self.tokens_before, *index)
+            matches!(self.token_text(*index), "branch" | "where")
+                && !is_after_dot(self.tokens_before, *index)
                 && self.is_directly_in(open, *index)
         };
         let clause = (open + 1..end).rev().find(is_clause);
         let mut items = Vec::new();
-        match clause.map(|clause| (self.word(clause), end - 1 - clause)) {
+        match clause.map(|clause| (self.token_text(clause), end - 1 - clause)) {
             Some(("branch", 0)) => return Vec::new(),
-            Some(("branch", 1)) => items.extend(keywords(["all", "any"])),
+            Some(("branch", 1)) => items.extend(keyword_items(["all", "any"])),
             Some(("branch", _)) if last.kind == TokenKind::CloseBrace => items.push(keyword_item("where")),
             Some(("where", _)) => {
-                if matches!(self.last_word(), "where" | ",") {
+                if matches!(self.last_token_text(), "where" | ",") {
                     return Vec::new();
-                } else if matches!(self.word_before(end - 1), "where" | ",") {
-                    return keywords(["="]);
+                } else if matches!(self.token_text_before(end - 1), "where" | ",") {
+                    return keyword_items(["="]);
                 }
                 items.extend(self.expression_items(last));
                 if !self.ends_condition() {
                     return items;
                 }
             }
-            _ if self.last_word() == "default" => return keywords(["branch"]),
+            _ if self.last_token_text() == "default" => return keyword_items(["branch"]),
             _ => {}
         }
         if begins_item || !items.is_empty() || last.kind == TokenKind::String {
-            items.extend(keywords(["branch", "default branch"]));
+            items.extend(keyword_items(["branch", "default branch"]));
         }
         items
     }
@@ -227,19 +227,20 @@ impl<'a> CompletionContext<'a> {
     /// `examples` that is not written yet. Directly after one of these words: the `list` statements
     /// of the rules.
     pub(super) fn intent_items(&self, open: usize) -> Vec<CompletionItem> {
-        if matches!(self.last_word(), "keywords" | "examples") {
+        if matches!(self.last_token_text(), "keywords" | "examples") {
             return self.symbol_items(&[DeclarationKind::List]);
         }
         let is_written =
-            |word: &&str| (open..self.tokens_before.len()).any(|index| self.word(index) == *word);
+            |word: &&str| (open..self.tokens_before.len()).any(|index| self.token_text(index) == *word);
         let words = ["keywords", "examples"].into_iter().filter(|word| !is_written(word));
         words.map(keyword_item).collect()
     }
 
     pub(super) fn router_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
-        let is_start = |index: &usize| matches!(self.word(*index), "when" | "otherwise" | "->" | "{");
-        let start = (self.scope.first..end).rev().find(is_start).map_or("", |index| self.word(index));
+        let is_start = |index: &usize| matches!(self.token_text(*index), "when" | "otherwise" | "->" | "{");
+        let start =
+            (self.scope.first_token..end).rev().find(is_start).map_or("", |index| self.token_text(index));
         if last.kind == TokenKind::Arrow || start == "->" && last.kind == TokenKind::Comma {
             let mut items = self.symbol_items(&[DeclarationKind::Node]);
             items.push(new_item(CompletionKind::Value, "next", String::new()));
@@ -251,17 +252,17 @@ impl<'a> CompletionContext<'a> {
                 items.extend(self.ends_condition().then(|| keyword_item("->")));
                 items
             }
-            ("otherwise", _) => keywords(["->"]),
-            ("->", false) => keywords(["loopback", "when", "otherwise"]),
-            _ => keywords(["when", "otherwise"]),
+            ("otherwise", _) => keyword_items(["->"]),
+            ("->", false) => keyword_items(["loopback", "when", "otherwise"]),
+            _ => keyword_items(["when", "otherwise"]),
         }
     }
 
     pub(super) fn workflow_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let nodes = || self.node_items();
-        match self.last_word() {
-            "by" if self.word_before(end - 1) == "merge" => return keywords(["node"]),
+        match self.last_token_text() {
+            "by" if self.token_text_before(end - 1) == "merge" => return keyword_items(["node"]),
             "by" => return self.symbol_items(&[DeclarationKind::Router]),
             "->" | "passthrough" => return nodes(),
             "," => return nodes(),
@@ -269,24 +270,24 @@ impl<'a> CompletionContext<'a> {
             "merge" => {
                 return Merge::NAMES.iter().map(|(name, _)| keyword_item(name)).collect();
             }
-            _ if self.word_before(end - 1) == "node" => {
+            _ if self.token_text_before(end - 1) == "node" => {
                 let kind = |name: &&str| new_item(CompletionKind::Value, name, String::new());
                 return BUILT_IN_NODE_KINDS.iter().map(kind).collect();
             }
             _ => {}
         }
         let is_node_open = last.kind != TokenKind::OpenBrace
-            && (self.scope.first..end).rev().find_map(|index| match self.word(index) {
+            && (self.scope.first_token..end).rev().find_map(|index| match self.token_text(index) {
                 "node" => Some(true),
                 "passthrough" => Some(false),
                 _ => None,
             }) == Some(true);
         let mut items = Vec::new();
         if is_node_open {
-            items.extend(keywords(["within", "merge", "->", "by"]));
+            items.extend(keyword_items(["within", "merge", "->", "by"]));
         }
         if begins_item {
-            items.extend(keywords(["node", "passthrough"]));
+            items.extend(keyword_items(["node", "passthrough"]));
         }
         items
     }
@@ -296,7 +297,7 @@ impl<'a> CompletionContext<'a> {
     fn node_items(&self) -> Vec<CompletionItem> {
         let text_of = |index: usize| self.tokens.get(index).map_or("", |token| token.text(self.text));
         let (mut items, mut depth) = (Vec::new(), 0usize);
-        for (index, token) in self.tokens.iter().enumerate().skip(self.scope.first) {
+        for (index, token) in self.tokens.iter().enumerate().skip(self.scope.first_token) {
             depth += usize::from(token.kind.opens_bracket());
             if token.kind.closes_bracket() {
                 depth = depth.saturating_sub(1);
@@ -309,7 +310,7 @@ impl<'a> CompletionContext<'a> {
                 break;
             }
             let is_id = depth == 1 && text_of(index) == "node" && text_of(index - 1) != "by";
-            let id = self.tokens.get(index + 1).filter(|id| is_id && id.start != self.start);
+            let id = self.tokens.get(index + 1).filter(|id| is_id && id.start != self.replaced_start);
             items.extend(id.map(|id| new_item(CompletionKind::Statement, id.text(self.text), String::new())));
         }
         items
@@ -319,12 +320,12 @@ impl<'a> CompletionContext<'a> {
     /// token `open`. `last` is the token before the position.
     pub(super) fn node_setting_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
-            TokenKind::OpenBrace | TokenKind::Comma if self.scope.brackets.len() == 2 => {
-                let names = node_setting_names(self.word_before(open).trim_matches('"'));
+            TokenKind::OpenBrace | TokenKind::Comma if self.scope.open_brackets.len() == 2 => {
+                let names = node_setting_names(self.token_text_before(open).trim_matches('"'));
                 let items = names.map(|name| new_item(CompletionKind::Field, name, String::new())).collect();
                 self.without_written_keys(items, open)
             }
-            TokenKind::Word if self.is_key_position(open) => keywords([":"]),
+            TokenKind::Word if self.is_key_position(open) => keyword_items([":"]),
             _ => self.constant_items(last),
         }
     }

@@ -3,7 +3,7 @@
 //! offered.
 
 use super::items::{new_item, setting_items, setting_value_items, unquote_name};
-use super::scope::{self, is_member};
+use super::scope::{self, is_after_dot};
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item};
 use crate::DeclarationKind;
 use rulec_sema::hir::MATCH_MODES;
@@ -14,7 +14,7 @@ use rulec_syntax::write::quote_string;
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
 const PAYLOAD_WORDS: [&str; 6] = ["rank", "interrupts", "suspends", "internal", "strict", "fallback"];
 
-pub(super) fn keywords<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
+pub(super) fn keyword_items<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
     words.map(keyword_item).to_vec()
 }
 
@@ -32,17 +32,17 @@ impl CompletionContext<'_> {
     /// Returns the completion items that are allowed at the position to complete. `last` is the
     /// token before the position.
     pub(super) fn clause_items(&self, last: Token) -> Vec<CompletionItem> {
-        match self.last_word() {
+        match self.last_token_text() {
             "goto" => return self.symbol_items(&[DeclarationKind::Table]),
             "as" => return self.type_items(),
             "include" => return self.symbol_items(&[DeclarationKind::Group]),
             "fallback" => return self.symbol_items(&[DeclarationKind::Payload]),
-            "<" if matches!(self.word_before(self.tokens_before.len() - 1), "list" | "dict") => {
+            "<" if matches!(self.token_text_before(self.tokens_before.len() - 1), "list" | "dict") => {
                 return self.type_items();
             }
             _ => {}
         }
-        match self.scope.brackets.last() {
+        match self.scope.open_brackets.last() {
             None => self.head_items(last),
             Some(open) => match self.tokens_before[*open].kind {
                 TokenKind::OpenParen => self.parenthesis_items(*open, last),
@@ -55,12 +55,12 @@ impl CompletionContext<'_> {
     /// Returns the completion items inside a string: file names after `import`, otherwise the
     /// values of the enumeration with which the string is compared.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
-        if self.scope.head == "test" {
+        if self.scope.head_word == "test" {
             let mut items = self.inner_test_values();
             items.retain(|item| item.label.starts_with('"'));
             return items;
         }
-        if self.last_word() != "import" {
+        if self.last_token_text() != "import" {
             return self.enumeration_items();
         }
         let own_name = self.analysis.sources.get(self.file).map_or("", |file| &file.name);
@@ -76,42 +76,42 @@ impl CompletionContext<'_> {
     /// Returns the completion items for a position that is outside all brackets of the statement.
     /// `last` is the token before the position.
     fn head_items(&self, last: Token) -> Vec<CompletionItem> {
-        let distance = self.tokens_before.len() - 1 - self.scope.first;
-        let word = self.last_word();
-        match self.scope.head {
+        let distance = self.tokens_before.len() - 1 - self.scope.first_token;
+        let word = self.last_token_text();
+        match self.scope.head_word {
             "route" => self.route_items(last),
-            "default" if word == "default" => keywords(["->"]),
+            "default" if word == "default" => keyword_items(["->"]),
             "default" => self.target_items(last),
             "let" | "list" if distance == 0 => Vec::new(),
-            "let" | "list" if distance == 1 => keywords(["="]),
+            "let" | "list" if distance == 1 => keyword_items(["="]),
             "list" if word == "=" => {
-                let mut items = keywords(["from"]);
+                let mut items = keyword_items(["from"]);
                 items.extend(self.symbol_items(&[DeclarationKind::List]));
                 items
             }
             "list" => Vec::new(),
-            "let" if matches!(self.scope.owner, "payload" | "group") => self.rule_value_items(last),
+            "let" if matches!(self.scope.owner_head_word, "payload" | "group") => self.rule_value_items(last),
             "let" => self.expression_items(last),
             "def" if self.has_word("=") => self.expression_items(last),
-            "def" if last.kind == TokenKind::CloseParen => keywords(["="]),
-            "type" if distance == 1 => keywords(["="]),
+            "def" if last.kind == TokenKind::CloseParen => keyword_items(["="]),
+            "type" if distance == 1 => keyword_items(["="]),
             "type" if matches!(word, "=") => self.type_items(),
-            "handler" if last.kind == TokenKind::CloseParen => keywords(["requires permission"]),
-            "extern" if distance == 0 => keywords(["fn"]),
-            "extern" if last.kind == TokenKind::CloseParen => keywords(["->"]),
+            "handler" if last.kind == TokenKind::CloseParen => keyword_items(["requires permission"]),
+            "extern" if distance == 0 => keyword_items(["fn"]),
+            "extern" if last.kind == TokenKind::CloseParen => keyword_items(["->"]),
             "extern" if last.kind == TokenKind::Arrow => self.type_items(),
             "history" if word == "by" => self.message_fields(),
             "history" => self.history_items(last),
-            "choice" if distance == 1 => keywords(["ask", "to_user"]),
-            "choice" if last.kind == TokenKind::String => keywords(["to_user"]),
+            "choice" if distance == 1 => keyword_items(["ask", "to_user"]),
+            "choice" if last.kind == TokenKind::String => keyword_items(["to_user"]),
             "flow" => self.flow_items(last),
-            "entity" if distance == 1 => keywords(["matches"]),
-            "entity" if word == "matches" => keywords(["any"]),
-            "entity" if matches!(word, "ignoring" | "matching") => keywords(["case"]),
+            "entity" if distance == 1 => keyword_items(["matches"]),
+            "entity" if word == "matches" => keyword_items(["any"]),
+            "entity" if matches!(word, "ignoring" | "matching") => keyword_items(["case"]),
             "entity" if distance > 2 && word != "case" && last.kind.ends_operand() => {
-                keywords(["ignoring case", "matching case"])
+                keyword_items(["ignoring case", "matching case"])
             }
-            "payload" if distance > 0 && word != "rank" => keywords(PAYLOAD_WORDS),
+            "payload" if distance > 0 && word != "rank" => keyword_items(PAYLOAD_WORDS),
             _ => Vec::new(),
         }
     }
@@ -122,24 +122,24 @@ impl CompletionContext<'_> {
         let end = self.tokens_before.len();
         let lists = || self.symbol_items(&[DeclarationKind::List]);
         let unwritten = || ["examples", "keywords"].into_iter().filter(|word| !self.has_word(word));
-        let word = self.last_word();
+        let word = self.last_token_text();
         match word {
-            _ if end - 1 == self.scope.first => keywords(["tool"]),
+            _ if end - 1 == self.scope.first_token => keyword_items(["tool"]),
             "keyword" => {
                 let modes = MATCH_MODES.iter().map(|(mode, _)| *mode);
                 modes.map(|mode| new_item(CompletionKind::Value, mode, String::new())).collect()
             }
             "intent" => lists().into_iter().chain(unwritten().map(keyword_item)).collect(),
             "examples" | "keywords" => lists(),
-            "ignoring" | "matching" => keywords(["case"]),
-            "case" => keywords(["->"]),
-            _ if self.word_before(end - 1) == "keyword" => lists(),
-            _ if self.has_word("->") || self.word(self.scope.first + 1) == "tool" => Vec::new(),
-            _ if self.has_word("keyword") => keywords(["->", "ignoring case", "matching case"]),
+            "ignoring" | "matching" => keyword_items(["case"]),
+            "case" => keyword_items(["->"]),
+            _ if self.token_text_before(end - 1) == "keyword" => lists(),
+            _ if self.has_word("->") || self.token_text(self.scope.first_token + 1) == "tool" => Vec::new(),
+            _ if self.has_word("keyword") => keyword_items(["->", "ignoring case", "matching case"]),
             _ if self.has_word("intent") => {
-                keywords(["->"]).into_iter().chain(unwritten().map(keyword_item)).collect()
+                keyword_items(["->"]).into_iter().chain(unwritten().map(keyword_item)).collect()
             }
-            _ if last.kind.ends_operand() => keywords(["keyword", "intent"]),
+            _ if last.kind.ends_operand() => keyword_items(["keyword", "intent"]),
             _ => Vec::new(),
         }
     }
@@ -147,12 +147,14 @@ impl CompletionContext<'_> {
     /// Returns the completion items inside square brackets. Empty in statements whose lists contain
     /// only texts, such as `intent`. `last` is the token before the position.
     fn list_items(&self, last: Token) -> Vec<CompletionItem> {
-        let outermost = self.scope.brackets.first().copied().unwrap_or_default();
-        match self.scope.head {
+        let outermost = self.scope.open_brackets.first().copied().unwrap_or_default();
+        match self.scope.head_word {
             "intent" | "entity" | "flow" | "list" => Vec::new(),
             "test" => self.inner_test_items(last),
             "workflow" => self.constant_items(last),
-            _ if self.tokens_before[outermost].kind == TokenKind::OpenBrace && self.is_target(outermost) => {
+            _ if self.tokens_before[outermost].kind == TokenKind::OpenBrace
+                && self.is_target_bracket(outermost) =>
+            {
                 self.constant_items(last)
             }
             "payload" | "group" => self.rule_value_items(last),
@@ -164,7 +166,7 @@ impl CompletionContext<'_> {
     /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and `at
     /// most` (how many messages are kept per key). `last` is the token before the position.
     fn history_items(&self, last: Token) -> Vec<CompletionItem> {
-        let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first, self.last_word());
+        let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first_token, self.last_token_text());
         if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
             return Vec::new();
         }
@@ -178,14 +180,16 @@ impl CompletionContext<'_> {
         if self.has_word("->") {
             return self.target_items(last);
         }
-        let distance = self.tokens_before.len() - 1 - self.scope.first;
-        match self.last_word() {
-            "route" | "priority" if distance == 0 || self.last_word() == "priority" => Vec::new(),
+        let distance = self.tokens_before.len() - 1 - self.scope.first_token;
+        match self.last_token_text() {
+            "route" | "priority" if distance == 0 || self.last_token_text() == "priority" => Vec::new(),
             _ if !self.has_word("when") => {
                 ROUTE_WORDS.into_iter().filter(|word| !self.has_word(word)).map(keyword_item).collect()
             }
             "where" | "," => Vec::new(),
-            _ if matches!(self.word_before(self.tokens_before.len() - 1), "where" | ",") => keywords(["="]),
+            _ if matches!(self.token_text_before(self.tokens_before.len() - 1), "where" | ",") => {
+                keyword_items(["="])
+            }
             _ => {
                 let mut items = self.expression_items(last);
                 if self.ends_condition() {
@@ -211,11 +215,11 @@ impl CompletionContext<'_> {
     /// True if the statement has `word` outside brackets before the position.
     fn has_word(&self, word: &str) -> bool {
         let mut depth = 0usize;
-        (self.scope.first..self.tokens_before.len()).any(|index| {
+        (self.scope.first_token..self.tokens_before.len()).any(|index| {
             let kind = self.tokens_before[index].kind;
             depth += usize::from(kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
-            depth == 0 && self.word(index) == word && !is_member(self.tokens_before, index)
+            depth == 0 && self.token_text(index) == word && !is_after_dot(self.tokens_before, index)
         })
     }
 
@@ -226,13 +230,13 @@ impl CompletionContext<'_> {
         if let Some(items) = self.negated_operator_items() {
             return items;
         }
-        let is_half_operator = matches!(self.last_word(), "is" | "ignoring" | "matching");
+        let is_half_operator = matches!(self.last_token_text(), "is" | "ignoring" | "matching");
         if is_half_operator || last.kind.ends_operand() && self.ends_operand(end) {
             let mut items = self.operator_items();
-            if self.last_word() == "history" && self.analysis.has_history() {
-                items.extend(keywords(["within", "after", "before"]));
+            if self.last_token_text() == "history" && self.analysis.has_history() {
+                items.extend(keyword_items(["within", "after", "before"]));
             }
-            let words = (self.scope.first..=end).rev().map(|index| self.word(index));
+            let words = (self.scope.first_token..=end).rev().map(|index| self.token_text(index));
             if let Some(word) = words.into_iter().find(|word| matches!(*word, "if" | "then" | "else")) {
                 items.extend(match word {
                     "if" => Some(keyword_item("then")),
@@ -247,7 +251,7 @@ impl CompletionContext<'_> {
             let names = ["history", "previous"];
             items.extend(names.map(|name| new_item(CompletionKind::Value, name, String::new())));
         }
-        if matches!(self.last_word(), "contains" | "starts_with" | "ends_with") {
+        if matches!(self.last_token_text(), "contains" | "starts_with" | "ends_with") {
             items.push(keyword_item("word"));
         }
         items
@@ -256,23 +260,23 @@ impl CompletionContext<'_> {
     /// Returns the completion items inside parentheses, which open at the token `open`. `last` is
     /// the token before the position.
     fn parenthesis_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
-        if self.is_declaration(open) {
+        if self.is_declaration_bracket(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
         }
-        if self.is_target(open) {
-            let handler = unquote_name(self.word(open - 1));
+        if self.is_target_bracket(open) {
+            let handler = unquote_name(self.token_text(open - 1));
             return match last.kind {
                 TokenKind::OpenParen | TokenKind::Comma => {
                     let items = self.inner_symbol_items(DeclarationKind::Parameter, &["handler", handler]);
                     self.without_written_keys(items, open)
                 }
-                TokenKind::Word if last.start > 0 && self.is_key_position(open) => keywords([":"]),
+                TokenKind::Word if last.start > 0 && self.is_key_position(open) => keyword_items([":"]),
                 _ => self.expression_items(last),
             };
         }
         let mut items = self.expression_items(last);
         if matches!(last.kind, TokenKind::OpenParen | TokenKind::Comma) && open > 0 {
-            let function = unquote_name(self.word(open - 1));
+            let function = unquote_name(self.token_text(open - 1));
             let names = self.inner_symbol_items(DeclarationKind::Parameter, &[function]);
             items.extend(self.without_written_keys(names, open));
         }
@@ -283,7 +287,7 @@ impl CompletionContext<'_> {
     /// comma or an opening bracket. False if it is itself the bracket `open`.
     pub(super) fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
-        last > open && matches!(self.word_before(last), "(" | "{" | ",")
+        last > open && matches!(self.token_text_before(last), "(" | "{" | ",")
     }
 
     /// Removes the completion items whose names are already written as keys inside the bracket that
@@ -304,7 +308,7 @@ impl CompletionContext<'_> {
             if index > self.tokens_before.len() && scope::begins_line(self.text, *token) {
                 break;
             }
-            let is_replaced = token.start == self.start;
+            let is_replaced = token.start == self.replaced_start;
             if depth == 0 && !is_replaced && text_of(index + 1) == ":" {
                 written.push(unquote_name(token.text(self.text)).trim_matches('"'));
             }
@@ -315,15 +319,15 @@ impl CompletionContext<'_> {
     }
 
     /// True if the bracket at the token `open` contains declarations of fields or parameters.
-    fn is_declaration(&self, open: usize) -> bool {
-        match self.scope.head {
+    fn is_declaration_bracket(&self, open: usize) -> bool {
+        match self.scope.head_word {
             "input" | "type" => true,
             "handler" | "extern" => true,
-            "router" => open == self.scope.first + 2,
+            "router" => open == self.scope.first_token + 2,
             // After the `=` of a `def`, brackets belong to its expression.
             "def" | "group" => {
-                !(self.scope.first..open).any(|index| self.word(index) == "=") && {
-                    let outermost = self.scope.brackets.first();
+                !(self.scope.first_token..open).any(|index| self.token_text(index) == "=") && {
+                    let outermost = self.scope.open_brackets.first();
                     outermost.is_some_and(|open| self.tokens_before[*open].kind == TokenKind::OpenParen)
                 }
             }
@@ -333,35 +337,36 @@ impl CompletionContext<'_> {
 
     /// True if the bracket at the token `open` contains the arguments or the metadata of a target
     /// (the handler after `->`).
-    fn is_target(&self, open: usize) -> bool {
-        let may_have_target = matches!(self.scope.head, "route" | "default" | "test");
-        let arrow =
-            (self.scope.first..open).rev().find(|index| self.tokens_before[*index].kind == TokenKind::Arrow);
+    fn is_target_bracket(&self, open: usize) -> bool {
+        let may_have_target = matches!(self.scope.head_word, "route" | "default" | "test");
+        let arrow = (self.scope.first_token..open)
+            .rev()
+            .find(|index| self.tokens_before[*index].kind == TokenKind::Arrow);
         // The braces of a test lie around its targets.
-        let around = usize::from(self.scope.head == "test");
-        let is_outermost = self.scope.brackets.get(around) == Some(&open);
+        let around = usize::from(self.scope.head_word == "test");
+        let is_outermost = self.scope.open_brackets.get(around) == Some(&open);
         may_have_target
             && is_outermost
             && arrow.is_some_and(|arrow| {
                 let is_next = open == arrow + 2;
-                is_next || self.word_before(open) == ")" && self.word(arrow + 2) == "("
+                is_next || self.token_text_before(open) == ")" && self.token_text(arrow + 2) == "("
             })
     }
 
     /// Returns the completion items inside braces, which open at the token `open`. `last` is the
     /// token before the position.
     fn brace_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
-        if self.is_declaration(open) {
+        if self.is_declaration_bracket(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
         }
-        if self.is_target(open) {
+        if self.is_target_bracket(open) {
             return self.metadata_items(open, last);
         }
-        let is_outermost = self.scope.brackets.len() == 1;
+        let is_outermost = self.scope.open_brackets.len() == 1;
         let begins_item = matches!(last.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
-            || self.text[last.end as usize..self.start as usize].contains('\n')
+            || self.text[last.end as usize..self.replaced_start as usize].contains('\n')
             || last.kind == TokenKind::CloseBrace;
-        match self.scope.head {
+        match self.scope.head_word {
             "settings" => self.setting_clause_items(last),
             "test" if is_outermost => self.test_items(open, last),
             "test" => self.inner_test_items(last),
@@ -381,7 +386,7 @@ impl CompletionContext<'_> {
     /// follows the text of a requirement.
     pub(super) fn is_field_key(&self) -> bool {
         let colon = self.tokens_before.len() - 1;
-        let name = colon - usize::from(self.word_before(colon) == "?");
+        let name = colon - usize::from(self.token_text_before(colon) == "?");
         let begins_line = name.checked_sub(2).is_some_and(|previous| {
             let (previous, name) = (self.tokens_before[previous], self.tokens_before[name - 1]);
             matches!(previous.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
@@ -393,18 +398,18 @@ impl CompletionContext<'_> {
     fn setting_clause_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         match last.kind {
-            TokenKind::Colon if self.word_before(end - 1) == "stop_words" => {
+            TokenKind::Colon if self.token_text_before(end - 1) == "stop_words" => {
                 self.symbol_items(&[DeclarationKind::List])
             }
-            TokenKind::Colon => setting_value_items(self.word_before(end - 1)),
+            TokenKind::Colon => setting_value_items(self.token_text_before(end - 1)),
             // After a complete setting, the next key can follow with or without a comma.
             _ if matches!(last.kind, TokenKind::OpenBrace | TokenKind::Comma)
-                || end > 1 && self.word_before(end - 1) == ":" =>
+                || end > 1 && self.token_text_before(end - 1) == ":" =>
             {
-                let open = self.scope.brackets.last().copied().unwrap_or_default();
+                let open = self.scope.open_brackets.last().copied().unwrap_or_default();
                 self.without_written_keys(setting_items(), open)
             }
-            _ => keywords([":"]),
+            _ => keyword_items([":"]),
         }
     }
 
@@ -418,19 +423,19 @@ impl CompletionContext<'_> {
                 let keys = keys.map(|key| new_item(CompletionKind::Field, key, String::new())).collect();
                 self.without_written_keys(keys, open)
             }
-            TokenKind::Word if self.is_key_position(open) => keywords([":"]),
+            TokenKind::Word if self.is_key_position(open) => keyword_items([":"]),
             _ => self.constant_items(last),
         }
     }
     /// Returns the completion items in the braces of `flow tool`, which open at the token `open`.
     /// `last` is the token before the position.
     fn flow_tool_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
-        if self.word(self.scope.first + 1) != "tool" {
+        if self.token_text(self.scope.first_token + 1) != "tool" {
             return Vec::new();
         }
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {
-                let keys: &[&str] = match self.scope.brackets.len() {
+                let keys: &[&str] = match self.scope.open_brackets.len() {
                     1 => &["endpoint", "parameter"],
                     2 => &["url", "method", "headers", "body"],
                     _ => &[],
@@ -438,7 +443,7 @@ impl CompletionContext<'_> {
                 let keys = keys.iter().map(|key| new_item(CompletionKind::Field, key, String::new()));
                 self.without_written_keys(keys.collect(), open)
             }
-            _ if self.is_key_position(open) => keywords([":"]),
+            _ if self.is_key_position(open) => keyword_items([":"]),
             _ => self.constant_items(last),
         }
     }

@@ -2,7 +2,7 @@
 //! such as fields, parameters and handlers.
 
 use super::{CompletionContext, CompletionItem, CompletionKind};
-use crate::facts::{ELEMENT_SEGMENT, fields_of};
+use crate::facts::{ELEMENT_SEGMENT, field_names_and_types};
 use crate::hover::{documentation_with_example, word_explanation};
 use crate::{DeclarationKind, Symbol};
 use rulec_base::diag::Message;
@@ -21,7 +21,7 @@ impl<'a> CompletionContext<'a> {
     pub(super) fn member_items(&self) -> Vec<CompletionItem> {
         let dot = self.tokens_before.len() - 1;
         let (path, start) = self.path_before(dot);
-        if self.scope.head == "test" && self.word_before(start) == "expect" {
+        if self.scope.head_word == "test" && self.token_text_before(start) == "expect" {
             return self.expected_member_items(&path);
         }
         if let Some(items) = self.fields_of_bound_name(&path, start) {
@@ -53,7 +53,9 @@ impl<'a> CompletionContext<'a> {
                 fields(&["chosen", "target"])
             }
             path => match self.type_from_let(path) {
-                Some(ty) => ty.fields().map_or(Vec::new(), fields_of).into_iter().map(to_item).collect(),
+                Some(ty) => {
+                    ty.fields().map_or(Vec::new(), field_names_and_types).into_iter().map(to_item).collect()
+                }
                 None => self.fields_of_message(path),
             },
         }
@@ -83,7 +85,7 @@ impl<'a> CompletionContext<'a> {
             // among all `let`s.
             index.symbols_of_kinds(&[DeclarationKind::Let]).find(|symbol| symbol.name == path[0])
         });
-        let bound = symbol.and_then(|symbol| symbol.fields.clone());
+        let bound = symbol.and_then(|symbol| symbol.fields_owner.clone());
         let (kind, mut inner) = bound.or_else(|| self.type_of_parameter(path[0], start))?;
         inner.extend(path.iter().skip(1).map(|name| (*name).to_owned()));
         let items: Vec<_> =
@@ -96,16 +98,16 @@ impl<'a> CompletionContext<'a> {
     /// or `group` at the position, and its declaration precedes the token `before`. `None` if there
     /// is no such parameter.
     fn type_of_parameter(&self, name: &str, before: usize) -> Option<(DeclarationKind, Vec<String>)> {
-        if !matches!(self.scope.head, "def" | "group") {
+        if !matches!(self.scope.head_word, "def" | "group") {
             return None;
         }
         let is_parameter = |index: &usize| {
-            self.word(*index) == name
-                && self.word(index + 1) == ":"
-                && matches!(self.word_before(*index), "(" | ",")
+            self.token_text(*index) == name
+                && self.token_text(index + 1) == ":"
+                && matches!(self.token_text_before(*index), "(" | ",")
         };
-        let index = (self.scope.first..before).find(is_parameter)?;
-        Some((DeclarationKind::TypeField, vec![self.word(index + 2).to_owned()]))
+        let index = (self.scope.first_token..before).find(is_parameter)?;
+        Some((DeclarationKind::TypeField, vec![self.token_text(index + 2).to_owned()]))
     }
 
     /// Returns completion items after `expect TABLE.`: the results that a test can expect of a
@@ -129,7 +131,7 @@ impl<'a> CompletionContext<'a> {
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);
-        inner.filter(|symbol| symbol.declared.is_some()).map(|symbol| self.symbol_item(symbol)).collect()
+        inner.filter(|symbol| symbol.declaration.is_some()).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
     /// Returns completion items for the fields of the payload or group that contains the position.
@@ -156,7 +158,7 @@ impl<'a> CompletionContext<'a> {
             label: quote_name(&symbol.name),
             detail: self.analysis.symbol_signature(symbol).lines().next().unwrap_or_default().to_owned(),
             docs: symbol
-                .declared
+                .declaration
                 .as_ref()
                 .map(|declaration| Message::verbatim(&declaration.docs))
                 .unwrap_or_default(),
@@ -181,9 +183,11 @@ impl<'a> CompletionContext<'a> {
         items.extend(self.message_fields());
         // A local name is offered only if its declaration contains the position.
         let local = |symbol: &&Symbol| {
-            let declaration_span = symbol.declared.as_ref().map(|declaration| declaration.whole);
+            let declaration_span = symbol.declaration.as_ref().map(|declaration| declaration.whole_span);
             declaration_span.is_some_and(|span| {
-                span.file == self.file && span.start <= self.start && self.start <= span.end + 1
+                span.file == self.file
+                    && span.start <= self.replaced_start
+                    && self.replaced_start <= span.end + 1
             })
         };
         let locals = self.analysis.index.symbols_of_kinds(&[DeclarationKind::Local]).filter(local);
@@ -192,7 +196,7 @@ impl<'a> CompletionContext<'a> {
         );
         items.extend(self.local_names().map(|name| new_item(CompletionKind::Value, name, String::new())));
         let is_payload = |head: &str| matches!(head, "payload" | "group");
-        if is_payload(self.scope.head) || is_payload(self.scope.owner) {
+        if is_payload(self.scope.head_word) || is_payload(self.scope.owner_head_word) {
             items.extend(self.payload_fields());
         }
         items.extend(builtins::TABLE.iter().map(|row| self.function_item(row)));
@@ -204,18 +208,18 @@ impl<'a> CompletionContext<'a> {
     /// complete. Finds them in the tokens, because the statement may have errors.
     fn local_names(&self) -> impl Iterator<Item = &'a str> {
         let is_variable = |index: usize| {
-            self.word(index + 1) == "in"
-                && matches!(self.word_before(index), "any" | "all" | "none" | "count" | "for")
+            self.token_text(index + 1) == "in"
+                && matches!(self.token_text_before(index), "any" | "all" | "none" | "count" | "for")
         };
-        let has_parameters = matches!(self.scope.head, "def" | "group" | "router");
+        let has_parameters = matches!(self.scope.head_word, "def" | "group" | "router");
         let is_parameter = move |index: usize| {
             has_parameters
-                && matches!(self.word_before(index), "(" | ",")
-                && matches!(self.word(index + 1), ":" | ")")
+                && matches!(self.token_text_before(index), "(" | ",")
+                && matches!(self.token_text(index + 1), ":" | ")")
         };
-        (self.scope.first..self.tokens_before.len())
+        (self.scope.first_token..self.tokens_before.len())
             .filter(move |index| is_variable(*index) || is_parameter(*index))
-            .map(|index| self.word(index))
+            .map(|index| self.token_text(index))
     }
 
     pub(super) fn type_items(&self) -> Vec<CompletionItem> {
@@ -240,7 +244,7 @@ pub(super) fn setting_items() -> Vec<CompletionItem> {
 /// text.
 pub(super) fn setting_value_items(name: &str) -> Vec<CompletionItem> {
     let Some(row) = SETTINGS.iter().find(|row| row.name == name) else { return Vec::new() };
-    let values = row.values.to_string();
+    let values = row.allowed_values.to_string();
     let words = values.split('`').skip(1).step_by(2);
     words
         .filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
@@ -273,7 +277,7 @@ pub(super) fn unquote_name(name: &str) -> &str {
 
 /// Returns a field's name as the key of a record. The key is in quotes only if the name contains
 /// characters other than letters, digits and `_`.
-pub(super) fn record_key(name: &str) -> String {
+pub(super) fn to_record_key(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_plain { name.to_owned() } else { quote_string(name) }
 }

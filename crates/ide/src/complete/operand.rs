@@ -1,7 +1,7 @@
 //! Finds the operand before a position: its path and type. Then selects the operators that accept
 //! it.
 
-use super::scope::is_member;
+use super::scope::is_after_dot;
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item, operator_item, unquote_name};
 use crate::DeclarationKind;
 use crate::facts::{ELEMENT_SEGMENT, type_inside};
@@ -31,7 +31,7 @@ impl<'a> CompletionContext<'a> {
     /// follow the operand.
     pub(super) fn operator_items(&self) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
-        match (self.word(end - 1), self.word_before(end - 1)) {
+        match (self.token_text(end - 1), self.token_text_before(end - 1)) {
             ("is", _) => return ["missing", "present"].map(keyword_item).to_vec(),
             ("ignoring" | "matching", _) => return vec![keyword_item("case")],
             _ => {}
@@ -40,7 +40,7 @@ impl<'a> CompletionContext<'a> {
         if self.is_quantified_list(operand.start) {
             return vec![keyword_item(":")];
         }
-        let comparison = self.comparison_before(operand.start);
+        let comparison = self.comparison_operator_before(operand.start);
         let accepts = |row: &&OpInfo| {
             let takes = |kinds: KindSet| row.forms.iter().any(|form| form.left.overlaps(kinds));
             row.fixity != Fixity::Prefix
@@ -51,7 +51,7 @@ impl<'a> CompletionContext<'a> {
                 }
         };
         let mut items: Vec<CompletionItem> = TABLE.iter().filter(accepts).map(operator_item).collect();
-        if comparison.is_some_and(|op| op.info().accepts.case) {
+        if comparison.is_some_and(|op| op.info().accepted_modifiers.accepts_case) {
             items.extend(["ignoring case", "matching case"].map(keyword_item));
         }
         items
@@ -60,9 +60,9 @@ impl<'a> CompletionContext<'a> {
     /// Returns the operators that can follow `not` after an operand, such as `contains` in `text
     /// not contains`. `None` if no operand precedes the `not`.
     pub(super) fn negated_operator_items(&self) -> Option<Vec<CompletionItem>> {
-        let not = self.tokens_before.len().checked_sub(1).filter(|index| self.word(*index) == "not")?;
+        let not = self.tokens_before.len().checked_sub(1).filter(|index| self.token_text(*index) == "not")?;
         let previous = not.checked_sub(1)?;
-        if is_member(self.tokens_before, not) || !self.ends_operand(previous) {
+        if is_after_dot(self.tokens_before, not) || !self.ends_operand(previous) {
             return None;
         }
         let kinds = self.operand_before(not).kinds;
@@ -77,7 +77,7 @@ impl<'a> CompletionContext<'a> {
         let token = self.tokens_before[index];
         token.kind.ends_operand()
             && (token.kind != TokenKind::Word
-                || is_member(self.tokens_before, index)
+                || is_after_dot(self.tokens_before, index)
                 || !super::expects_value(token.text(self.text)))
     }
 
@@ -94,7 +94,7 @@ impl<'a> CompletionContext<'a> {
         let Some(last) = end.checked_sub(1) else { return unknown(end) };
         let token = self.tokens_before[last];
         let of_kinds = |kinds: KindSet| Operand { start: last, kinds };
-        let before = self.word_before(last);
+        let before = self.token_text_before(last);
         match token.kind {
             TokenKind::Number => of_kinds(KindSet::NUMBER),
             TokenKind::String | TokenKind::RawString => of_kinds(KindSet::STRING),
@@ -103,14 +103,14 @@ impl<'a> CompletionContext<'a> {
                 None => unknown(last),
             },
             TokenKind::CloseBracket => match self.opening_bracket(last) {
-                Some(open) if open > 0 && self.ends_operand(open - 1) => self.path_operand(end),
+                Some(open) if open > 0 && self.ends_operand(open - 1) => self.path_operand_before(end),
                 Some(open) => Operand { start: open, kinds: KindSet::LIST },
                 None => unknown(last),
             },
             TokenKind::CloseBrace => unknown(self.opening_bracket(last).unwrap_or(last)),
-            _ if before == "." => self.path_operand(end),
+            _ if before == "." => self.path_operand_before(end),
             _ if before == "as" => {
-                let ty = Ty::builtin(token.text(self.text));
+                let ty = Ty::from_builtin_name(token.text(self.text));
                 let start = self.operand_before(last - 1).start;
                 Operand { start, kinds: ty.map_or(KindSet::EVERY_KIND, |ty| ty.kinds) }
             }
@@ -118,7 +118,7 @@ impl<'a> CompletionContext<'a> {
                 "true" | "false" => of_kinds(KindSet::BOOL),
                 "missing" | "present" if before == "is" => of_kinds(KindSet::BOOL),
                 "case" if matches!(before, "ignoring" | "matching") => of_kinds(KindSet::BOOL),
-                _ => self.path_operand(end),
+                _ => self.path_operand_before(end),
             },
         }
     }
@@ -129,7 +129,7 @@ impl<'a> CompletionContext<'a> {
         let Some(name) = open.checked_sub(1).filter(|index| self.ends_operand(*index)) else {
             return Operand { start: open, kinds: KindSet::EVERY_KIND };
         };
-        let Some(function) = Function::from_name(self.word(name)) else {
+        let Some(function) = Function::from_name(self.token_text(name)) else {
             return Operand { start: name, kinds: KindSet::EVERY_KIND };
         };
         let argument = if open + 1 < close { self.operand_before(close).kinds } else { KindSet::EVERY_KIND };
@@ -137,20 +137,20 @@ impl<'a> CompletionContext<'a> {
         Operand { start: name, kinds: result.kinds }
     }
 
-    fn path_operand(&self, end: usize) -> Operand {
+    fn path_operand_before(&self, end: usize) -> Operand {
         let (path, start) = self.path_before(end);
         Operand { start, kinds: self.kinds_of_path(&path, start).unwrap_or(KindSet::EVERY_KIND) }
     }
 
     /// Returns the operator of the comparison whose right operand contains the operand that starts
     /// at `start`. `None` if there is no such comparison.
-    fn comparison_before(&self, mut start: usize) -> Option<Op> {
+    fn comparison_operator_before(&self, mut start: usize) -> Option<Op> {
         loop {
             let mut end = start;
-            while end > 1 && matches!(self.word(end - 1), "any" | "all" | "none" | "word") {
+            while end > 1 && matches!(self.token_text(end - 1), "any" | "all" | "none" | "word") {
                 end -= 1;
             }
-            let op = Op::from_spelling(self.word_before(end))?;
+            let op = Op::from_spelling(self.token_text_before(end))?;
             let info = op.info();
             let is_comparison =
                 info.forms.iter().any(|form| matches!(form.result, OperatorResult::Condition));
@@ -168,9 +168,9 @@ impl<'a> CompletionContext<'a> {
     /// orders`.
     fn is_quantified_list(&self, start: usize) -> bool {
         start.checked_sub(3).is_some_and(|quantifier| {
-            self.word(start - 1) == "in"
-                && QUANTIFIER_WORDS.contains(&self.word(quantifier))
-                && !is_member(self.tokens_before, quantifier)
+            self.token_text(start - 1) == "in"
+                && QUANTIFIER_WORDS.contains(&self.token_text(quantifier))
+                && !is_after_dot(self.tokens_before, quantifier)
         })
     }
 
@@ -182,9 +182,9 @@ impl<'a> CompletionContext<'a> {
         while let Some(last) = index.checked_sub(1) {
             match self.tokens_before[last].kind {
                 TokenKind::Word | TokenKind::Quoted => {
-                    names.push(unquote_name(self.word(last)));
+                    names.push(unquote_name(self.token_text(last)));
                     index = last;
-                    if !is_member(self.tokens_before, last) {
+                    if !is_after_dot(self.tokens_before, last) {
                         names.reverse();
                         return (names, index);
                     }
@@ -193,7 +193,11 @@ impl<'a> CompletionContext<'a> {
                 TokenKind::CloseBracket => {
                     let Some(open) = self.opening_bracket(last) else { break };
                     let is_key = open + 2 == last && self.tokens_before[open + 1].kind == TokenKind::String;
-                    names.push(if is_key { self.word(open + 1).trim_matches('"') } else { ELEMENT_SEGMENT });
+                    names.push(if is_key {
+                        self.token_text(open + 1).trim_matches('"')
+                    } else {
+                        ELEMENT_SEGMENT
+                    });
                     index = open;
                 }
                 _ => break,
@@ -221,7 +225,7 @@ impl<'a> CompletionContext<'a> {
     pub(super) fn expand_path(&self, path: &[&'a str], before: usize) -> Vec<&'a str> {
         let (mut path, mut before) = (path.to_vec(), before);
         for _ in 0..MAX_FOLLOWED_NAMES {
-            let Some((value, at)) = path.first().and_then(|name| self.value_of_local(name, before)) else {
+            let Some((value, at)) = path.first().and_then(|name| self.path_of_local(name, before)) else {
                 break;
             };
             path.splice(..1, value);
@@ -232,14 +236,15 @@ impl<'a> CompletionContext<'a> {
 
     /// Returns the path that a local name refers to, and the index of the token that declares the
     /// name. `None` if no `name` is declared before the token `before`, or it refers to no path.
-    fn value_of_local(&self, name: &str, before: usize) -> Option<(Vec<&'a str>, usize)> {
-        (self.scope.first..before).rev().find_map(|index| {
-            if unquote_name(self.word(index)) != name || is_member(self.tokens_before, index) {
+    fn path_of_local(&self, name: &str, before: usize) -> Option<(Vec<&'a str>, usize)> {
+        (self.scope.first_token..before).rev().find_map(|index| {
+            if unquote_name(self.token_text(index)) != name || is_after_dot(self.tokens_before, index) {
                 return None;
             }
-            let is_variable =
-                self.word(index + 1) == "in" && QUANTIFIER_WORDS.contains(&self.word_before(index));
-            let is_local = self.word(index + 1) == "=" && matches!(self.word_before(index), "where" | ",");
+            let is_variable = self.token_text(index + 1) == "in"
+                && QUANTIFIER_WORDS.contains(&self.token_text_before(index));
+            let is_local =
+                self.token_text(index + 1) == "=" && matches!(self.token_text_before(index), "where" | ",");
             if !is_variable && !is_local {
                 return None;
             }
@@ -255,7 +260,7 @@ impl<'a> CompletionContext<'a> {
         let mut end = start;
         while let Some(token) = self.tokens_before.get(end) {
             let is_part = match token.kind {
-                TokenKind::Word | TokenKind::Quoted => end == start || is_member(self.tokens_before, end),
+                TokenKind::Word | TokenKind::Quoted => end == start || is_after_dot(self.tokens_before, end),
                 TokenKind::Dot => true,
                 TokenKind::OpenBracket => {
                     let close = (end..self.tokens_before.len())
@@ -277,7 +282,7 @@ impl<'a> CompletionContext<'a> {
     /// the index of the path's first token.
     fn kinds_of_path(&self, path: &[&'a str], start: usize) -> Option<KindSet> {
         let path = self.expand_path(path, start);
-        self.type_from_let(&path).map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds(&path))
+        self.type_from_let(&path).map(|ty| ty.kinds).or_else(|| self.analysis.facts.kinds_at_path(&path))
     }
 
     /// Returns the type of a path that begins with the name of a `let`. `None` for any other path,
@@ -286,7 +291,7 @@ impl<'a> CompletionContext<'a> {
         let (first, rest) = path.split_first()?;
         let kinds = [DeclarationKind::Let, DeclarationKind::Local];
         let symbol = self.analysis.index.symbols_of_kinds(&kinds).find(|symbol| symbol.name == *first)?;
-        let ty = self.analysis.facts.type_of_let(symbol.declared.as_ref()?.name)?;
+        let ty = self.analysis.facts.type_of_let(symbol.declaration.as_ref()?.name_span)?;
         rest.iter().try_fold(ty.clone(), |ty, name| type_inside(&ty, name))
     }
 
@@ -295,32 +300,32 @@ impl<'a> CompletionContext<'a> {
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();
-        while end > 0 && (is_string(end - 1) || self.word(end - 1) == ",") {
+        while end > 0 && (is_string(end - 1) || self.token_text(end - 1) == ",") {
             end -= 1;
         }
-        match self.word_before(end) {
+        match self.token_text_before(end) {
             "[" => end -= 1,
             _ => end = self.tokens_before.len(),
         }
-        end -= usize::from(matches!(self.word_before(end), "any" | "all" | "none"));
-        let compares = matches!(self.word_before(end), "==" | "!=" | "in" | "contains");
+        end -= usize::from(matches!(self.token_text_before(end), "any" | "all" | "none"));
+        let compares = matches!(self.token_text_before(end), "==" | "!=" | "in" | "contains");
         if !compares {
             return Vec::new();
         }
         end -= 1;
-        end -= usize::from(self.word_before(end) == "not");
+        end -= usize::from(self.token_text_before(end) == "not");
         let (path, start) = self.path_before(end);
         let expanded = self.expand_path(&path, start);
-        self.values_of_path(&expanded, &path.join("."))
+        self.enumeration_value_items(&expanded, &path.join("."))
     }
 
     /// If the message field at `path` has an enumeration as its type, returns completion items for
     /// the values of the enumeration. Otherwise returns none.
     pub(super) fn enumeration_items_of(&self, path: &[&str]) -> Vec<CompletionItem> {
-        self.values_of_path(path, &path.join("."))
+        self.enumeration_value_items(path, &path.join("."))
     }
 
-    fn values_of_path(&self, path: &[&str], detail: &str) -> Vec<CompletionItem> {
+    fn enumeration_value_items(&self, path: &[&str], detail: &str) -> Vec<CompletionItem> {
         let ty = self.type_from_let(path).or_else(|| self.analysis.facts.declared_type(path));
         let Some(values) = ty.as_ref().and_then(Ty::values_or_element_values) else { return Vec::new() };
         let item = |value: &std::sync::Arc<str>| {

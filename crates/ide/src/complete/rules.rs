@@ -1,8 +1,8 @@
 //! Selects completion items in the rules of a payload or group: the words that begin an item, and
 //! the clauses that can follow in it.
 
-use super::clauses::keywords;
-use super::scope::is_member;
+use super::clauses::keyword_items;
+use super::scope::is_after_dot;
 use super::{CompletionContext, CompletionItem, keyword_item};
 use crate::DeclarationKind;
 use rulec_syntax::lex::{Token, TokenKind};
@@ -17,22 +17,22 @@ impl CompletionContext<'_> {
     /// Returns the completion items in the braces of a payload, a group or an `each`, which open at
     /// the token `open`. `last` is the token before the position.
     pub(super) fn payload_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
-        if self.word_before(open) == ":" {
+        if self.token_text_before(open) == ":" {
             // The fields of a record type.
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
         }
-        let begins_line = self.text[last.end as usize..self.start as usize].contains('\n');
+        let begins_line = self.text[last.end as usize..self.replaced_start as usize].contains('\n');
         let begins_item = matches!(last.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
-            || begins_line && !self.is_open_clause()
+            || begins_line && !self.is_item_incomplete()
             || last.kind == TokenKind::CloseBrace;
         let Some(start) = self.item_start(open).filter(|_| !begins_item) else {
-            return keywords(ITEM_WORDS);
+            return keyword_items(ITEM_WORDS);
         };
         let end = self.tokens_before.len();
-        let word = self.last_word();
-        match self.word(start) {
-            "require" | "compiles" if start + 2 == end => keywords(["at", "when"]),
-            "forbid" if start + 2 == end => keywords(["at", "when"]),
+        let word = self.last_token_text();
+        match self.token_text(start) {
+            "require" | "compiles" if start + 2 == end => keyword_items(["at", "when"]),
+            "forbid" if start + 2 == end => keyword_items(["at", "when"]),
             "require" | "forbid" | "compiles" | "let" | "include" | "each" if start + 1 == end => {
                 match word {
                     "include" => self.symbol_items(&[DeclarationKind::Group]),
@@ -40,21 +40,21 @@ impl CompletionContext<'_> {
                 }
             }
             "each" => self.each_items(start, last),
-            "include" if start + 2 == end => keywords(["as", "when"]),
+            "include" if start + 2 == end => keyword_items(["as", "when"]),
             "include" if word == "as" => Vec::new(),
             "closed" => self.outcome_items(start),
             "require" | "forbid" | "compiles" | "include" => {
-                let is_message = matches!(self.word_before(end - 1), "else" | "repair");
+                let is_message = matches!(self.token_text_before(end - 1), "else" | "repair");
                 if is_message && last.kind == TokenKind::String {
                     return self.outcome_items(start);
                 }
                 let mut items = self.rule_value_items(last);
                 if self.ends_condition() && !matches!(word, "at" | "dotted" | "else" | "repair") {
-                    items.extend(self.next_clauses(start));
+                    items.extend(self.next_clause_items(start));
                 }
                 items
             }
-            "let" if start + 2 == end => keywords(["="]),
+            "let" if start + 2 == end => keyword_items(["="]),
             "let" => self.rule_value_items(last),
             _ => self.field_items(start, last),
         }
@@ -63,14 +63,14 @@ impl CompletionContext<'_> {
     /// Returns the completion items for an expression in a payload. Empty directly after a word
     /// that a text follows, such as `warning`. `last` is the token before the position.
     pub(super) fn rule_value_items(&self, last: Token) -> Vec<CompletionItem> {
-        match self.last_word() {
+        match self.last_token_text() {
             "at" => {
                 let mut items = self.payload_fields();
                 items.push(keyword_item("dotted"));
                 items
             }
             "dotted" => self.payload_fields(),
-            "else" | "repair" if !self.has_if() => Vec::new(),
+            "else" | "repair" if !self.is_after_if() => Vec::new(),
             "remove" | "warning" => Vec::new(),
             _ => self.expression_items(last),
         }
@@ -78,14 +78,15 @@ impl CompletionContext<'_> {
 
     /// True if an `if` precedes the position in its rule. An `else` before the position then
     /// belongs to this `if`, so a value follows the `else`.
-    fn has_if(&self) -> bool {
-        let words = (self.scope.first..self.tokens_before.len()).rev().map(|index| self.word(index));
+    fn is_after_if(&self) -> bool {
+        let words =
+            (self.scope.first_token..self.tokens_before.len()).rev().map(|index| self.token_text(index));
         words.take_while(|word| !matches!(*word, "require" | "forbid" | ";")).any(|word| word == "if")
     }
 
     /// True if the token before the position does not end an operand, so that the item continues on
     /// the next line.
-    fn is_open_clause(&self) -> bool {
+    fn is_item_incomplete(&self) -> bool {
         let last = self.tokens_before.len() - 1;
         !self.ends_operand(last)
     }
@@ -98,7 +99,7 @@ impl CompletionContext<'_> {
             let (previous, token) = (self.tokens_before[index - 1], self.tokens_before[index]);
             let word = token.text(self.text);
             let begins_line = self.text[previous.end as usize..token.start as usize].contains('\n');
-            let is_key = matches!(self.word(index + 1), ":" | "?");
+            let is_key = matches!(self.token_text(index + 1), ":" | "?");
             let is_separated = matches!(previous.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
                 || previous.kind == TokenKind::CloseBrace;
             let is_start =
@@ -114,13 +115,13 @@ impl CompletionContext<'_> {
 
     /// Returns the words that can follow the complete operand before the position, in the rule that
     /// starts at the token `start`.
-    fn next_clauses(&self, start: usize) -> Vec<CompletionItem> {
+    fn next_clause_items(&self, start: usize) -> Vec<CompletionItem> {
         let is_written = |word: &str| {
             (start..self.tokens_before.len())
-                .any(|index| self.word(index) == word && !is_member(self.tokens_before, index))
+                .any(|index| self.token_text(index) == word && !is_after_dot(self.tokens_before, index))
         };
-        let has_condition = match self.word(start) {
-            "require" => self.colon_after(start),
+        let has_condition = match self.token_text(start) {
+            "require" => self.has_colon_after(start),
             "forbid" => is_written("when"),
             "compiles" => return self.outcome_items(start),
             _ => return Vec::new(),
@@ -130,13 +131,13 @@ impl CompletionContext<'_> {
         }
         let mut items = Vec::new();
         items.extend((!is_written("when")).then(|| keyword_item("when")));
-        items.extend((self.word(start) == "require").then(|| keyword_item(":")));
+        items.extend((self.token_text(start) == "require").then(|| keyword_item(":")));
         items
     }
 
     /// True if the requirement that starts at the token `start` already has its colon before the
     /// position.
-    fn colon_after(&self, start: usize) -> bool {
+    fn has_colon_after(&self, start: usize) -> bool {
         let mut depth = 0usize;
         self.tokens_before[start..].iter().any(|token| {
             depth += usize::from(token.kind.opens_bracket());
@@ -148,7 +149,8 @@ impl CompletionContext<'_> {
     /// Returns the words, such as `clamp`, that say what happens if a value violates the condition.
     /// Words that the item at the token `start` already has are left out.
     fn outcome_items(&self, start: usize) -> Vec<CompletionItem> {
-        let written: Vec<&str> = (start..self.tokens_before.len()).map(|index| self.word(index)).collect();
+        let written: Vec<&str> =
+            (start..self.tokens_before.len()).map(|index| self.token_text(index)).collect();
         let mut items: Vec<CompletionItem> =
             OUTCOME_WORDS.into_iter().filter(|word| !written.contains(word)).map(keyword_item).collect();
         let follows_message = self.tokens_before.last().is_some_and(|last| last.kind == TokenKind::String)
@@ -162,14 +164,14 @@ impl CompletionContext<'_> {
     /// a list). The head starts at the token `start`.
     fn each_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
-        let has_in = (start..end).any(|index| self.word(index) == "in");
-        match self.last_word() {
+        let has_in = (start..end).any(|index| self.token_text(index) == "in");
+        match self.last_token_text() {
             "," if !has_in => Vec::new(),
-            _ if !has_in => keywords(["in"]),
+            _ if !has_in => keyword_items(["in"]),
             "in" => self.payload_fields(),
             _ => {
                 let mut items = self.expression_items(last);
-                let has_guard = (start..end).any(|index| self.word(index) == "when");
+                let has_guard = (start..end).any(|index| self.token_text(index) == "when");
                 items.extend((!has_guard && self.ends_operand(end - 1)).then(|| keyword_item("when")));
                 items
             }
@@ -183,16 +185,16 @@ impl CompletionContext<'_> {
         if last.kind == TokenKind::Colon && self.is_field_key() {
             return self.type_items();
         }
-        if !(start..end).any(|index| self.word(index) == ":") {
-            return if end == start + 1 { keywords([":"]) } else { Vec::new() };
+        if !(start..end).any(|index| self.token_text(index) == ":") {
+            return if end == start + 1 { keyword_items([":"]) } else { Vec::new() };
         }
-        match self.last_word() {
-            "not" => keywords(["blank"]),
+        match self.last_token_text() {
+            "not" => keyword_items(["blank"]),
             "in" | "const" | "default" => self.constant_or_field_items(),
-            "|" => keywords(["null"]),
+            "|" => keyword_items(["null"]),
             "else" | "repair" => Vec::new(),
-            _ if self.ends_operand(end - 1) || self.word(end - 1) == ">" => {
-                let mut items = keywords(["not blank", "in", "const", "|"]);
+            _ if self.ends_operand(end - 1) || self.token_text(end - 1) == ">" => {
+                let mut items = keyword_items(["not blank", "in", "const", "|"]);
                 items.extend(self.outcome_items(start));
                 items
             }
@@ -205,7 +207,7 @@ impl CompletionContext<'_> {
     fn constant_or_field_items(&self) -> Vec<CompletionItem> {
         let mut items = self.symbol_items(&[DeclarationKind::List, DeclarationKind::Let]);
         items.extend(self.message_fields());
-        items.extend(keywords(["true", "false", "null"]));
+        items.extend(keyword_items(["true", "false", "null"]));
         items
     }
 }

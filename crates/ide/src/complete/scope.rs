@@ -8,23 +8,23 @@ use rulec_syntax::parse;
 #[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
     /// The first word of the statement, such as `route`; empty before the first statement.
-    pub head: &'a str,
+    pub head_word: &'a str,
     /// The index of the statement's first token among the tokens before the position.
-    pub first: usize,
+    pub first_token: usize,
     /// The first word of the statement around this statement, such as `table`; empty for a
     /// statement at the top level.
-    pub owner: &'a str,
+    pub owner_head_word: &'a str,
     /// The name of the surrounding statement, or of the statement itself at the top level.
     pub owner_name: &'a str,
     /// The indices of the open brackets in the statement, outermost first.
-    pub brackets: Vec<usize>,
+    pub open_brackets: Vec<usize>,
 }
 
 /// A statement that has begun and not yet ended at the token that [`scope_at_end`] has reached: the
 /// index of its first token, and the number of brackets that are open before it.
 #[derive(Clone, Copy)]
 struct OpenStatement {
-    first: usize,
+    first_token: usize,
     bracket_count: usize,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
     let mut statements: Vec<OpenStatement> = Vec::new();
     let mut brackets: Vec<usize> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
-        let indent = indent(text, *token);
+        let indent = indent_of_first_token(text, *token);
         let follows_brace = index.checked_sub(1).is_some_and(|previous| {
             matches!(tokens[previous].kind, TokenKind::OpenBrace | TokenKind::CloseBrace)
         });
@@ -45,7 +45,7 @@ pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
             }
             let last = statements.last().copied();
             let inner_bracket_count = last.map_or(0, |last| brackets.len() - last.bracket_count);
-            let last_head = last.map_or("", |last| tokens[last.first].text(text));
+            let last_head = last.map_or("", |last| tokens[last.first_token].text(text));
             let is_item = match last_head {
                 "table" => matches!(word, "route" | "default"),
                 "payload" | "group" => word == "let",
@@ -54,9 +54,9 @@ pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
             let bracket_count = brackets.len();
             if inner_bracket_count == 0 {
                 statements.pop();
-                statements.push(OpenStatement { first: index, bracket_count });
+                statements.push(OpenStatement { first_token: index, bracket_count });
             } else if inner_bracket_count == 1 && is_item {
-                statements.push(OpenStatement { first: index, bracket_count });
+                statements.push(OpenStatement { first_token: index, bracket_count });
             }
         }
         if token.kind.opens_bracket() {
@@ -68,21 +68,21 @@ pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
             }
         }
     }
-    let Some(last) = statements.last() else { return Scope { brackets, ..Scope::default() } };
+    let Some(last) = statements.last() else { return Scope { open_brackets: brackets, ..Scope::default() } };
     let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
-    let owner = statements.len().checked_sub(2).map(|index| statements[index].first);
+    let owner = statements.len().checked_sub(2).map(|index| statements[index].first_token);
     Scope {
-        head: word(last.first),
-        first: last.first,
-        owner: owner.map_or("", word),
-        owner_name: word(owner.unwrap_or(last.first) + 1),
-        brackets: brackets.split_off(last.bracket_count),
+        head_word: word(last.first_token),
+        first_token: last.first_token,
+        owner_head_word: owner.map_or("", word),
+        owner_name: word(owner.unwrap_or(last.first_token) + 1),
+        open_brackets: brackets.split_off(last.bracket_count),
     }
 }
 
 /// Returns the number of characters before a token in its line. `None` if another token precedes it
 /// in the line.
-fn indent(text: &str, token: Token) -> Option<usize> {
+fn indent_of_first_token(text: &str, token: Token) -> Option<usize> {
     let start = token.start as usize;
     let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let before = text[line..start].trim_start_matches('\u{feff}');
@@ -91,7 +91,7 @@ fn indent(text: &str, token: Token) -> Option<usize> {
 
 /// True if a token is the first of its line and the line is not indented.
 pub(super) fn begins_line(text: &str, token: Token) -> bool {
-    indent(text, token) == Some(0)
+    indent_of_first_token(text, token) == Some(0)
 }
 
 /// True for a word that begins a statement. False if the word is a name, as in `ctx.type`, or
@@ -99,12 +99,12 @@ pub(super) fn begins_line(text: &str, token: Token) -> bool {
 fn begins_statement(text: &str, tokens: &[Token], index: usize) -> bool {
     let next = tokens.get(index + 1).map(|token| token.kind);
     parse::starts_statement(tokens[index].text(text))
-        && !is_member(tokens, index)
+        && !is_after_dot(tokens, index)
         && !matches!(next, Some(TokenKind::Colon | TokenKind::OpenBracket | TokenKind::Dot))
 }
 
 /// True if the token at `index` follows a dot. It is then the name of a field, even if it is a word
 /// of the language.
-pub(super) fn is_member(tokens: &[Token], index: usize) -> bool {
+pub(super) fn is_after_dot(tokens: &[Token], index: usize) -> bool {
     index.checked_sub(1).is_some_and(|previous| tokens[previous].kind == TokenKind::Dot)
 }

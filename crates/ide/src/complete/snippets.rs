@@ -1,10 +1,10 @@
 //! Texts with placeholders that an editor inserts and then lets the author fill in: the skeletons
 //! of statements, and calls with their parameters.
 
-use super::items::{new_item, record_key};
+use super::items::{new_item, to_record_key};
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item};
 use crate::{DeclarationKind, Symbol};
-use rulec_lang::builtins::FnInfo;
+use rulec_lang::builtins::FunctionInfo;
 use rulec_lang::ty::KindSet;
 use rulec_syntax::parse::{self, WordRole};
 use rulec_syntax::write::quote_name;
@@ -47,7 +47,7 @@ impl Snippet {
 
 /// The skeletons of statements, by the word that begins the statement. A test parses and checks
 /// each of them.
-pub(crate) const SKELETONS: &[(&str, &str)] = &[
+pub(crate) const STATEMENT_SKELETONS: &[(&str, &str)] = &[
     ("choice", "choice «name» {\n  default branch «usual»\n  branch «other» { «condition» }\n}"),
     ("def", "def «name»(«value»: «string») = «value == \"text\"»"),
     ("default", "default -> «target»"),
@@ -75,24 +75,24 @@ pub(crate) const SKELETONS: &[(&str, &str)] = &[
 ];
 
 /// Returns the skeleton of the statement that begins with a word; `None` if there is none.
-pub(crate) fn skeleton(word: &str) -> Option<Snippet> {
-    let (_, template) = SKELETONS.iter().find(|(begins, _)| *begins == word)?;
+pub(crate) fn statement_skeleton(word: &str) -> Option<Snippet> {
+    let (_, template) = STATEMENT_SKELETONS.iter().find(|(begins, _)| *begins == word)?;
     Some(Snippet::from_template(template))
 }
 
 /// Returns the call of a function with placeholders for the required parameters. The placeholder of
 /// a text parameter is in quotes unless it is the first, because later texts are usually constants.
-pub(super) fn call_of_function(info: &FnInfo) -> Snippet {
-    let required = &info.params[..info.params.len() - info.optional];
+pub(super) fn call_of_function(info: &FunctionInfo) -> Snippet {
+    let required = &info.params[..info.params.len() - info.optional_count];
     let argument = |(index, (name, kinds)): (usize, &(&str, KindSet))| match *kinds {
         KindSet::STRING if index > 0 => format!("\"«{name}»\""),
         _ => format!("«{}»", quote_name(name)),
     };
     let arguments: Vec<String> = required.iter().enumerate().map(argument).collect();
-    call(info.name, &arguments)
+    call_snippet(info.name, &arguments)
 }
 
-fn call(name: &str, arguments: &[String]) -> Snippet {
+fn call_snippet(name: &str, arguments: &[String]) -> Snippet {
     match arguments {
         [] => Snippet::from_template(&format!("{name}(«»)")),
         arguments => Snippet::from_template(&format!("{name}({})", arguments.join(", "))),
@@ -107,14 +107,16 @@ impl CompletionContext<'_> {
         let words = words.filter(|word| !in_table || matches!(*word, "route" | "default"));
         // A skeleton before other text of the line would split that text from its statement.
         let is_free = self.rest_of_line().trim().is_empty();
-        let item =
-            |word| CompletionItem { snippet: skeleton(word).filter(|_| is_free), ..keyword_item(word) };
+        let item = |word| CompletionItem {
+            snippet: statement_skeleton(word).filter(|_| is_free),
+            ..keyword_item(word)
+        };
         words.map(item).collect()
     }
 
     /// Returns the text after the replaced text, up to the end of the line.
     fn rest_of_line(&self) -> &str {
-        let rest = self.text.get(self.end as usize..).unwrap_or_default();
+        let rest = self.text.get(self.replaced_end as usize..).unwrap_or_default();
         rest.lines().next().unwrap_or_default()
     }
 
@@ -133,7 +135,8 @@ impl CompletionContext<'_> {
         let index = &self.analysis.index;
         let mut parameters: HashMap<&[String], Vec<&Symbol>> = HashMap::new();
         for parameter in index.symbols_of_kinds(&[DeclarationKind::Parameter]) {
-            if let Some((_, owner)) = parameter.path.split_last().filter(|_| parameter.declared.is_some()) {
+            if let Some((_, owner)) = parameter.path.split_last().filter(|_| parameter.declaration.is_some())
+            {
                 parameters.entry(owner).or_default().push(parameter);
             }
         }
@@ -156,31 +159,31 @@ impl CompletionContext<'_> {
             return item;
         }
         let argument = |parameter: &&Symbol| match is_handler {
-            true => format!("{}: «{}»", record_key(&parameter.name), quote_name(&parameter.name)),
+            true => format!("{}: «{}»", to_record_key(&parameter.name), quote_name(&parameter.name)),
             false => format!("«{}»", quote_name(&parameter.name)),
         };
         let required = parameters.iter().filter(|parameter| self.is_required(parameter));
         let arguments: Vec<String> = required.map(argument).collect();
-        let call = call(&item.label, &arguments);
+        let call = call_snippet(&item.label, &arguments);
         self.with_call(item, call)
     }
 
     /// True if a parameter is declared without a `?` after its name.
     fn is_required(&self, parameter: &Symbol) -> bool {
-        parameter.declared.as_ref().is_some_and(|declaration| {
-            let declared = self.analysis.sources.slice(declaration.whole);
-            let after_name = declared.get(declaration.name.len()..).unwrap_or_default();
+        parameter.declaration.as_ref().is_some_and(|declaration| {
+            let declared = self.analysis.sources.slice(declaration.whole_span);
+            let after_name = declared.get(declaration.name_span.len()..).unwrap_or_default();
             !after_name.trim_start().starts_with('?')
         })
     }
 
     /// Returns the item of a built-in function, with its call.
-    pub(super) fn function_item(&self, info: &'static FnInfo) -> CompletionItem {
+    pub(super) fn function_item(&self, info: &'static FunctionInfo) -> CompletionItem {
         let hover = crate::hover::function_hover(
             info,
-            rulec_base::span::Span { file: self.file, start: self.start, end: self.end },
+            rulec_base::span::Span { file: self.file, start: self.replaced_start, end: self.replaced_end },
         );
-        let item = new_item(CompletionKind::Function, info.name, hover.code);
+        let item = new_item(CompletionKind::Function, info.name, hover.source_code);
         self.with_call(CompletionItem { docs: hover.text, ..item }, call_of_function(info))
     }
 }

@@ -19,7 +19,7 @@ impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_expr(&mut self, expr: &'a Expr) {
         use ExprKind::{Binary, Call, If, Logic, Presence, Unary};
         if matches!(expr.kind, Binary(_) | Call(..) | If(_) | Logic(..) | Presence { .. } | Unary(..)) {
-            self.index.expressions.insert(expr.span);
+            self.index.expression_spans.insert(expr.span);
         }
         match &expr.kind {
             ExprKind::Literal(_) => {}
@@ -62,7 +62,7 @@ impl<'a> IndexBuilder<'a> {
         let elements: Option<Vec<Literal>> = items.iter().map(literal).collect();
         if let Some(elements) = elements.filter(|elements| self.is_in_condition && !elements.is_empty()) {
             let field = field.map(str::to_owned);
-            self.index.lists.push(ListLiteral { span, elements, field });
+            self.index.lists.push(ListLiteral { span, elements, compared_field: field });
         }
     }
 
@@ -92,7 +92,9 @@ impl<'a> IndexBuilder<'a> {
                 }
             }
             ExprKind::HistoryPart(part) => {
-                self.resolve_exprs([&part.within, &part.after, &part.before].into_iter().flatten());
+                self.resolve_exprs(
+                    [&part.max_age, &part.after_message, &part.before_message].into_iter().flatten(),
+                );
                 FieldsSource::History
             }
             _ => {

@@ -5,7 +5,7 @@ use super::{DeclarationKind, IndexBuilder, SymbolId};
 pub(super) use crate::facts::ELEMENT_SEGMENT;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;
-use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, TypeKind};
+use rulec_syntax::ast::{Expr, ExprKind, Ident, Literal, PayloadItemKind, TypeExpr, TypeKind};
 
 /// The built-in name whose fields are the results of analysing the message text, such as the
 /// intent.
@@ -99,7 +99,7 @@ impl<'a> IndexBuilder<'a> {
 
     /// Resolves a name as a field of the input message.
     pub(super) fn resolve_message_field(&mut self, name: &'a str, span: Span) -> FieldsSource<'a> {
-        let field = self.input.and_then(|fields| fields.iter().find(|field| field.name.node == name));
+        let field = self.input_fields.and_then(|fields| fields.iter().find(|field| field.name.node == name));
         if field.is_none() && name == REQUEST_NAME {
             return FieldsSource::Request;
         }
@@ -131,7 +131,7 @@ impl<'a> IndexBuilder<'a> {
                 self.history_source(name).unwrap_or(FieldsSource::Unknown)
             }
             ExprKind::Name(name) => {
-                let mut fields = self.input.into_iter().flatten();
+                let mut fields = self.input_fields.into_iter().flatten();
                 match fields.find(|field| field.name.node == *name) {
                     Some(field) => FieldsSource::Typed(DeclarationKind::Field, vec![name], &field.ty),
                     None if name == REQUEST_NAME
@@ -228,7 +228,7 @@ impl<'a> IndexBuilder<'a> {
             FieldsSource::Request => builtin_field(DeclarationKind::Lexicon, &[name]),
             FieldsSource::Entities => builtin_field(DeclarationKind::Entity, &[name]),
             FieldsSource::Message => {
-                match self.input.into_iter().flatten().find(|field| field.name.node == name) {
+                match self.input_fields.into_iter().flatten().find(|field| field.name.node == name) {
                     Some(field) => typed_field(DeclarationKind::Field, Vec::new(), &field.ty),
                     None => (FieldsSource::Unknown, None),
                 }
@@ -242,7 +242,7 @@ impl<'a> IndexBuilder<'a> {
     fn field_of_group(&self, group: &'a str, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
-            ItemKind::Field(field) => Some(field),
+            PayloadItemKind::Field(field) => Some(field),
             _ => None,
         });
         let Some(field) = fields.find(|field| field.name.node == name) else {

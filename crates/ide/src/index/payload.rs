@@ -4,14 +4,15 @@
 use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};
 use rulec_syntax::ast::{
-    Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, PathExpr, RuleTest,
+    Correction, EachItem, Field, FieldItem, Ident, IncludeItem, PathExpr, PayloadItem, PayloadItemKind,
+    RuleTest, ViolationNotice,
 };
 
 impl<'a> IndexBuilder<'a> {
     /// Adds symbols for the fields of the payload or group `owner`.
-    pub(super) fn declare_items(&mut self, owner: &str, items: &'a [Item]) {
+    pub(super) fn declare_items(&mut self, owner: &str, items: &'a [PayloadItem]) {
         for item in items {
-            if let ItemKind::Field(field) = &item.kind {
+            if let PayloadItemKind::Field(field) = &item.kind {
                 let path = [owner, &field.name.node];
                 self.declare_symbol(
                     DeclarationKind::PayloadField,
@@ -30,7 +31,7 @@ impl<'a> IndexBuilder<'a> {
         &mut self,
         owner: &'a Ident,
         params: &'a [Field],
-        items: &'a [Item],
+        items: &'a [PayloadItem],
     ) -> Vec<OutlineEntry> {
         self.current_payload = Some(&owner.node);
         // `decision` and `payload` are names that the language itself binds.
@@ -51,16 +52,21 @@ impl<'a> IndexBuilder<'a> {
     /// Adds the fields of a payload or group to the scope, including the fields of included groups.
     /// `open_groups` are the groups whose fields are being added; the list prevents endless
     /// recursion if a group includes itself.
-    fn bring_fields_into_scope(&mut self, owner: &'a str, items: &'a [Item], open_groups: &mut Vec<&'a str>) {
+    fn bring_fields_into_scope(
+        &mut self,
+        owner: &'a str,
+        items: &'a [PayloadItem],
+        open_groups: &mut Vec<&'a str>,
+    ) {
         for item in items {
             match &item.kind {
-                ItemKind::Field(field) => {
+                PayloadItemKind::Field(field) => {
                     let path = vec![owner, field.name.node.as_str()];
                     let id = self.find_or_add_symbol(DeclarationKind::PayloadField, &path);
                     let fields_source = FieldsSource::Typed(DeclarationKind::PayloadField, path, &field.ty);
                     self.scope.push((&field.name.node, Some(id), fields_source));
                 }
-                ItemKind::Include(include) if !open_groups.contains(&include.group.node.as_str()) => {
+                PayloadItemKind::Include(include) if !open_groups.contains(&include.group.node.as_str()) => {
                     if let Some(group) = self.groups.get(include.group.node.as_str()).copied() {
                         open_groups.push(&group.name.node);
                         self.bring_fields_into_scope(&group.name.node, &group.body, open_groups);
@@ -72,15 +78,15 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    fn resolve_item(&mut self, item: &'a Item) -> Option<OutlineEntry> {
+    fn resolve_item(&mut self, item: &'a PayloadItem) -> Option<OutlineEntry> {
         match &item.kind {
-            ItemKind::Field(field) => {
+            PayloadItemKind::Field(field) => {
                 self.resolve_field_item(field);
                 return Some(outline_entry(DeclarationKind::PayloadField, &field.name, item.span));
             }
-            ItemKind::Rule(rule) => {
+            PayloadItemKind::Rule(rule) => {
                 self.resolve_exprs(&rule.guard);
-                self.resolve_object_path(rule.place.as_ref());
+                self.resolve_object_path(rule.violation_path.as_ref());
                 match &rule.test {
                     RuleTest::Require(condition) | RuleTest::Forbid(condition) => {
                         self.resolve_condition(condition)
@@ -90,21 +96,21 @@ impl<'a> IndexBuilder<'a> {
                 self.resolve_notice(&rule.notice);
                 return Some(outline_entry(DeclarationKind::Route, &rule.id, item.span));
             }
-            ItemKind::Closed { notice, .. } => self.resolve_notice(notice),
-            ItemKind::Let { name, value } => {
+            PayloadItemKind::Closed { notice, .. } => self.resolve_notice(notice),
+            PayloadItemKind::Let { name, value } => {
                 let fields_source = self.resolve_value(value);
                 self.declare_and_bind(DeclarationKind::Local, name, item.span, fields_source);
             }
-            ItemKind::Include(include) => self.resolve_include(include),
-            ItemKind::Each(each) => self.resolve_each(each, item),
+            PayloadItemKind::Include(include) => self.resolve_include(include),
+            PayloadItemKind::Each(each) => self.resolve_each(each, item),
         }
         None
     }
 
     fn resolve_field_item(&mut self, field: &'a FieldItem) {
         self.resolve_type_names(&field.ty);
-        self.resolve_exprs(field.limits.as_ref().map(|limits| &limits.values));
-        self.resolve_exprs(&field.exactly);
+        self.resolve_exprs(field.allowed_values.as_ref().map(|limits| &limits.values));
+        self.resolve_exprs(&field.const_value);
         self.resolve_notice(&field.notice);
     }
 
@@ -115,16 +121,16 @@ impl<'a> IndexBuilder<'a> {
             let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
             self.add_use(id, arg.name.span);
             self.resolve_expr(&arg.value);
-            self.resolve_object_path(arg.place.as_ref());
+            self.resolve_object_path(arg.violation_path.as_ref());
         }
         self.resolve_exprs(&include.guard);
     }
 
-    fn resolve_each(&mut self, each: &'a EachItem, item: &'a Item) {
+    fn resolve_each(&mut self, each: &'a EachItem, item: &'a PayloadItem) {
         let list = self.resolve_value(&each.list);
         let element = self.fields_of_elements(list);
         let outer_scope_len = self.scope.len();
-        let (key, value) = match &each.names {
+        let (key, value) = match &each.loop_variables {
             (value, None) => (None, value),
             (key, Some(value)) => (Some(key), value),
         };
@@ -143,7 +149,7 @@ impl<'a> IndexBuilder<'a> {
         self.resolve_exprs(object_path.map(|object_path| &object_path.path));
     }
 
-    fn resolve_notice(&mut self, notice: &'a Notice) {
+    fn resolve_notice(&mut self, notice: &'a ViolationNotice) {
         match notice.correction.as_ref().map(|correction| &correction.node) {
             Some(Correction::Default(value) | Correction::Clamp(value)) => self.resolve_expr(value),
             Some(Correction::Remove) | None => {}

@@ -42,7 +42,7 @@ impl<'a> IndexBuilder<'a> {
                 self.declare_type_fields(DeclarationKind::TypeField, &[&name.node], ty);
             }
             StatementKind::Input { fields } => {
-                self.input.get_or_insert(fields);
+                self.input_fields.get_or_insert(fields);
                 self.declare_fields(DeclarationKind::Field, &[], fields);
             }
             StatementKind::Route(route) => self.declare_route(ROUTES_TABLE, route, statement),
@@ -105,7 +105,7 @@ impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_statement(&mut self, statement: &'a Statement) -> OutlineEntry {
         let mut inner = Vec::new();
         let (kind, name) = self.resolve_declaration(&statement.kind, &mut inner);
-        let (word, declared_name) = statement.kind.head();
+        let (word, declared_name) = statement.kind.keyword_and_name();
         let keyword_span = Span { end: statement.span.start + word.len() as u32, ..statement.span };
         let name_span = name.map_or(keyword_span, |name| name.span);
         let name = if declared_name.is_empty() { word } else { declared_name };
@@ -114,7 +114,7 @@ impl<'a> IndexBuilder<'a> {
 
     /// Resolves the names in a statement, and adds nested outline entries to `inner`. Returns the
     /// statement's kind, and its name if it has one, for the outline. Calls
-    /// [`Self::resolve_deciding`] for statements that choose or check results, such as `route`,
+    /// [`Self::resolve_deciding_statement`] for statements that choose or check results, such as `route`,
     /// `workflow` or `test`.
     fn resolve_declaration(
         &mut self,
@@ -130,7 +130,7 @@ impl<'a> IndexBuilder<'a> {
                 }
                 let fields_source = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
                 if let Some(id) = self.find_symbol(DeclarationKind::Let, &[&name.node]) {
-                    self.index.symbols[id].fields = self.declaration_of_fields(fields_source);
+                    self.index.symbols[id].fields_owner = self.declaration_of_fields(fields_source);
                 }
                 (DeclarationKind::Let, Some(name))
             }
@@ -166,7 +166,7 @@ impl<'a> IndexBuilder<'a> {
                 (DeclarationKind::Input, None)
             }
             StatementKind::History(history) => {
-                if let Some((first, rest)) = history.key.split_first() {
+                if let Some((first, rest)) = history.key_path.split_first() {
                     let mut fields_source = self.resolve_message_field(&first.node, first.span);
                     for name in rest {
                         fields_source = self.resolve_member(fields_source, &name.node, Some(name.span));
@@ -196,14 +196,14 @@ impl<'a> IndexBuilder<'a> {
             }
             StatementKind::Lexicon(lexicon) => (DeclarationKind::Lexicon, Some(&lexicon.name)),
             StatementKind::Import { path } => (DeclarationKind::Import, Some(path)),
-            other => self.resolve_deciding(other, inner),
+            other => self.resolve_deciding_statement(other, inner),
         }
     }
 
     /// Resolves the names in a statement that chooses or checks results, such as `route`,
     /// `workflow` or `test`. Adds nested outline entries to `inner`. Returns the statement's kind,
     /// and its name if it has one.
-    fn resolve_deciding(
+    fn resolve_deciding_statement(
         &mut self,
         kind: &'a StatementKind,
         inner: &mut Vec<OutlineEntry>,
@@ -254,7 +254,7 @@ impl<'a> IndexBuilder<'a> {
                 (DeclarationKind::Workflow, Some(&workflow.name))
             }
             StatementKind::Payload(payload) => {
-                if let Some(fallback) = &payload.fallback {
+                if let Some(fallback) = &payload.fallback_kind {
                     self.add_use_of_name(DeclarationKind::Payload, fallback);
                 }
                 *inner = self.resolve_body(&payload.name, &[], &payload.body);
@@ -283,7 +283,7 @@ impl<'a> IndexBuilder<'a> {
             let path = [owner, &[param.name.node.as_str()]].concat();
             let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
             let fields_source = FieldsSource::Typed(DeclarationKind::Parameter, path, &param.ty);
-            self.index.symbols[id].fields = self.declaration_of_fields(fields_source.clone());
+            self.index.symbols[id].fields_owner = self.declaration_of_fields(fields_source.clone());
             self.scope.push((&param.name.node, Some(id), fields_source));
         }
         resolve_inner(self);
@@ -323,16 +323,16 @@ impl<'a> IndexBuilder<'a> {
 
     fn resolve_test(&mut self, test: &'a Test) {
         self.declare_local(DeclarationKind::Test, &test.name, test.name.span);
-        let mut kinds = test.expects.iter().filter_map(|expect| expect.path.first());
+        let mut kinds = test.expectations.iter().filter_map(|expect| expect.outcome_path.first());
         let validated_payload =
             kinds.find(|kind| self.find_symbol(DeclarationKind::Payload, &[&kind.node]).is_some());
         let validated_payload = validated_payload.map(|kind| kind.node.as_str());
-        for path in test.given.iter().map(|(path, _)| path).chain(&test.columns) {
+        for path in test.given_values.iter().map(|(path, _)| path).chain(&test.case_field_paths) {
             self.resolve_given(path, validated_payload);
         }
-        self.resolve_exprs(test.given.iter().map(|(_, value)| value));
-        for expect in &test.expects {
-            self.resolve_exprs(&expect.values);
+        self.resolve_exprs(test.given_values.iter().map(|(_, value)| value));
+        for expect in &test.expectations {
+            self.resolve_exprs(&expect.case_values);
             self.resolve_expectation(expect);
         }
     }
@@ -354,7 +354,7 @@ impl<'a> IndexBuilder<'a> {
     /// Resolves the expected result of a test: `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or
     /// a payload with its verdict. Also resolves the expected target.
     fn resolve_expectation(&mut self, expect: &'a Expectation) {
-        let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
+        let path: Vec<&str> = expect.outcome_path.iter().map(|part| part.node.as_str()).collect();
         let symbols = match path.as_slice() {
             [owner, name] => {
                 let payload = self.find_symbol(DeclarationKind::Payload, &[owner]);
@@ -373,19 +373,19 @@ impl<'a> IndexBuilder<'a> {
             }
             _ => Vec::new(),
         };
-        for (symbol, part) in symbols.into_iter().zip(&expect.path) {
+        for (symbol, part) in symbols.into_iter().zip(&expect.outcome_path) {
             if let Some(id) = symbol {
                 self.add_use(id, part.span);
             }
         }
-        let Some(then) = &expect.then else { return };
-        for name in &then.names {
+        let Some(then) = &expect.target else { return };
+        for name in &then.target_names {
             let handler = self.find_symbol(DeclarationKind::Handler, &[&name.node]);
             if let Some(id) = handler.or_else(|| self.find_node(path.first().copied(), &name.node)) {
                 self.add_use(id, name.span);
             }
         }
-        if let [handler] = then.names.as_slice() {
+        if let [handler] = then.target_names.as_slice() {
             for (param, _) in &then.args {
                 if let Some(id) =
                     self.find_symbol(DeclarationKind::Parameter, &["handler", &handler.node, &param.node])
@@ -430,8 +430,8 @@ impl<'a> IndexBuilder<'a> {
         let outer_scope_len = self.scope.len();
         self.declare_and_bind(
             DeclarationKind::Parameter,
-            &router.param,
-            router.param.span,
+            &router.output_param,
+            router.output_param.span,
             FieldsSource::Unknown,
         );
         for case in &router.cases {
@@ -454,7 +454,7 @@ impl<'a> IndexBuilder<'a> {
             root = base;
         }
         match &root.kind {
-            ExprKind::Name(name) if *name == router.param.node => self.resolve_expr(destination),
+            ExprKind::Name(name) if *name == router.output_param.node => self.resolve_expr(destination),
             ExprKind::Name(name) | ExprKind::Literal(Literal::String(name)) => {
                 if let Some(node) = self.find_node(Some(&router.name.node), name) {
                     self.add_use(node, root.span);
@@ -467,7 +467,7 @@ impl<'a> IndexBuilder<'a> {
     fn resolve_workflow(&mut self, workflow: &'a Workflow) -> Vec<OutlineEntry> {
         let mut entries = Vec::new();
         for node in &workflow.nodes {
-            for next in &node.next {
+            for next in &node.next_nodes {
                 let id = self.find_or_add_symbol(DeclarationKind::Node, &[&workflow.name.node, &next.node]);
                 self.add_use(id, next.span);
             }

@@ -9,7 +9,7 @@ fn completion_offers_the_valid_items_at_the_position() {
         let (line, at) = split_at_mark(mark);
         let text = format!("{HELPDESK}{line}\n");
         let completion = analyse(&text).complete(MAIN, HELPDESK.len() as u32 + at);
-        (completion.items, completion.replaces.len())
+        (completion.items, completion.replaced_span.len())
     };
     let check = |mark: &str, kind: CompletionKind, wanted: &[&str], not: &[&str]| {
         let (items, _) = offers(mark);

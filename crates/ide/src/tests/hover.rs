@@ -9,7 +9,7 @@ fn hover_explains_the_token_at_the_position() {
         let (line, at) = split_at_mark(line);
         let hover = analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
         let hover = hover.unwrap_or_else(|| panic!("nothing for {line}"));
-        assert!(hover.code.contains(code) && hover.text.contains(words), "{line}: {hover:?}");
+        assert!(hover.source_code.contains(code) && hover.text.contains(words), "{line}: {hover:?}");
     };
     check("route x when mon┃ey -> billing", "let money: bool", "Asks for money.");
     check("route x when te┃xt == \"a\" -> billing", "text: string", "as `input` declares it");
@@ -66,7 +66,7 @@ fn hover_explains_the_token_at_the_position() {
         assert_eq!(nothing(line).map(|hover| hover.text), None, "{line}");
     }
     let hover = nothing("# rulec: allow W02┃01").expect("the code has a page");
-    assert_eq!((hover.page, hover.code.as_str()), (Some(Code::NeverMatches), "W0201"));
+    assert_eq!((hover.diagnostic_code, hover.source_code.as_str()), (Some(Code::NeverMatches), "W0201"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn hover_explains_the_words_of_the_history() {
         workflow review { node ballot vote within 5s }\n";
     let hover = |word: &str, nth: usize| {
         let at = text.match_indices(word).nth(nth).expect("the word").0 as u32;
-        analyse(text).hover(MAIN, at).map(|hover| format!("{} — {}", hover.code, hover.text))
+        analyse(text).hover(MAIN, at).map(|hover| format!("{} — {}", hover.source_code, hover.text))
     };
     for (word, nth, expected) in [
         ("history", 1, "the earlier messages"),

@@ -60,7 +60,7 @@ fn a_call_shows_its_signature_and_parameter() {
         let (line, at) = split_at_mark(mark);
         let signature =
             analyse(&format!("{HELPDESK}{line}\n")).signature_at(MAIN, HELPDESK.len() as u32 + at)?;
-        let active = signature.active.map(|index| signature.parameters[index].clone());
+        let active = signature.active_parameter.map(|index| signature.parameters[index].clone());
         Some((signature.label, active))
     };
     let some = |label: &str, active: &str| Some((label.to_owned(), Some(active.to_owned())));

@@ -4,8 +4,8 @@
 use super::{HELPDESK, MAIN, split_at_mark};
 use crate::Analysis;
 use crate::complete::CompletionItem;
-use crate::complete::snippets::{SKELETONS, Snippet, SnippetPart, skeleton};
-use rulec_base::parallel::Threads;
+use crate::complete::snippets::{STATEMENT_SKELETONS, Snippet, SnippetPart, statement_skeleton};
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_syntax::loader::MemoryLoader;
 use rulec_syntax::parse::parse;
@@ -35,9 +35,9 @@ fn snippet_at(mark: &str, label: &str) -> Option<String> {
 
 #[test]
 fn every_skeleton_parses_and_checks_with_its_own_texts() {
-    for (word, _) in SKELETONS {
-        let text = skeleton(word).expect("it is in the table").default_text();
-        let faults = parse(Threads::All, FileId(0), &text).diagnostics;
+    for (word, _) in STATEMENT_SKELETONS {
+        let text = statement_skeleton(word).expect("it is in the table").default_text();
+        let faults = parse(ThreadLimit::All, FileId(0), &text).diagnostics;
         assert!(faults.is_empty(), "{text}: {faults:?}");
         let mut file = format!("{text}\n");
         // The declarations that skeletons name. A statement of which a file has only one is not
@@ -65,7 +65,7 @@ fn calls_of_all_functions_parse_with_their_own_texts() {
         let Some(snippet) = &item.snippet else { continue };
         let text = format!("let x = {}\n", snippet.default_text());
         // A function without required parameters has an empty placeholder.
-        let faults = parse(Threads::All, FileId(0), &text).diagnostics;
+        let faults = parse(ThreadLimit::All, FileId(0), &text).diagnostics;
         assert!(faults.is_empty(), "{text}: {faults:?}");
         calls += 1;
     }

@@ -2,9 +2,11 @@
 //! A single choice is the whole document; several choices are a list.
 
 use super::comparison::write_condition;
-use super::routes::description;
+use super::routes::exported_description;
 use super::{ItemList, WriteResult, kept};
-use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_condition_id, is_or_logic};
+use crate::choice::{
+    DEFAULT_CHOICE_NAME, NAME_KEYS, RESERVED_CHOICE_NAMES, default_condition_id, is_or_logic,
+};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
@@ -12,7 +14,7 @@ use crate::spelling::Spelling;
 use crate::write::NameAllocator;
 use rulec::{Code, Diagnostic, Rules, Span};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_sema::hir::{Cond, CondKind, Outcome, Rule, Table, TableKind};
 use rulec_syntax::ast::StatementKind;
@@ -24,7 +26,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let choices: Vec<&Table> =
         program.tables.iter().filter(|table| table.kind == TableKind::Choice).collect();
     let is_only = choices.len() == 1;
-    let mut names = NameAllocator::reserving(&RESERVED_NAMES);
+    let mut names = NameAllocator::reserving(&RESERVED_CHOICE_NAMES);
     let mut written = Vec::new();
     for table in choices {
         if program.questions.iter().any(|question| question.name == table.name) {
@@ -51,11 +53,11 @@ fn write_choice(
 ) -> Json {
     let program = rules.program();
     let choice = report.begin_item(ItemKind::Choice, &table.name, steps);
-    let mut kept = table.span.map_or_else(Map::new, |span| kept::members_before(rules.sources(), span));
+    let mut kept = table.span.map_or_else(Map::new, |span| kept::kept_members_before(rules.sources(), span));
     let mut json = take_original_names(&mut kept, &table.name, names);
-    let description = description(kept.remove("description"), &table.docs);
+    let description = exported_description(kept.remove("description"), &table.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
-    if table.to_user {
+    if table.is_shown_to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
     let spelling =
@@ -65,7 +67,7 @@ fn write_choice(
     let mut ids = NameAllocator::default();
     // The rules are in the order in which they are tried, the last branch first. The JSON has the
     // order of the source.
-    let rules_of_table = table.order.iter().map(|rule| &program.rules[rule.index()]);
+    let rules_of_table = table.evaluation_order.iter().map(|rule| &program.rules[rule.index()]);
     let mut sources: Vec<SourceBranch<'_>> = rules_of_table.map(SourceBranch::Rule).collect();
     sources.extend(branches_without_condition(rules, table).map(SourceBranch::Unusable));
     sources.sort_by_key(|branch| branch.span().map(|span| (span.file, span.start)));
@@ -73,17 +75,17 @@ fn write_choice(
         match branch {
             SourceBranch::Rule(rule) => {
                 let written = write_branch(rules, rule, spelling, &mut ids);
-                branches.push(ItemKind::Branch, &rule.name, written, report);
+                branches.push_or_report(ItemKind::Branch, &rule.name, written, report);
             }
             SourceBranch::Unusable(warning) => {
                 let span = warning.span();
-                let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
+                let name = span.and_then(|span| parse_branch_id(rules.sources().slice(span)));
                 let name = name.unwrap_or_default();
-                let kept = span.map(|span| kept::members_before(rules.sources(), span));
+                let kept = span.map(|span| kept::kept_members_before(rules.sources(), span));
                 let written = kept.and_then(|mut kept| kept.remove("branch")).map(|mut branch| {
                     let id = branch["branch_id"].as_str().unwrap_or(&name);
                     // If the author has renamed the branch since the import, the new name is used.
-                    if let (false, Json::Object(branch)) = (ids.leads_to_text(id, &name), &mut branch) {
+                    if let (false, Json::Object(branch)) = (ids.is_imported_as_text(id, &name), &mut branch) {
                         branch.insert("branch_id".to_owned(), json!(name));
                     }
                     branch
@@ -91,12 +93,12 @@ fn write_choice(
                 // The message of the warning names the branch.
                 let name = if written.is_some() { &*name } else { "" };
                 let written = written.ok_or_else(|| warning.message.clone());
-                branches.push(ItemKind::Branch, name, written, report);
+                branches.push_or_report(ItemKind::Branch, name, written, report);
             }
         }
         report.end_item(Some(choice));
     }
-    json.insert("choices".to_owned(), Json::Array(branches.finish()));
+    json.insert("choices".to_owned(), Json::Array(branches.into_items()));
     let mut json = Json::Object(json);
     kept::restore_kept(&mut json, kept.into());
     json
@@ -112,9 +114,9 @@ fn take_original_names(
 ) -> Map<String, Json> {
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
-    let original = original.filter(|original| !original.is_empty()).unwrap_or(CHOICE_NAME);
+    let original = original.filter(|original| !original.is_empty()).unwrap_or(DEFAULT_CHOICE_NAME);
     let original = if kept_names.is_empty() { name } else { original };
-    if names.leads_to_name(original, name) && !kept_names.is_empty() {
+    if names.is_imported_as_name(original, name) && !kept_names.is_empty() {
         kept_names
     } else {
         Map::from_iter([("name".to_owned(), json!(name))])
@@ -158,8 +160,8 @@ fn branches_without_condition<'r>(
 
 /// Returns the id of the branch with the rule text `branch`. `None` if the text cannot be parsed as
 /// a branch.
-fn id_of_branch(branch: &str) -> Option<String> {
-    let parsed = parse(Threads::One, FileId(0), &format!("choice c {{\n{branch}\n}}"));
+fn parse_branch_id(branch: &str) -> Option<String> {
+    let parsed = parse(ThreadLimit::One, FileId(0), &format!("choice c {{\n{branch}\n}}"));
     match parsed.statements.into_iter().next()?.kind {
         StatementKind::Choice(choice) => Some(choice.branches.into_iter().next()?.id.node.to_string()),
         _ => None,
@@ -172,26 +174,26 @@ fn write_branch(
     spelling: Spelling,
     ids: &mut NameAllocator,
 ) -> WriteResult<Json> {
-    let mut kept = kept::members_before(rules.sources(), rule.span);
+    let mut kept = kept::kept_members_before(rules.sources(), rule.span);
     // An import keeps a whole branch if none of its conditions can be used. This branch has a
     // condition now, so the kept original is not used.
     kept.remove("branch");
     let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
     let id = id.unwrap_or_else(|| rule.name.to_string());
-    let id = if ids.leads_to_text(&id, &rule.name) { id } else { rule.name.to_string() };
+    let id = if ids.is_imported_as_text(&id, &rule.name) { id } else { rule.name.to_string() };
     let mut json = if let Outcome::Branch { default: true } = rule.outcome {
         let logic = kept.remove("logic").unwrap_or_else(|| json!(spelling.logic_word(false)));
         let conditions = kept.remove("conditions").filter(Json::is_array).unwrap_or_else(|| json!([]));
         json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": true})
     } else {
         let (all, conditions) = match &rule.condition.kind {
-            CondKind::Branch { all, conditions } => (*all, &**conditions),
+            CondKind::Branch { requires_all: all, conditions } => (*all, &**conditions),
             CondKind::Const(false) => (true, &[][..]),
-            _ => return Err(super::unknown_condition()),
+            _ => return Err(super::inexpressible_condition_message()),
         };
         let mut written = ItemList::new(Vec::new(), kept::take_kept_list(&mut kept, "conditions"));
         for guarded in conditions {
-            written.add_kept();
+            written.add_kept_items();
             let condition = write_kept_condition(rules, &guarded.cond, spelling, written.items.len())?;
             written.items.push(condition);
         }
@@ -199,7 +201,7 @@ fn write_branch(
         let is_same = |logic: &Json| logic.as_str().and_then(is_or_logic) == Some(!all);
         let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
         let logic = logic.unwrap_or_else(|| json!(spelling.logic_word(!all)));
-        json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
+        json!({"branch_id": id, "logic": logic, "conditions": written.into_items(), "is_default": false})
     };
     kept::restore_kept(&mut json, kept.into());
     Ok(json)
@@ -213,7 +215,7 @@ fn write_kept_condition(
     spelling: Spelling,
     position: usize,
 ) -> WriteResult<Json> {
-    let mut kept = kept::members_before(rules.sources(), cond.span);
+    let mut kept = kept::kept_members_before(rules.sources(), cond.span);
     // An import keeps the original of a condition that an export would write differently. The
     // original is used, unless the author has changed the condition since the import.
     if let Some(original) = kept.remove("condition") {

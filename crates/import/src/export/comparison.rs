@@ -2,8 +2,8 @@
 //! with a constant or with another output. The importer writes some JSON conditions in a special
 //! form of rule syntax; this module recognizes these forms.
 
-use super::{WriteResult, constant, ignores_case, message_path, pattern, unknown_condition};
-use crate::operator::{Comparison, Operator, VERBS, ValueType};
+use super::{WriteResult, as_constant, ignores_case, inexpressible_condition_message, message_path, pattern};
+use crate::operator::{Comparison, OPERATOR_VERBS, Operator, ValueType};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
@@ -14,28 +14,28 @@ use serde_json::{Value as Json, json};
 type TypedSide = (Json, ValueType);
 
 pub(super) fn write_condition(program: &Program, cond: &Cond) -> WriteResult<Json> {
-    let CondKind::Predicate(test) = &cond.kind else { return Err(unknown_condition()) };
-    write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
+    let CondKind::Predicate(test) = &cond.kind else { return Err(inexpressible_condition_message()) };
+    write_predicate(program, test).unwrap_or_else(|| Err(inexpressible_condition_message()))
 }
 
 /// Writes a predicate of the rules as a JSON condition. `None` if the JSON format has no such
 /// condition; `Some(Err)` if there is a special reason, such as a regular expression that Python
 /// lacks.
-fn write_test(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> {
-    if let (None, false) = (test.op, test.negated) {
+fn write_predicate(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> {
+    if let (None, false) = (test.op, test.is_negated) {
         let (left, ty) = step_output(program, &test.left)?;
         let yes = literal_side(ValueType::Bool, json!(true));
         return (ty == ValueType::Bool).then(|| Ok(condition_json(&left, ty, "equal", yes)));
     }
     let Operand::Value(right) = &test.right else { return None };
-    if test.mode.word || test.mode.quantity.is_some() || ignores_case(&test.mode) != Some(false) {
+    if test.mode.whole_word || test.mode.quantity.is_some() || ignores_case(&test.mode) != Some(false) {
         return None;
     }
     let op = test.op?;
-    if let Some(never) = write_never_true(program, &test.left, op, right) {
+    if let Some(never) = write_never_true_condition(program, &test.left, op, right) {
         return Some(Ok(never));
     }
-    let spelling = match (op, test.negated) {
+    let spelling = match (op, test.is_negated) {
         (Op::Contains, false) => "contains",
         (Op::Contains, true) => "not contains",
         (Op::HasKey, false) => "has_key",
@@ -48,7 +48,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> 
     }
     let (left, left_type) = step_output(program, &test.left)?;
     if op == Op::Matches {
-        let right = match constant(right) {
+        let right = match as_constant(right) {
             Some(Json::String(text)) => pattern::to_anchored_python_regex(text)
                 .map(|text| literal_side(ValueType::String, text.into())),
             Some(_) => return None,
@@ -58,7 +58,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> 
         };
         return Some(right.map(|right| condition_json(&left, ValueType::String, "regex_match", right)));
     }
-    let is_constant = constant(right).is_some();
+    let is_constant = as_constant(right).is_some();
     let (right, right_type) = right_side(program, right)?;
     let operand_type = match spelling {
         "==" | "!=" => right_type,
@@ -83,9 +83,9 @@ fn write_test(program: &Program, test: &Predicate) -> Option<WriteResult<Json>> 
 /// Returns the JSON condition for `[a] == []` or `[a, b] == []`, which are never true. The importer
 /// writes this form for a condition that is never true in the original. `None` for any other
 /// predicate.
-fn write_never_true(program: &Program, left: &Expr, op: Op, right: &Expr) -> Option<Json> {
+fn write_never_true_condition(program: &Program, left: &Expr, op: Op, right: &Expr) -> Option<Json> {
     let ExprKind::List(items) = &left.kind else { return None };
-    let is_empty = constant(right).is_some_and(|list| list.as_array().is_some_and(Vec::is_empty));
+    let is_empty = as_constant(right).is_some_and(|list| list.as_array().is_some_and(Vec::is_empty));
     if op != Op::Eq || !is_empty {
         return None;
     }
@@ -124,9 +124,9 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     let [list, separator] = arguments.as_slice() else { return None };
     let ExprKind::List(parts) = &list.kind else { return None };
     let [open, inner, close] = parts.as_slice() else { return None };
-    let is_form = constant(open) == Some(&json!("^(?:"))
-        && constant(close) == Some(&json!(")"))
-        && constant(separator) == Some(&json!(""));
+    let is_form = as_constant(open) == Some(&json!("^(?:"))
+        && as_constant(close) == Some(&json!(")"))
+        && as_constant(separator) == Some(&json!(""));
     let (side, ty) = step_output(program, inner)?;
     (is_form && ty == ValueType::String).then_some(side)
 }
@@ -164,7 +164,7 @@ fn write_length_condition(program: &Program, inner: &Expr, spelling: &str, right
 }
 
 fn find_verb(operand_type: ValueType, is_wanted: impl Fn(&Comparison) -> bool) -> Option<&'static str> {
-    let row = VERBS
+    let row = OPERATOR_VERBS
         .iter()
         .find(|(_, operand_types, verb)| operand_types.contains(&operand_type) && is_wanted(verb));
     row.map(|(name, ..)| *name)
@@ -177,7 +177,7 @@ fn condition_json(left: &Json, operand_type: ValueType, verb: &str, right: Json)
 fn literal_side(ty: ValueType, value: Json) -> Json {
     // A text is written as a Python literal, so that it is not read as a value of another type.
     let value = match value {
-        Json::String(text) if ty == ValueType::String => json!(python_string(&text)),
+        Json::String(text) if ty == ValueType::String => json!(to_python_string(&text)),
         other => other,
     };
     json!({"type": ty.name(), "value": value})
@@ -185,7 +185,7 @@ fn literal_side(ty: ValueType, value: Json) -> Json {
 
 /// Returns the JSON string that the importer reads as `text`. A text that is itself a Python string
 /// literal, such as `'a'`, would lose its quotation marks. So it is quoted once more.
-fn python_string(text: &str) -> String {
+fn to_python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),
         _ => text.to_owned(),
@@ -200,7 +200,7 @@ fn argument_of_len(expr: &Expr) -> Option<&Expr> {
 }
 
 fn right_side(program: &Program, expr: &Expr) -> Option<TypedSide> {
-    let Some(json) = constant(expr) else { return step_output(program, expr) };
+    let Some(json) = as_constant(expr) else { return step_output(program, expr) };
     let ty = match json {
         Json::Null => return None,
         Json::Bool(_) => ValueType::Bool,

@@ -2,7 +2,7 @@
 //! in rules, so the importer writes them in another form. For example, one `ErrorCondition` becomes
 //! two comparisons. This module recognizes these forms and writes the original condition again.
 
-use super::{WriteResult, constant, ignores_case, message_path, pattern, unknown_condition};
+use super::{WriteResult, as_constant, ignores_case, inexpressible_condition_message, message_path, pattern};
 use crate::derived::{LENGTH_STATEMENT, urgency_statements};
 use rulec::Rules;
 use rulec_base::broken_invariant;
@@ -41,12 +41,12 @@ impl<'p> ConditionWriter<'p> {
     }
 
     pub(super) fn write(&self, cond: &Cond) -> WriteResult<Json> {
-        self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
+        self.write_condition_part(cond).unwrap_or_else(|| Err(inexpressible_condition_message()))
     }
 
     /// Writes a condition as JSON. `None` if the JSON format has no such condition. `Some(Err)`
     /// contains the reason why a part of the condition cannot be written.
-    fn write_part(&self, cond: &Cond) -> Option<WriteResult<Json>> {
+    fn write_condition_part(&self, cond: &Cond) -> Option<WriteResult<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
             CondKind::Const(false) => Some(Ok(json!({"type": "OrCondition", "conditions": []}))),
@@ -57,8 +57,8 @@ impl<'p> ConditionWriter<'p> {
                 Some(parts.map(|parts| json!({"type": "OrCondition", "conditions": parts})))
             }
             CondKind::Predicate(test) => {
-                let written = self.write_test(test)?;
-                Some(if test.negated { written.map(negate) } else { written })
+                let written = self.write_predicate(test)?;
+                Some(if test.is_negated { written.map(negate) } else { written })
             }
             _ => None,
         }
@@ -85,7 +85,7 @@ impl<'p> ConditionWriter<'p> {
                 let is_error = other["type"] == "ErrorCondition" && other["last_error_type"] == json!(kind);
                 *other == last_error || is_error && other[&key].is_null()
             });
-            let Some(position) = position else { return Err(unknown_condition()) };
+            let Some(position) = position else { return Err(inexpressible_condition_message()) };
             let error = &mut written[position];
             error["type"] = json!("ErrorCondition");
             error[&key] = count;
@@ -102,17 +102,17 @@ impl<'p> ConditionWriter<'p> {
     /// is `None` if the condition counts errors of the same type as the last error.
     fn error_count_comparison(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
         let ExprKind::Op(Op::Coalesce, count, Some(zero)) = &test.left.kind else { return None };
-        if test.negated || constant(zero) != Some(&json!(0)) {
+        if test.is_negated || as_constant(zero) != Some(&json!(0)) {
             return None;
         }
         let kind = match &count.kind {
             ExprKind::Index(counts, kind) => {
-                self.context_field(counts).filter(|field| *field == "error_counts")?;
-                match constant(kind) {
+                self.context_field_name(counts).filter(|field| *field == "error_counts")?;
+                match as_constant(kind) {
                     Some(Json::String(kind)) => Some(kind.clone()),
                     Some(_) => return None,
                     None => {
-                        self.context_field(kind).filter(|field| *field == "last_error_type")?;
+                        self.context_field_name(kind).filter(|field| *field == "last_error_type")?;
                         None
                     }
                 }
@@ -126,15 +126,15 @@ impl<'p> ConditionWriter<'p> {
             _ => return None,
         };
         let Operand::Value(value) = &test.right else { return None };
-        let number = constant(value).filter(|json| json.is_number())?;
+        let number = as_constant(value).filter(|json| json.is_number())?;
         Some((kind, format!("occurrence_count__{}", operator_suffix(test.op?)?), number.clone()))
     }
 
-    fn write_test(&self, test: &Predicate) -> Option<WriteResult<Json>> {
+    fn write_predicate(&self, test: &Predicate) -> Option<WriteResult<Json>> {
         let Some(op) = test.op else {
             // A boolean field that is a condition by itself is compared with true.
-            let field = self.context_field(&test.left)?;
-            let key = context_key(field, Op::Eq)?;
+            let field = self.context_field_name(&test.left)?;
+            let key = context_comparison_key(field, Op::Eq)?;
             return Some(Ok(json!({"type": "ContextCondition", key: true})));
         };
         let Operand::Value(right) = &test.right else { return None };
@@ -148,12 +148,12 @@ impl<'p> ConditionWriter<'p> {
                 return None;
             };
             let (text, threshold) =
-                (constant(other).filter(|_| self.is_message_text(text))?, constant(right)?);
+                (as_constant(other).filter(|_| self.is_message_text(text))?, as_constant(right)?);
             let is_threshold = op == Op::Ge && text.is_string() && threshold.is_number();
             return is_threshold
                 .then(|| Ok(json!({"type": "SimilarityCondition", "text": text, "threshold": threshold})));
         }
-        if ignores_case || test.mode.word || test.mode.quantity.is_some() {
+        if ignores_case || test.mode.whole_word || test.mode.quantity.is_some() {
             return None;
         }
         self.write_context_condition(op, test, right)
@@ -167,7 +167,7 @@ impl<'p> ConditionWriter<'p> {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
         }
         if let Some(path) = self.context_path(&test.left) {
-            match (path.as_slice(), op, constant(right)) {
+            match (path.as_slice(), op, as_constant(right)) {
                 (["user", "role"], Op::Eq, Some(Json::String(role))) => {
                     return Some(Ok(json!({"type": "PermissionCondition", "user_role": role})));
                 }
@@ -180,15 +180,15 @@ impl<'p> ConditionWriter<'p> {
             }
         }
         let field = match &test.left.kind {
-            ExprKind::Let(id) => self.derived_fact(*id)?,
-            _ => self.context_field(&test.left)?,
+            ExprKind::Let(id) => self.derived_value_key(*id)?,
+            _ => self.context_field_name(&test.left)?,
         };
         let value = match &right.kind {
             ExprKind::Const(Const::Json(json)) if !json.is_null() => json.as_ref().clone(),
             ExprKind::Const(Const::DateTime(at)) => json!(at.format(&Rfc3339).ok()?),
             _ => return None,
         };
-        let key = context_key(field, op)?;
+        let key = context_comparison_key(field, op)?;
         let is_ordering = !matches!(op, Op::Eq | Op::Ne);
         let is_ordered = value.is_number() || matches!(right.kind, ExprKind::Const(Const::DateTime(_)));
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
@@ -196,7 +196,7 @@ impl<'p> ConditionWriter<'p> {
 
     /// Returns the JSON name of the message's length or urgency, if `id` is the `let` statement
     /// that the importer writes for this value. `None` for any other `let`.
-    fn derived_fact(&self, id: LetId) -> Option<&'static str> {
+    fn derived_value_key(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
             "urgency" if self.derives_urgency => Some("urgency"),
@@ -227,7 +227,7 @@ impl<'p> ConditionWriter<'p> {
     }
 
     /// Returns the name of a field directly inside `ctx`; `None` for any other expression.
-    fn context_field(&self, expr: &Expr) -> Option<&'p str> {
+    fn context_field_name(&self, expr: &Expr) -> Option<&'p str> {
         match self.context_path(expr)?.as_slice() {
             [field] => Some(field),
             _ => None,
@@ -242,7 +242,7 @@ fn negate(condition: Json) -> Json {
 /// Returns the JSON key for a comparison with a field of `ctx`, such as `n__gt`. For equality, the
 /// key is the plain field name, unless this name itself ends like a comparison. `None` if JSON has
 /// no key for the comparison.
-fn context_key(field: &str, op: Op) -> Option<String> {
+fn context_comparison_key(field: &str, op: Op) -> Option<String> {
     let suffix = operator_suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
     let key = if is_plain { field.to_owned() } else { format!("{field}__{suffix}") };
@@ -262,7 +262,7 @@ fn write_text_condition(
     right: &Expr,
     ignores_case: bool,
 ) -> Option<WriteResult<Json>> {
-    let value = constant(right)?;
+    let value = as_constant(right)?;
     match (op, value, test.mode.quantity) {
         (Op::Matches, Json::String(text), None) => {
             let pattern = pattern::to_python_regex(text, ignores_case);
@@ -279,7 +279,7 @@ fn write_text_condition(
             if !words.as_array()?.iter().all(Json::is_string) {
                 return None;
             }
-            let key = if test.mode.word { "keywords" } else { "contains" };
+            let key = if test.mode.whole_word { "keywords" } else { "contains" };
             let mut condition = json!({"type": "TextCondition", key: words});
             if !ignores_case {
                 condition["case_sensitive"] = json!(true);

@@ -1,9 +1,9 @@
 //! Writes flows, and the tool that executes them, as JSON, in the format of
 //! [`System::Flows`](crate::System::Flows).
 
-use super::{ItemList, WriteResult, constant, ignores_case, kept, key_step, pattern};
-use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
-use crate::flows::{NO_FLOW_COMMENT, label_of};
+use super::{ItemList, WriteResult, as_constant, ignores_case, kept, key_step, pattern};
+use crate::executor::{EXECUTOR_NAME, parameters_schema, schema_with_description};
+use crate::flows::{NO_FLOW_COMMENT, label_or_default};
 use crate::kept::SETTINGS_KEY;
 use crate::report::{ItemKind, ReportBuilder};
 use crate::write::NameAllocator;
@@ -24,20 +24,20 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let mut flows = ItemList::new(vec![key_step("flows")], kept::take_kept_list(&mut kept, "flows"));
     let (mut names, mut is_literal) = (NameAllocator::default(), None);
     for (index, flow) in program.flows.iter().enumerate() {
-        let kept = (kept::members_before(sources, flow.span), &mut names);
+        let kept = (kept::kept_members_before(sources, flow.span), &mut names);
         let written = write_flow(program, (FlowId(index as u32), flow), &mut is_literal, kept);
-        flows.push(ItemKind::Flow, &flow.name, written, report);
+        flows.push_or_report(ItemKind::Flow, &flow.name, written, report);
     }
     if is_literal == Some(true) {
         report.add_note(message!("the patterns are compared literally: import them with `--literal`"));
     }
-    let mut document = json!({ "flows": flows.finish() });
+    let mut document = json!({ "flows": flows.into_items() });
     let mut tools = ItemList::new(vec![key_step("tools")], kept::take_kept_list(&mut kept, "tools"));
     if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_empty_imported_tool(rules, tool)) {
-        let written = write_tool(tool, kept::members_before(sources, tool.span));
-        tools.push(ItemKind::Tool, &tool.name, written, report);
+        let written = write_tool(tool, kept::kept_members_before(sources, tool.span));
+        tools.push_or_report(ItemKind::Tool, &tool.name, written, report);
     }
-    let tools = tools.finish();
+    let tools = tools.into_items();
     if !tools.is_empty() {
         document["tools"] = Json::Array(tools);
     }
@@ -54,9 +54,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
 fn is_empty_imported_tool(rules: &Rules, tool: &FlowTool) -> bool {
     rules.program().flows.is_empty()
         && tool.description.is_empty()
-        && tool.parameter.is_empty()
+        && tool.parameter_description.is_empty()
         && tool.endpoint.is_null()
-        && kept::members_before(rules.sources(), tool.span).is_empty()
+        && kept::kept_members_before(rules.sources(), tool.span).is_empty()
         && kept::comments_before(rules.sources(), tool.span).contains(&&*format!("# {NO_FLOW_COMMENT}"))
 }
 
@@ -74,7 +74,7 @@ fn write_flow(
     // If a flow has no name of its own, the importer uses its id as the name.
     let kept_name = kept.remove("name");
     let original = kept_name.as_ref().and_then(Json::as_str).unwrap_or(&flow.id);
-    let is_original = names.leads_to_name(label_of(original), &flow.name);
+    let is_original = names.is_imported_as_name(label_or_default(original), &flow.name);
     let name = if is_original { original } else { &flow.name };
     if kept_name.is_some() || *name != *flow.id {
         json.insert("name".to_owned(), json!(name));
@@ -111,8 +111,8 @@ fn write_settings(program: &Program) -> Map<String, Json> {
     let (analysis, default) = (&program.analysis, Analysis::default());
     let mut settings = Map::new();
     for (name, value, default) in [
-        ("intent_threshold", analysis.threshold, default.threshold),
-        ("intent_margin", analysis.margin, default.margin),
+        ("intent_threshold", analysis.min_intent_score, default.min_intent_score),
+        ("intent_margin", analysis.min_score_margin, default.min_score_margin),
     ] {
         if value != default {
             settings.insert(name.to_owned(), json!(value));
@@ -138,13 +138,15 @@ fn write_patterns(
 ) -> WriteResult<(Op, Vec<String>)> {
     let (mut operator, mut patterns) = (Op::Contains, Vec::new());
     let table = program.table_named(FLOWS_TABLE).map(|table| &program.tables[table.index()]);
-    for rule in table.iter().flat_map(|table| &table.order) {
+    for rule in table.iter().flat_map(|table| &table.evaluation_order) {
         let rule = &program.rules[rule.index()];
         let Outcome::Flow { flow, pattern } = &rule.outcome else { continue };
         if *flow != id {
             continue;
         }
-        let CondKind::Predicate(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
+        let CondKind::Predicate(test) = &rule.condition.kind else {
+            return Err(super::inexpressible_condition_message());
+        };
         let fits = |literal: &bool| compares_with_pattern(test, pattern, *literal);
         match is_literal
             .map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits))
@@ -171,7 +173,7 @@ fn compares_with_pattern(test: &Predicate, pattern: &str, literal: bool) -> bool
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);
     let searched = if literal || test.op == Some(Op::Matches) { pattern } else { pattern.trim() };
-    let is_searched = matches!(&test.right, Operand::Value(value) if constant(value).and_then(Json::as_str) == Some(searched));
+    let is_searched = matches!(&test.right, Operand::Value(value) if as_constant(value).and_then(Json::as_str) == Some(searched));
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
@@ -185,9 +187,11 @@ fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> WriteResult<Json>
     if !tool.description.is_empty() {
         json["description"] = json!(tool.description);
     }
-    if !tool.parameter.is_empty() {
-        let schema = kept.remove("parameters").and_then(|kept| with_description(kept, &tool.parameter));
-        json["parameters"] = schema.unwrap_or_else(|| parameters_schema(&tool.parameter));
+    if !tool.parameter_description.is_empty() {
+        let schema = kept
+            .remove("parameters")
+            .and_then(|kept| schema_with_description(kept, &tool.parameter_description));
+        json["parameters"] = schema.unwrap_or_else(|| parameters_schema(&tool.parameter_description));
     }
     if !tool.endpoint.is_null() {
         json["endpoint"] = tool.endpoint.clone();

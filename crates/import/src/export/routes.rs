@@ -2,11 +2,11 @@
 //! [`System::Routes`](crate::System::Routes).
 
 use super::condition::ConditionWriter;
-use super::{ItemList, WriteResult, document_name, kept, key_step};
+use super::{ItemList, WriteResult, exported_name, kept, key_step};
 use crate::condition::ConditionFacts;
 use crate::located::JsonNode;
 use crate::report::{ItemKind, ReportBuilder};
-use crate::write::{NameAllocator, doc_text};
+use crate::write::{NameAllocator, imported_doc_text};
 use rulec::Rules;
 use rulec_base::message;
 use rulec_sema::hir::{Outcome, Rule, TableKind};
@@ -35,9 +35,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         let mut rules: Vec<&Rule> = program.rules.iter().filter(|rule| rule.table.index() == index).collect();
         rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
         for rule in rules {
-            let written = match (is_main, rule.disabled) {
+            let written = match (is_main, rule.is_disabled) {
                 (true, false) => {
-                    let kept = kept::members_before(sources, rule.span);
+                    let kept = kept::kept_members_before(sources, rule.span);
                     write_route(rules_of_file, &conditions, rule, (kept, &mut names))
                 }
                 (true, true) => {
@@ -45,7 +45,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
                 }
                 (false, _) => Err(message!("the document has no tables of routes")),
             };
-            routes.push(ItemKind::Route, &rule.name, written, report);
+            routes.push_or_report(ItemKind::Route, &rule.name, written, report);
         }
         if let Some(default) = table.default.as_ref().filter(|_| is_main) {
             match write_target(default) {
@@ -62,7 +62,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             }
         }
     }
-    document.insert("routes".to_owned(), Json::Array(routes.finish()));
+    document.insert("routes".to_owned(), Json::Array(routes.into_items()));
     let mut document = Json::Object(document);
     kept::restore_kept(&mut document, kept.into());
     document
@@ -70,7 +70,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
 
 /// Returns the condition of each route of the rules `text` in the JSON format, in the order of the
 /// text. An item is `None` if the format has no such condition. Empty if the text does not compile.
-pub(crate) fn written_conditions(text: &str) -> Vec<Option<Json>> {
+pub(crate) fn export_route_conditions(text: &str) -> Vec<Option<Json>> {
     let Ok(rules) = Rules::from_text(text) else { return Vec::new() };
     let conditions = ConditionWriter::new(&rules);
     let mut routes: Vec<&Rule> = rules.program().rules.iter().collect();
@@ -94,14 +94,14 @@ fn write_route(
         metadata.insert(REQUIRES_KEY.to_owned(), json!(required));
     }
     let mut json = Map::new();
-    json.insert("name".to_owned(), json!(document_name(kept.remove("name"), &rule.name, names)));
+    json.insert("name".to_owned(), json!(exported_name(kept.remove("name"), &rule.name, names)));
     json.insert("priority".to_owned(), json!(rule.priority));
     json.insert("condition".to_owned(), condition);
     json.insert("handler".to_owned(), json!(handler));
     if !metadata.is_empty() {
         json.insert("metadata".to_owned(), Json::Object(metadata));
     }
-    let description = description(kept.remove("description"), &rule.docs);
+    let description = exported_description(kept.remove("description"), &rule.docs);
     json.extend(description.map(|description| ("description".to_owned(), description)));
     let mut json = Json::Object(json);
     kept::restore_kept(&mut json, kept.into());
@@ -122,9 +122,9 @@ fn is_unchanged_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
 /// and `kept` is the JSON description that an import kept in a comment. Returns `kept` if the
 /// author has not changed the description since the import. Otherwise returns `docs`; `None` if
 /// `docs` is empty.
-pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
+pub(super) fn exported_description(kept: Option<Json>, docs: &str) -> Option<Json> {
     match kept {
-        Some(Json::String(text)) if doc_text(&text) == docs => Some(text.into()),
+        Some(Json::String(text)) if imported_doc_text(&text) == docs => Some(text.into()),
         Some(kept) if docs.is_empty() && !kept.is_string() => Some(kept),
         _ => (!docs.is_empty()).then(|| json!(docs)),
     }

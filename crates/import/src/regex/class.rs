@@ -21,23 +21,23 @@ impl RegexTranslator<'_> {
                 return Ok(LastItem::Item);
             }
             is_first = false;
-            let low = self.read_member(c)?;
+            let low = self.read_class_member(c)?;
             if !self.eat_char('-') {
-                self.write_member(&low);
+                self.write_class_member(&low);
                 continue;
             }
             match self.chars.next() {
                 None => return invalid_pattern(UNCLOSED_CLASS),
                 Some(']') => {
-                    self.write_member(&low);
+                    self.write_class_member(&low);
                     self.translated.push_str(r"\-]");
                     return Ok(LastItem::Item);
                 }
-                Some(c) => match (low, self.read_member(c)?) {
+                Some(c) => match (low, self.read_class_member(c)?) {
                     (ClassMember::Char(low), ClassMember::Char(high)) if low <= high => {
-                        self.write_member(&ClassMember::Char(low));
+                        self.write_class_member(&ClassMember::Char(low));
                         self.translated.push('-');
-                        self.write_member(&ClassMember::Char(high));
+                        self.write_class_member(&ClassMember::Char(high));
                     }
                     _ => return invalid_pattern(message!("a character class has an invalid range")),
                 },
@@ -45,18 +45,18 @@ impl RegexTranslator<'_> {
         }
     }
 
-    fn read_member(&mut self, c: char) -> TranslateResult<ClassMember> {
+    fn read_class_member(&mut self, c: char) -> TranslateResult<ClassMember> {
         if c != '\\' {
             return Ok(ClassMember::Char(c));
         }
         let Some(c) = self.chars.next() else { return invalid_pattern(message!("it ends with a `\\`")) };
         match self.translate_category(c) {
             Some(category) => Ok(ClassMember::Category(category)),
-            None => Ok(ClassMember::Char(self.read_escaped(c, true)?)),
+            None => Ok(ClassMember::Char(self.read_escaped_char(c, true)?)),
         }
     }
 
-    fn write_member(&mut self, member: &ClassMember) {
+    fn write_class_member(&mut self, member: &ClassMember) {
         match member {
             ClassMember::Category(category) => self.translated.push_str(category),
             ClassMember::Char(c) => {

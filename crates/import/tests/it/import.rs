@@ -443,7 +443,7 @@ fn the_tool_of_the_flows_is_kept() {
     let imported = import(tools).expect("it can be imported");
     let tool = imported.rules.program().flow_tool.clone().expect("there is a tool");
     assert_eq!((&*tool.name, &*tool.description), ("flow_executor", "says \"go\""));
-    assert_eq!((&*tool.parameter, &tool.endpoint), ("one of the list", &endpoint));
+    assert_eq!((&*tool.parameter_description, &tool.endpoint), ("one of the list", &endpoint));
     let notes = imported.report.messages().map(|note| format!("{note}\n")).collect::<String>();
     assert!(
         notes.contains("the tool `search` executes no flow") && notes.contains("the parameter `n`"),

@@ -6,8 +6,8 @@
 //! time or a decimal at run time, the VM runs the block instead. A value in registers has a *tag*,
 //! which identifies its type, and a *payload*, the data.
 
-use super::body::{AnyHelpers, Body, Scalar, TagSet};
-use super::{JitError, malformed_error};
+use super::body::{AnyHelpers, FunctionBody, Scalar, TagSet};
+use super::{JitError, malformed_bytecode_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
@@ -42,7 +42,7 @@ struct RegisterState {
     tags: HashMap<Reg, TagSet>,
     /// For each jump target, its Cranelift block, and the tags (types) that registers may have when
     /// code jumps there.
-    targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
+    jump_targets: HashMap<u32, (Block, HashMap<Reg, TagSet>)>,
 }
 
 /// Returns the number of instructions of each block, including the instructions of the blocks that
@@ -66,7 +66,7 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     for instr in instrs {
         match *instr {
             Instr::Slot { .. } | Instr::IfPresent { .. } | Instr::Yield { .. } => {}
-            Instr::Const { constant: id, .. } => drop(register_constant(chunk, id)?),
+            Instr::Const { constant: id, .. } => drop(constant_for_registers(chunk, id)?),
             Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
             | Instr::Unary { op: Op::Neg, .. } => {}
             // A block that is not compiled inline becomes a call, which adds no inline instruction.
@@ -79,7 +79,7 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
 
 /// Returns the tag (type marker) of the constant with the index `id`, and the first eight bytes of
 /// its payload (data). `None` if the constant does not fit into registers.
-pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
+pub(super) fn constant_for_registers(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),
         Known::Bool(value) => (TagSet::single(layout::BOOL_TAG), value.into()),
@@ -90,23 +90,23 @@ pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)>
     })
 }
 
-impl Body<'_, '_, '_> {
-    pub fn is_arithmetic(&self, block: BlockId) -> bool {
+impl FunctionBody<'_, '_, '_> {
+    pub fn is_inline_block(&self, block: BlockId) -> bool {
         self.lowering.inline_sizes.get(block as usize).is_some_and(Option::is_some)
     }
 
     /// Emits inline code for a block that computes a value, and returns the value. Precondition:
     /// the block has a size in [`inline_sizes`].
     pub fn emit_value_block(&mut self, id: BlockId) -> Result<Scalar, JitError> {
-        let code = self.lowering.code;
+        let code = self.lowering.bytecode;
         let block = code.chunk().blocks.get(id as usize).copied();
-        let Code { start, end, .. } = block.ok_or_else(|| malformed_error("no value block"))?;
+        let Code { start, end, .. } = block.ok_or_else(|| malformed_bytecode_error("no value block"))?;
         let instrs = code.chunk().instrs.get(start as usize..end as usize);
-        let instrs = instrs.ok_or_else(|| malformed_error("a block outside the code"))?;
+        let instrs = instrs.ok_or_else(|| malformed_bytecode_error("a block outside the code"))?;
 
-        let done_block = self.b.create_block();
-        self.b.append_block_param(done_block, types::I8);
-        self.b.append_block_param(done_block, types::I64);
+        let done_block = self.builder.create_block();
+        self.builder.append_block_param(done_block, types::I8);
+        self.builder.append_block_param(done_block, types::I64);
         let slow_block = self.create_cold_block();
         let mut is_slow_used = false;
         let (mut result_tags, mut registers) = (TagSet(0), RegisterState::default());
@@ -122,26 +122,29 @@ impl Body<'_, '_, '_> {
                     self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Const { dst, constant } => {
-                    let constant = self::register_constant(code.chunk(), constant);
-                    let scalar = self.scalar_const(constant.ok_or_else(|| malformed_error("no constant"))?);
+                    let constant = self::constant_for_registers(code.chunk(), constant);
+                    let scalar =
+                        self.scalar_const(constant.ok_or_else(|| malformed_bytecode_error("no constant"))?);
                     self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Eval { dst, block } => {
-                    let scalar = match self.is_arithmetic(block) {
+                    let scalar = match self.is_inline_block(block) {
                         true => self.emit_value_block(block)?,
                         false => self.emit_vm_eval(block),
                     };
                     self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Binary { op, dst, left, right } => {
-                    let (left, right) =
-                        (self.register_scalar(&registers, left), self.register_scalar(&registers, right));
+                    let (left, right) = (
+                        self.scalar_of_register(&registers, left),
+                        self.scalar_of_register(&registers, right),
+                    );
                     is_slow_used |= self.emit_operand_guards(op, left, right, slow_block);
-                    let scalar = self.emit_binary(op, left, right);
+                    let scalar = self.emit_binary_operator(op, left, right);
                     self.set_register(&mut registers, dst, scalar);
                 }
                 Instr::Unary { dst, src, .. } => {
-                    let operand = self.register_scalar(&registers, src);
+                    let operand = self.scalar_of_register(&registers, src);
                     is_slow_used |= self.emit_tag_guard(operand, layout::WIDE_TAG, slow_block);
                     is_slow_used |= self.emit_tag_guard(operand, layout::DECIMAL_TAG, slow_block);
                     let scalar = self.emit_negation(operand);
@@ -149,30 +152,31 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::IfPresent { src, to } => {
                     if to <= pc || to >= end {
-                        return Err(malformed_error("a jump out of its block"));
+                        return Err(malformed_bytecode_error("a jump out of its block"));
                     }
                     self.emit_jump_if_present(&mut registers, src, to);
                 }
                 Instr::Yield { src } => {
-                    let Scalar { tags, tag, bits } = self.register_scalar(&registers, src);
+                    let Scalar { tags, tag, bits } = self.scalar_of_register(&registers, src);
                     result_tags = result_tags.union(tags);
-                    self.b.ins().jump(done_block, &[tag.into(), bits.into()]);
+                    self.builder.ins().jump(done_block, &[tag.into(), bits.into()]);
                     reachable = false;
                 }
-                _ => return Err(malformed_error("an instruction out of its kind of block")),
+                _ => return Err(malformed_bytecode_error("an instruction out of its kind of block")),
             }
         }
         if reachable {
-            return Err(malformed_error("a value block without an end"));
+            return Err(malformed_bytecode_error("a value block without an end"));
         }
         if is_slow_used {
             self.switch_to(slow_block);
             let Scalar { tag, bits, .. } = self.emit_vm_eval(id);
-            self.b.ins().jump(done_block, &[tag.into(), bits.into()]);
+            self.builder.ins().jump(done_block, &[tag.into(), bits.into()]);
             result_tags = TagSet::ALL;
         }
         self.switch_to(done_block);
-        let (tag, bits) = (self.b.block_params(done_block)[0], self.b.block_params(done_block)[1]);
+        let (tag, bits) =
+            (self.builder.block_params(done_block)[0], self.builder.block_params(done_block)[1]);
         Ok(Scalar { tags: result_tags, tag, bits })
     }
 
@@ -210,37 +214,37 @@ impl Body<'_, '_, '_> {
     /// true if control also reaches that instruction from the previous one. Returns whether the
     /// instruction at `pc` is reachable.
     fn begin_at_jump_target(&mut self, registers: &mut RegisterState, pc: u32, reachable: bool) -> bool {
-        let Some((block, jump_tags)) = registers.targets.remove(&pc) else { return reachable };
+        let Some((block, jump_tags)) = registers.jump_targets.remove(&pc) else { return reachable };
         if reachable {
-            self.b.ins().jump(block, &[]);
+            self.builder.ins().jump(block, &[]);
         }
         self.switch_to(block);
-        registers.tags = if reachable { merge_tags(&registers.tags, &jump_tags) } else { jump_tags };
+        registers.tags = if reachable { merge_register_tags(&registers.tags, &jump_tags) } else { jump_tags };
         true
     }
 
     fn emit_jump_if_present(&mut self, registers: &mut RegisterState, src: Reg, target_pc: u32) {
-        let operand = self.register_scalar(registers, src);
+        let operand = self.scalar_of_register(registers, src);
         let mut tags_at_target = registers.tags.clone();
         if let Some(tags) = tags_at_target.get_mut(&src) {
             *tags = TagSet(tags.0 & !TagSet::MISSING_ONLY.0);
         }
-        let (target, merged_tags) = match registers.targets.remove(&target_pc) {
-            Some((block, other)) => (block, merge_tags(&other, &tags_at_target)),
-            None => (self.b.create_block(), tags_at_target),
+        let (target, merged_tags) = match registers.jump_targets.remove(&target_pc) {
+            Some((block, other)) => (block, merge_register_tags(&other, &tags_at_target)),
+            None => (self.builder.create_block(), tags_at_target),
         };
-        registers.targets.insert(target_pc, (target, merged_tags));
-        let next = self.b.create_block();
-        let is_missing = self.emit_tag_is(operand.tag, layout::MISSING_TAG);
-        self.b.ins().brif(is_missing, next, &[], target, &[]);
+        registers.jump_targets.insert(target_pc, (target, merged_tags));
+        let next = self.builder.create_block();
+        let is_missing = self.emit_tag_test(operand.tag, layout::MISSING_TAG);
+        self.builder.ins().brif(is_missing, next, &[], target, &[]);
         self.switch_to(next);
     }
 
     /// Emits a jump to the block `target` if the tag (type) of a value is `jump_tag`.
     fn emit_jump_if_tag(&mut self, tag: Value, jump_tag: u8, target: Block) {
-        let next = self.b.create_block();
-        let is_jump_tag = self.emit_tag_is(tag, jump_tag);
-        self.b.ins().brif(is_jump_tag, target, &[], next, &[]);
+        let next = self.builder.create_block();
+        let is_jump_tag = self.emit_tag_test(tag, jump_tag);
+        self.builder.ins().brif(is_jump_tag, target, &[], next, &[]);
         self.switch_to(next);
     }
 
@@ -250,8 +254,8 @@ impl Body<'_, '_, '_> {
         let block = self.int_const(block.into());
         let address = self.emit_helper_call(offset_of!(AnyHelpers, eval_block), &[block]);
         let flags = MemFlags::trusted();
-        let tag = self.b.ins().load(types::I8, flags, address, 0);
-        let bits = self.b.ins().load(types::I64, flags, address, layout::PAYLOAD_OFFSET as i32);
+        let tag = self.builder.ins().load(types::I8, flags, address, 0);
+        let bits = self.builder.ins().load(types::I64, flags, address, layout::PAYLOAD_OFFSET as i32);
         let bits = self.clear_unused_bytes(TagSet::ALL, tag, bits);
         Scalar { tags: TagSet::ALL, tag, bits }
     }
@@ -262,20 +266,20 @@ impl Body<'_, '_, '_> {
         if !tags.has(layout::BOOL_TAG) {
             return bits;
         }
-        let is_bool = self.emit_tag_is(tag, layout::BOOL_TAG);
-        let byte = self.b.ins().band_imm(bits, 0xff);
-        self.b.ins().select(is_bool, byte, bits)
+        let is_bool = self.emit_tag_test(tag, layout::BOOL_TAG);
+        let byte = self.builder.ins().band_imm(bits, 0xff);
+        self.builder.ins().select(is_bool, byte, bits)
     }
 
     fn emit_slot_scalar(&mut self, slot: u32) -> Scalar {
         let tags = self.slot_source(SlotId(slot)).tags();
-        let (unread_block, read_block) = (self.create_cold_block(), self.b.create_block());
+        let (unread_block, read_block) = (self.create_cold_block(), self.builder.create_block());
         let tag = self.load_slot_field(types::I8, slot, 0);
-        let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
-        self.b.ins().brif(is_unread, unread_block, &[], read_block, &[]);
+        let is_unread = self.emit_tag_test(tag, layout::UNREAD_TAG);
+        self.builder.ins().brif(is_unread, unread_block, &[], read_block, &[]);
         self.switch_to(unread_block);
         self.emit_slot_read(slot);
-        self.b.ins().jump(read_block, &[]);
+        self.builder.ins().jump(read_block, &[]);
         self.switch_to(read_block);
         let tag = self.load_slot_field(types::I8, slot, 0);
         let bits = self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET);
@@ -284,20 +288,22 @@ impl Body<'_, '_, '_> {
     }
 
     fn set_register(&mut self, registers: &mut RegisterState, register: Reg, scalar: Scalar) {
-        let RegisterVars { tag, bits } = *registers.variables.entry(register).or_insert_with(|| {
-            RegisterVars { tag: self.b.declare_var(types::I8), bits: self.b.declare_var(types::I64) }
-        });
-        self.b.def_var(tag, scalar.tag);
-        self.b.def_var(bits, scalar.bits);
+        let RegisterVars { tag, bits } =
+            *registers.variables.entry(register).or_insert_with(|| RegisterVars {
+                tag: self.builder.declare_var(types::I8),
+                bits: self.builder.declare_var(types::I64),
+            });
+        self.builder.def_var(tag, scalar.tag);
+        self.builder.def_var(bits, scalar.bits);
         registers.tags.insert(register, scalar.tags);
     }
 
     /// Returns the value of a bytecode register, or a missing value if no instruction has set the
     /// register yet.
-    fn register_scalar(&mut self, registers: &RegisterState, register: Reg) -> Scalar {
+    fn scalar_of_register(&mut self, registers: &RegisterState, register: Reg) -> Scalar {
         match (registers.variables.get(&register), registers.tags.get(&register)) {
             (Some(RegisterVars { tag, bits }), Some(tags)) => {
-                Scalar { tags: *tags, tag: self.b.use_var(*tag), bits: self.b.use_var(*bits) }
+                Scalar { tags: *tags, tag: self.builder.use_var(*tag), bits: self.builder.use_var(*bits) }
             }
             _ => self.scalar_const((TagSet::MISSING_ONLY, 0)),
         }
@@ -305,24 +311,24 @@ impl Body<'_, '_, '_> {
 
     /// Emits an arithmetic operator and returns its result. The result is missing if an operand is
     /// not a number, or if the computed number is out of range.
-    fn emit_binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
-        let done_block = self.b.create_block();
-        let tag = self.b.append_block_param(done_block, types::I8);
-        let bits = self.b.append_block_param(done_block, types::I64);
+    fn emit_binary_operator(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
+        let done_block = self.builder.create_block();
+        let tag = self.builder.append_block_param(done_block, types::I8);
+        let bits = self.builder.append_block_param(done_block, types::I64);
         let (int, float) = (layout::INT_TAG, layout::FLOAT_TAG);
         let mut tags = TagSet::MISSING_ONLY;
         let may_be_ints = op != Op::Div && left.tags.has(int) && right.tags.has(int);
         if may_be_ints {
             tags = tags.union(TagSet::single(int));
-            let (numbers_block, other_block) = (self.b.create_block(), self.b.create_block());
-            let (l, r) = (self.emit_tag_is(left.tag, int), self.emit_tag_is(right.tag, int));
-            let are_numbers = self.b.ins().band(l, r);
-            self.b.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
+            let (numbers_block, other_block) = (self.builder.create_block(), self.builder.create_block());
+            let (l, r) = (self.emit_tag_test(left.tag, int), self.emit_tag_test(right.tag, int));
+            let are_numbers = self.builder.ins().band(l, r);
+            self.builder.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
             self.switch_to(numbers_block);
             let (has_failed, value) = self.emit_int_operator(op, left.bits, right.bits);
             let (missing, int) = (self.tag_const(layout::MISSING_TAG), self.tag_const(int));
-            let tag = self.b.ins().select(has_failed, missing, int);
-            self.b.ins().jump(done_block, &[tag.into(), value.into()]);
+            let tag = self.builder.ins().select(has_failed, missing, int);
+            self.builder.ins().jump(done_block, &[tag.into(), value.into()]);
             self.switch_to(other_block);
         }
         let may_be_floats = left.tags.may_be_number()
@@ -330,33 +336,33 @@ impl Body<'_, '_, '_> {
             && (op == Op::Div || left.tags.has(float) || right.tags.has(float));
         if may_be_floats {
             tags = tags.union(TagSet::single(float));
-            let (numbers_block, other_block) = (self.b.create_block(), self.b.create_block());
+            let (numbers_block, other_block) = (self.builder.create_block(), self.builder.create_block());
             let (l, r) = (self.emit_is_number(left), self.emit_is_number(right));
-            let are_numbers = self.b.ins().band(l, r);
-            self.b.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
+            let are_numbers = self.builder.ins().band(l, r);
+            self.builder.ins().brif(are_numbers, numbers_block, &[], other_block, &[]);
             self.switch_to(numbers_block);
             let (l, r) = (self.emit_as_float(left), self.emit_as_float(right));
             let value = match op {
-                Op::Add => self.b.ins().fadd(l, r),
-                Op::Sub => self.b.ins().fsub(l, r),
-                Op::Mul => self.b.ins().fmul(l, r),
-                Op::Div => self.b.ins().fdiv(l, r),
+                Op::Add => self.builder.ins().fadd(l, r),
+                Op::Sub => self.builder.ins().fsub(l, r),
+                Op::Mul => self.builder.ins().fmul(l, r),
+                Op::Div => self.builder.ins().fdiv(l, r),
                 _ => {
                     let helper = offset_of!(AnyHelpers, remainder);
                     self.emit_plain_call(helper, &[types::F64; 2], types::F64, &[l, r])
                 }
             };
-            let magnitude = self.b.ins().fabs(value);
-            let infinite = self.b.ins().f64const(f64::INFINITY);
-            let is_finite = self.b.ins().fcmp(FloatCC::LessThan, magnitude, infinite);
+            let magnitude = self.builder.ins().fabs(value);
+            let infinite = self.builder.ins().f64const(f64::INFINITY);
+            let is_finite = self.builder.ins().fcmp(FloatCC::LessThan, magnitude, infinite);
             let (missing, float) = (self.tag_const(layout::MISSING_TAG), self.tag_const(float));
-            let tag = self.b.ins().select(is_finite, float, missing);
-            let value = self.b.ins().bitcast(types::I64, MemFlags::new(), value);
-            self.b.ins().jump(done_block, &[tag.into(), value.into()]);
+            let tag = self.builder.ins().select(is_finite, float, missing);
+            let value = self.builder.ins().bitcast(types::I64, MemFlags::new(), value);
+            self.builder.ins().jump(done_block, &[tag.into(), value.into()]);
             self.switch_to(other_block);
         }
         let (missing, zero) = (self.tag_const(layout::MISSING_TAG), self.int_const(0));
-        self.b.ins().jump(done_block, &[missing.into(), zero.into()]);
+        self.builder.ins().jump(done_block, &[missing.into(), zero.into()]);
         self.switch_to(done_block);
         Scalar { tags, tag, bits }
     }
@@ -366,71 +372,71 @@ impl Body<'_, '_, '_> {
     fn emit_int_operator(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let overflows = |body: &mut Self, value: Value, a: Value, b: Value| {
             // Overflow: the result's sign differs from the signs of both operands.
-            let (x, y) = (body.b.ins().bxor(a, value), body.b.ins().bxor(b, value));
-            let both_signs = body.b.ins().band(x, y);
-            body.b.ins().icmp_imm(IntCC::SignedLessThan, both_signs, 0)
+            let (x, y) = (body.builder.ins().bxor(a, value), body.builder.ins().bxor(b, value));
+            let both_signs = body.builder.ins().band(x, y);
+            body.builder.ins().icmp_imm(IntCC::SignedLessThan, both_signs, 0)
         };
         match op {
             Op::Add => {
-                let value = self.b.ins().iadd(a, b);
+                let value = self.builder.ins().iadd(a, b);
                 (overflows(self, value, a, b), value)
             }
             Op::Sub => {
-                let value = self.b.ins().isub(a, b);
-                let not = self.b.ins().bnot(b);
+                let value = self.builder.ins().isub(a, b);
+                let not = self.builder.ins().bnot(b);
                 (overflows(self, value, a, not), value)
             }
             Op::Mul => {
-                let value = self.b.ins().imul(a, b);
-                let high = self.b.ins().smulhi(a, b);
-                let sign = self.b.ins().sshr_imm(value, 63);
-                (self.b.ins().icmp(IntCC::NotEqual, high, sign), value)
+                let value = self.builder.ins().imul(a, b);
+                let high = self.builder.ins().smulhi(a, b);
+                let sign = self.builder.ins().sshr_imm(value, 63);
+                (self.builder.ins().icmp(IntCC::NotEqual, high, sign), value)
             }
             _ => {
                 // The processor cannot divide by 0, and dividing the least integer by -1 overflows,
                 // so both divisors are replaced by 1. Division by 0 has no remainder, which
                 // `by_zero` reports. Division by -1 leaves the remainder 0, as does division by 1.
-                let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
-                let by_minus_one = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
-                let is_special = self.b.ins().bor(by_zero, by_minus_one);
+                let by_zero = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
+                let by_minus_one = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
+                let is_special = self.builder.ins().bor(by_zero, by_minus_one);
                 let one_const = self.int_const(1);
-                let divisor = self.b.ins().select(is_special, one_const, b);
-                (by_zero, self.b.ins().srem(a, divisor))
+                let divisor = self.builder.ins().select(is_special, one_const, b);
+                (by_zero, self.builder.ins().srem(a, divisor))
             }
         }
     }
 
     fn emit_is_number(&mut self, scalar: Scalar) -> Value {
-        let tag_distance = self.b.ins().iadd_imm(scalar.tag, -i64::from(layout::INT_TAG));
-        self.b.ins().icmp_imm(IntCC::UnsignedLessThan, tag_distance, 2)
+        let tag_distance = self.builder.ins().iadd_imm(scalar.tag, -i64::from(layout::INT_TAG));
+        self.builder.ins().icmp_imm(IntCC::UnsignedLessThan, tag_distance, 2)
     }
 
     fn emit_as_float(&mut self, scalar: Scalar) -> Value {
         let Scalar { tags, tag, bits } = scalar;
-        let float = self.b.ins().bitcast(types::F64, MemFlags::new(), bits);
+        let float = self.builder.ins().bitcast(types::F64, MemFlags::new(), bits);
         if !tags.has(layout::INT_TAG) {
             return float;
         }
-        let converted = self.b.ins().fcvt_from_sint(types::F64, bits);
+        let converted = self.builder.ins().fcvt_from_sint(types::F64, bits);
         if !tags.has(layout::FLOAT_TAG) {
             return converted;
         }
-        let is_int = self.emit_tag_is(tag, layout::INT_TAG);
-        self.b.ins().select(is_int, converted, float)
+        let is_int = self.emit_tag_test(tag, layout::INT_TAG);
+        self.builder.ins().select(is_int, converted, float)
     }
 
     fn emit_negation(&mut self, operand: Scalar) -> Scalar {
         let Scalar { tags, tag, bits } = operand;
         let (is_int, is_float) =
-            (self.emit_tag_is(tag, layout::INT_TAG), self.emit_tag_is(tag, layout::FLOAT_TAG));
-        let negated_int = self.b.ins().ineg(bits);
-        let negated_float = self.b.ins().bxor_imm(bits, i64::MIN);
-        let value = self.b.ins().select(is_int, negated_int, negated_float);
-        let can_negate = self.b.ins().icmp_imm(IntCC::NotEqual, bits, i64::MIN);
-        let int = self.b.ins().band(is_int, can_negate);
-        let has_result = self.b.ins().bor(int, is_float);
+            (self.emit_tag_test(tag, layout::INT_TAG), self.emit_tag_test(tag, layout::FLOAT_TAG));
+        let negated_int = self.builder.ins().ineg(bits);
+        let negated_float = self.builder.ins().bxor_imm(bits, i64::MIN);
+        let value = self.builder.ins().select(is_int, negated_int, negated_float);
+        let can_negate = self.builder.ins().icmp_imm(IntCC::NotEqual, bits, i64::MIN);
+        let int = self.builder.ins().band(is_int, can_negate);
+        let has_result = self.builder.ins().bor(int, is_float);
         let missing = self.tag_const(layout::MISSING_TAG);
-        let tag = self.b.ins().select(has_result, tag, missing);
+        let tag = self.builder.ins().select(has_result, tag, missing);
         let numbers = TagSet::single(layout::INT_TAG).union(TagSet::single(layout::FLOAT_TAG));
         Scalar { tags: TagSet(tags.0 & numbers.0).union(TagSet::MISSING_ONLY), tag, bits: value }
     }
@@ -439,7 +445,7 @@ impl Body<'_, '_, '_> {
 /// Merges the possible tags (types) of each register where two control flow paths meet. A register
 /// that only one path has set may be missing: on the other path, its tag variable is zero, which is
 /// the tag of a missing value.
-fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
+fn merge_register_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.union(*b),
         (Some(tags), None) | (None, Some(tags)) => tags.union(TagSet::MISSING_ONLY),

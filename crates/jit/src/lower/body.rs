@@ -3,7 +3,7 @@
 //! helpers. A *tag* is the first byte of a value in memory, which identifies the value's type.
 
 use super::Lowering;
-use crate::PINS_SLOTS;
+use crate::PINS_SLOT_ADDRESS;
 use crate::code::layout;
 use crate::code::{HelperTable, Machine};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -21,14 +21,14 @@ type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
 /// The machine-code function that is being emitted.
-pub(super) struct Body<'b, 'l, 'c> {
+pub(super) struct FunctionBody<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     /// The Cranelift builder, which appends instructions to the function that is being emitted.
-    pub b: FunctionBuilder<'b>,
+    pub builder: FunctionBuilder<'b>,
     /// The address of the machine (the state of the decision), which is the function's first
     /// parameter.
     pub machine: Value,
-    slots: SlotsAddress,
+    slots_address: SlotsAddress,
     /// Signatures of helpers (Rust functions that compiled code calls), indexed by the number of
     /// arguments after the machine.
     signatures: [Option<SigRef>; 4],
@@ -100,7 +100,7 @@ impl TagSet {
 
 /// A value on which a predicate is evaluated, in memory or in registers.
 #[derive(Clone, Copy)]
-pub(super) enum Source {
+pub(super) enum OperandSource {
     /// Value of a message field, in the field's cell; the field may not have been read yet.
     Slot { tags: TagSet, slot: u32 },
     /// Value that is already in registers.
@@ -115,23 +115,23 @@ pub(super) struct Scalar {
     pub bits: Value,
 }
 
-impl Source {
+impl OperandSource {
     pub fn tags(self) -> TagSet {
         match self {
-            Source::Slot { tags, .. } | Source::Scalar(Scalar { tags, .. }) => tags,
+            OperandSource::Slot { tags, .. } | OperandSource::Scalar(Scalar { tags, .. }) => tags,
         }
     }
 }
 
-impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
+impl<'b, 'l, 'c> FunctionBody<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
         // `begin_function` sets the actual values.
         let placeholder = Value::from_u32(0);
-        Body {
+        FunctionBody {
             lowering,
-            b: builder,
+            builder,
             machine: placeholder,
-            slots: SlotsAddress::InValue(placeholder),
+            slots_address: SlotsAddress::InValue(placeholder),
             signatures: [None; 4],
         }
     }
@@ -139,53 +139,53 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     /// Begins a function that only other compiled code calls, and returns the function's
     /// parameters.
     pub fn begin_function(&mut self) -> Vec<Value> {
-        let entry = self.b.create_block();
-        self.b.append_block_params_for_function_params(entry);
+        let entry = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(entry);
         self.switch_to(entry);
-        let params = self.b.block_params(entry).to_vec();
+        let params = self.builder.block_params(entry).to_vec();
         self.machine = params[0];
-        self.slots = match PINS_SLOTS {
+        self.slots_address = match PINS_SLOT_ADDRESS {
             true => SlotsAddress::Pinned(None),
-            false => {
-                SlotsAddress::InValue(self.load_machine_field(types::I64, offset_of!(AnyMachine, slots)))
-            }
+            false => SlotsAddress::InValue(
+                self.load_machine_field(types::I64, offset_of!(AnyMachine, slot_values)),
+            ),
         };
         params
     }
 
     /// Begins a function that the engine calls from Rust, and returns the function's parameters. If
-    /// `PINS_SLOTS` is true, also emits code that loads the address of the slot values into the
+    /// `PINS_SLOT_ADDRESS` is true, also emits code that loads the address of the slot values into the
     /// reserved register. Functions that only compiled code calls find the address there.
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
-        if PINS_SLOTS {
-            let saved_register = self.b.ins().get_pinned_reg(types::I64);
-            let slots = self.load_machine_field(types::I64, offset_of!(AnyMachine, slots));
-            self.b.ins().set_pinned_reg(slots);
-            self.slots = SlotsAddress::Pinned(Some(saved_register));
+        if PINS_SLOT_ADDRESS {
+            let saved_register = self.builder.ins().get_pinned_reg(types::I64);
+            let slots = self.load_machine_field(types::I64, offset_of!(AnyMachine, slot_values));
+            self.builder.ins().set_pinned_reg(slots);
+            self.slots_address = SlotsAddress::Pinned(Some(saved_register));
         }
         params
     }
 
     pub fn finish_function(mut self) {
-        self.b.seal_all_blocks();
-        self.b.finalize();
+        self.builder.seal_all_blocks();
+        self.builder.finalize();
     }
 
     pub fn switch_to(&mut self, block: Block) {
-        self.b.switch_to_block(block);
+        self.builder.switch_to_block(block);
     }
 
     pub fn emit_return(&mut self, number: u64) {
         let number = self.int_const(number as i64);
-        if let SlotsAddress::Pinned(Some(saved_register)) = self.slots {
-            self.b.ins().set_pinned_reg(saved_register);
+        if let SlotsAddress::Pinned(Some(saved_register)) = self.slots_address {
+            self.builder.ins().set_pinned_reg(saved_register);
         }
-        self.b.ins().return_(&[number]);
+        self.builder.ins().return_(&[number]);
     }
 
     pub fn int_const(&mut self, number: i64) -> Value {
-        self.b.ins().iconst(types::I64, number)
+        self.builder.ins().iconst(types::I64, number)
     }
 
     /// Returns a constant with the address of `item`. Precondition: `item` lives as long as the
@@ -197,10 +197,10 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn load_machine_field(&mut self, ty: Type, offset: usize) -> Value {
         // These fields of the machine do not change while the code runs.
         let flags = MemFlags::trusted().with_readonly();
-        self.b.ins().load(ty, flags, self.machine, offset as i32)
+        self.builder.ins().load(ty, flags, self.machine, offset as i32)
     }
 
-    pub fn load_memo(&mut self) -> (Value, Value) {
+    pub fn load_memo_and_epoch(&mut self) -> (Value, Value) {
         // A slice has its address first, then its length.
         let cells = self
             .load_machine_field(types::I64, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, cells));
@@ -220,7 +220,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
             Some(signature) => signature,
             None => {
                 let signature = self.lowering.function_signature(args.len() + 1);
-                let signature = self.b.import_signature(signature);
+                let signature = self.builder.import_signature(signature);
                 if let Some(cached) = self.signatures.get_mut(args.len()) {
                     *cached = Some(signature);
                 }
@@ -238,16 +238,16 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         let mut signature = self.lowering.function_signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
         signature.returns = vec![AbiParam::new(result)];
-        let signature = self.b.import_signature(signature);
+        let signature = self.builder.import_signature(signature);
         self.emit_indirect_call(helper, signature, args)
     }
 
     fn emit_indirect_call(&mut self, helper: usize, signature: SigRef, args: &[Value]) -> Value {
         let helpers = self.load_machine_field(types::I64, offset_of!(AnyMachine, helpers));
         let flags = MemFlags::trusted().with_readonly();
-        let function = self.b.ins().load(types::I64, flags, helpers, helper as i32);
-        let call = self.b.ins().call_indirect(signature, function, args);
-        self.b.inst_results(call)[0]
+        let function = self.builder.ins().load(types::I64, flags, helpers, helper as i32);
+        let call = self.builder.ins().call_indirect(signature, function, args);
+        self.builder.inst_results(call)[0]
     }
 
     /// Returns where a part of a slot's value, such as its tag, lies in memory: the offset in bytes
@@ -258,9 +258,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     fn slots_address(&mut self) -> Value {
-        match self.slots {
+        match self.slots_address {
             SlotsAddress::InValue(slots) => slots,
-            SlotsAddress::Pinned(_) => self.b.ins().get_pinned_reg(types::I64),
+            SlotsAddress::Pinned(_) => self.builder.ins().get_pinned_reg(types::I64),
         }
     }
 
@@ -271,23 +271,23 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         match Self::slot_field_offset(slot, field) {
             Some(offset) => {
                 let slots = self.slots_address();
-                self.b.ins().load(ty, flags, slots, offset)
+                self.builder.ins().load(ty, flags, slots, offset)
             }
             None => {
                 let cell_address = self.slot_address(slot);
-                self.b.ins().load(ty, flags, cell_address, field as i32)
+                self.builder.ins().load(ty, flags, cell_address, field as i32)
             }
         }
     }
 
     /// Emits loads of the address and the length of a message field's text, and returns both.
-    pub fn load_text(&mut self, slot: u32) -> (Value, Value) {
+    pub fn load_text_slice(&mut self, slot: u32) -> (Value, Value) {
         let field_offset = |field| Self::slot_field_offset(slot, field);
         match (field_offset(layout::PAYLOAD_OFFSET), field_offset(layout::TEXT_LENGTH_OFFSET)) {
             (Some(address), Some(length)) => {
                 let (slots, flags) = (self.slots_address(), MemFlags::trusted());
-                let address = self.b.ins().load(types::I64, flags, slots, address);
-                (address, self.b.ins().load(types::I64, flags, slots, length))
+                let address = self.builder.ins().load(types::I64, flags, slots, address);
+                (address, self.builder.ins().load(types::I64, flags, slots, length))
             }
             _ => [layout::PAYLOAD_OFFSET, layout::TEXT_LENGTH_OFFSET]
                 .map(|field| self.load_slot_field(types::I64, slot, field))
@@ -297,85 +297,100 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     pub fn slot_address(&mut self, slot: u32) -> Value {
         let slots = self.slots_address();
-        self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
+        self.builder.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns a slot (message field) as a [`Source`], the form in which predicates take operands.
-    pub fn slot_source(&self, slot: SlotId) -> Source {
+    /// Returns a slot (message field) as a [`OperandSource`], the form in which predicates take operands.
+    pub fn slot_source(&self, slot: SlotId) -> OperandSource {
         let code = self.lowering.chunk().slots.get(slot.index());
-        Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }
-    }
-
-    /// Emits a load of the first eight bytes of a value's payload (its data after the tag).
-    pub fn load_payload_bits(&mut self, source: Source) -> Value {
-        match source {
-            Source::Slot { slot, .. } => self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET),
-            Source::Scalar(Scalar { bits, .. }) => bits,
+        OperandSource::Slot {
+            tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)),
+            slot: slot.0,
         }
     }
 
-    pub fn load_float(&mut self, source: Source) -> Value {
+    /// Emits a load of the first eight bytes of a value's payload (its data after the tag).
+    pub fn load_payload_bits(&mut self, source: OperandSource) -> Value {
         match source {
-            Source::Slot { slot, .. } => self.load_slot_field(types::F64, slot, layout::PAYLOAD_OFFSET),
-            Source::Scalar(Scalar { bits, .. }) => self.b.ins().bitcast(types::F64, MemFlags::new(), bits),
+            OperandSource::Slot { slot, .. } => {
+                self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET)
+            }
+            OperandSource::Scalar(Scalar { bits, .. }) => bits,
+        }
+    }
+
+    pub fn load_float(&mut self, source: OperandSource) -> Value {
+        match source {
+            OperandSource::Slot { slot, .. } => {
+                self.load_slot_field(types::F64, slot, layout::PAYLOAD_OFFSET)
+            }
+            OperandSource::Scalar(Scalar { bits, .. }) => {
+                self.builder.ins().bitcast(types::F64, MemFlags::new(), bits)
+            }
         }
     }
 
     /// Emits a load of a bool, as 1 for `true` and 0 for `false`.
-    pub fn load_bool(&mut self, source: Source) -> Value {
+    pub fn load_bool(&mut self, source: OperandSource) -> Value {
         match source {
-            Source::Slot { slot, .. } => self.load_slot_field(types::I8, slot, layout::PAYLOAD_OFFSET),
-            Source::Scalar(Scalar { bits, .. }) => self.b.ins().ireduce(types::I8, bits),
+            OperandSource::Slot { slot, .. } => self.load_slot_field(types::I8, slot, layout::PAYLOAD_OFFSET),
+            OperandSource::Scalar(Scalar { bits, .. }) => self.builder.ins().ireduce(types::I8, bits),
         }
     }
 
     /// Emits a test whether the tag (type marker) of a value equals `expected`. The result is 1 or
     /// 0.
-    pub fn emit_tag_is(&mut self, tag: Value, expected: u8) -> Value {
-        self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
+    pub fn emit_tag_test(&mut self, tag: Value, expected: u8) -> Value {
+        self.builder.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
     }
 
     /// Emits jumps that depend on the tag of a value. They lead to the tag's block in `cases`, to
     /// `missing` if the value is missing, else to `other`. If the value is in a slot that was not
     /// read before, the code first reads the slot.
-    pub fn emit_tag_dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
+    pub fn emit_tag_dispatch(
+        &mut self,
+        source: OperandSource,
+        cases: &[(u8, Block)],
+        missing: Block,
+        other: Block,
+    ) {
         let tag = match source {
-            Source::Scalar(Scalar { tag, .. }) => tag,
-            Source::Slot { slot, .. } => {
-                let retry_block = self.b.create_block();
-                self.b.ins().jump(retry_block, &[]);
+            OperandSource::Scalar(Scalar { tag, .. }) => tag,
+            OperandSource::Slot { slot, .. } => {
+                let retry_block = self.builder.create_block();
+                self.builder.ins().jump(retry_block, &[]);
                 self.switch_to(retry_block);
                 let tag = self.load_slot_field(types::I8, slot, 0);
                 self.emit_tag_cases(source, tag, cases);
-                let (unread_block, read_block) = (self.create_cold_block(), self.b.create_block());
-                let is_unread = self.emit_tag_is(tag, layout::UNREAD_TAG);
-                self.b.ins().brif(is_unread, unread_block, &[], read_block, &[]);
+                let (unread_block, read_block) = (self.create_cold_block(), self.builder.create_block());
+                let is_unread = self.emit_tag_test(tag, layout::UNREAD_TAG);
+                self.builder.ins().brif(is_unread, unread_block, &[], read_block, &[]);
                 self.switch_to(unread_block);
                 self.emit_slot_read(slot);
-                self.b.ins().jump(retry_block, &[]);
+                self.builder.ins().jump(retry_block, &[]);
                 self.switch_to(read_block);
-                return self.emit_missing_or(tag, missing, other);
+                return self.emit_missing_branch(tag, missing, other);
             }
         };
         self.emit_tag_cases(source, tag, cases);
-        self.emit_missing_or(tag, missing, other);
+        self.emit_missing_branch(tag, missing, other);
     }
 
-    fn emit_tag_cases(&mut self, source: Source, tag: Value, cases: &[(u8, Block)]) {
+    fn emit_tag_cases(&mut self, source: OperandSource, tag: Value, cases: &[(u8, Block)]) {
         for (case_tag, block) in cases.iter().filter(|(case_tag, _)| source.tags().has(*case_tag)) {
-            let next = self.b.create_block();
-            let is_case = self.emit_tag_is(tag, *case_tag);
-            self.b.ins().brif(is_case, *block, &[], next, &[]);
+            let next = self.builder.create_block();
+            let is_case = self.emit_tag_test(tag, *case_tag);
+            self.builder.ins().brif(is_case, *block, &[], next, &[]);
             self.switch_to(next);
         }
     }
 
-    fn emit_missing_or(&mut self, tag: Value, missing: Block, other: Block) {
+    fn emit_missing_branch(&mut self, tag: Value, missing: Block, other: Block) {
         if missing == other {
-            self.b.ins().jump(other, &[]);
+            self.builder.ins().jump(other, &[]);
         } else {
-            let is_missing = self.emit_tag_is(tag, layout::MISSING_TAG);
-            self.b.ins().brif(is_missing, missing, &[], other, &[]);
+            let is_missing = self.emit_tag_test(tag, layout::MISSING_TAG);
+            self.builder.ins().brif(is_missing, missing, &[], other, &[]);
         }
     }
 
@@ -387,8 +402,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     /// Creates a Cranelift block that is expected to run rarely.
     pub fn create_cold_block(&mut self) -> Block {
-        let block = self.b.create_block();
-        self.b.set_cold_block(block);
+        let block = self.builder.create_block();
+        self.builder.set_cold_block(block);
         block
     }
 
@@ -398,23 +413,23 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         let PredTargets { yes, no, unknown } = targets;
         if no == unknown {
             // `Tri::True` is 0, so any other number means false or unknown.
-            self.b.ins().brif(result, no, &[], yes, &[]);
+            self.builder.ins().brif(result, no, &[], yes, &[]);
             return;
         }
         if yes == unknown {
-            let is_no = self.b.ins().icmp_imm(IntCC::Equal, result, 1);
-            self.b.ins().brif(is_no, no, &[], yes, &[]);
+            let is_no = self.builder.ins().icmp_imm(IntCC::Equal, result, 1);
+            self.builder.ins().brif(is_no, no, &[], yes, &[]);
             return;
         }
-        let decided_block = self.b.create_block();
-        let is_unknown = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, result, 1);
-        self.b.ins().brif(is_unknown, unknown, &[], decided_block, &[]);
+        let decided_block = self.builder.create_block();
+        let is_unknown = self.builder.ins().icmp_imm(IntCC::UnsignedGreaterThan, result, 1);
+        self.builder.ins().brif(is_unknown, unknown, &[], decided_block, &[]);
         self.switch_to(decided_block);
-        self.b.ins().brif(result, no, &[], yes, &[]);
+        self.builder.ins().brif(result, no, &[], yes, &[]);
     }
 
     /// Emits a jump to `targets.yes` if a boolean is true, else to `targets.no`.
     pub fn emit_bool_branch(&mut self, is_true: Value, targets: PredTargets) {
-        self.b.ins().brif(is_true, targets.yes, &[], targets.no, &[]);
+        self.builder.ins().brif(is_true, targets.yes, &[], targets.no, &[]);
     }
 }

@@ -7,12 +7,12 @@
 //! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and
 //! is not found in a text that is not pure ASCII, a helper searches the text again.
 
-use super::body::{Body, PredTargets};
+use super::body::{FunctionBody, PredTargets};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use memchr::arch::all::packedpair::Pair;
 use rulec_base::text::TextMode;
-use rulec_base::text::fold::{CaseEquals, case_equals};
+use rulec_base::text::fold::{CaseEquivalents, case_equivalents};
 use rulec_vm::bytecode::pools::KeywordMatcher;
 
 /// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
@@ -29,7 +29,7 @@ const ASCII_CASE_BIT: u8 = 0x20;
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     /// Whether the search treats upper and lower case as equal.
-    fold: bool,
+    folds_case: bool,
     /// Whether an ASCII letter of the keyword equals a non-ASCII character when case is ignored.
     /// For example, `k` equals the Kelvin sign. The inline search then misses such occurrences. So
     /// if it finds nothing in a text that is not ASCII, a helper searches the text again.
@@ -47,12 +47,12 @@ impl<'w> Needle<'w> {
             return None;
         }
         let mut equals_non_ascii = false;
-        if mode.fold {
+        if mode.folds_case {
             for c in std::str::from_utf8(word).ok()?.chars() {
-                match case_equals(c) {
-                    CaseEquals::Itself | CaseEquals::AsciiCases => {}
-                    CaseEquals::More if c.is_ascii() => equals_non_ascii = true,
-                    CaseEquals::More => return None,
+                match case_equivalents(c) {
+                    CaseEquivalents::Itself | CaseEquivalents::AsciiCases => {}
+                    CaseEquivalents::More if c.is_ascii() => equals_non_ascii = true,
+                    CaseEquivalents::More => return None,
                 }
             }
         }
@@ -62,7 +62,7 @@ impl<'w> Needle<'w> {
             None => return None,
         };
         let rare_offsets = [rare_offsets[0].min(rare_offsets[1]), rare_offsets[0].max(rare_offsets[1])];
-        Some(Needle { bytes: word, fold: mode.fold, equals_non_ascii, rare_offsets })
+        Some(Needle { bytes: word, folds_case: mode.folds_case, equals_non_ascii, rare_offsets })
     }
 }
 
@@ -73,15 +73,15 @@ impl<'w> Needle<'w> {
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
     /// of the matching positions, and the first of the sixteen positions that the mask describes.
-    hits: Block,
+    comparison_block: Block,
     /// A search tests thirty-two positions of a text at once. This is the position in the text at
     /// which their second half begins.
     second_start: Value,
     /// Mask of the matching positions in the second half of the thirty-two positions that a search
     /// tests at once.
-    second_bits: Value,
+    second_mask: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
-    next: Block,
+    next_block: Block,
 }
 
 /// A text in memory: its address and its length in bytes.
@@ -91,11 +91,11 @@ struct TextInMemory {
     length: Value,
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionBody<'_, '_, '_> {
     /// Emits a search of a message field's text for the keywords of a matcher. The code jumps to
     /// `helper_block` if a Rust function must decide instead. Returns false, and emits nothing, if
     /// there is no inline code for the search.
-    pub fn emit_find(
+    pub fn emit_inline_search(
         &mut self,
         slot: u32,
         matcher: &KeywordMatcher,
@@ -109,18 +109,18 @@ impl Body<'_, '_, '_> {
         else {
             return false;
         };
-        let (address, length) = self.load_text(slot);
+        let (address, length) = self.load_text_slice(slot);
         let text = TextInMemory { address, length };
         let (decided_block, final_block) =
             if needs_all { (targets.no, targets.yes) } else { (targets.yes, targets.no) };
         for (needle, remaining) in needles.iter().zip((0..needles.len()).rev()) {
-            let next = if remaining == 0 { final_block } else { self.b.create_block() };
+            let next = if remaining == 0 { final_block } else { self.builder.create_block() };
             let targets = if needs_all {
                 PredTargets { yes: next, no: decided_block, unknown: decided_block }
             } else {
                 PredTargets { yes: decided_block, no: next, unknown: next }
             };
-            self.emit_find_one(text, needle, helper_block, targets);
+            self.emit_single_keyword_search(text, needle, helper_block, targets);
             if remaining > 0 {
                 self.switch_to(next);
             }
@@ -130,20 +130,21 @@ impl Body<'_, '_, '_> {
 
     /// Emits a search of a text for one keyword. The code jumps to `helper_block` if the text is
     /// too short for vectors. It also does so if a text that is not ASCII must be searched again.
-    fn emit_find_one(
+    fn emit_single_keyword_search(
         &mut self,
         text: TextInMemory,
         needle: &Needle<'_>,
         helper_block: Block,
         targets: PredTargets,
     ) {
-        let [start_block, loop_block, next, end_block, tail_block] = [(); 5].map(|()| self.b.create_block());
+        let [start_block, loop_block, next, end_block, tail_block] =
+            [(); 5].map(|()| self.builder.create_block());
         let (hit_block, hits) = (self.create_cold_block(), self.create_cold_block());
         // The start of the last sixteen positions to check. They may overlap earlier ones.
         let last_start =
-            self.b.ins().iadd_imm(text.length, -((VECTOR_BYTES + needle.rare_offsets[1]) as i64));
-        let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, last_start, 0);
-        self.b.ins().brif(is_short, helper_block, &[], start_block, &[]);
+            self.builder.ins().iadd_imm(text.length, -((VECTOR_BYTES + needle.rare_offsets[1]) as i64));
+        let is_short = self.builder.ins().icmp_imm(IntCC::SignedLessThan, last_start, 0);
+        self.builder.ins().brif(is_short, helper_block, &[], start_block, &[]);
         self.switch_to(start_block);
         let bytes = needle.rare_offsets.map(|offset| self.splat_keyword_byte(needle, offset));
         let arguments = |first_start: Value, second_start: Value| {
@@ -151,39 +152,48 @@ impl Body<'_, '_, '_> {
         };
         let first_start = self.int_const(0);
         let second_start = self.int_const(VECTOR_BYTES as i64);
-        let second_start = self.b.ins().smin(second_start, last_start);
-        self.b.ins().jump(loop_block, &arguments(first_start, second_start));
+        let second_start = self.builder.ins().smin(second_start, last_start);
+        self.builder.ins().jump(loop_block, &arguments(first_start, second_start));
 
-        let [first_start, second_start] = [(); 2].map(|()| self.b.append_block_param(loop_block, types::I64));
+        let [first_start, second_start] =
+            [(); 2].map(|()| self.builder.append_block_param(loop_block, types::I64));
         self.switch_to(loop_block);
-        let masks = [first_start, second_start].map(|start| self.emit_pair_mask(text, start, needle, bytes));
-        let any_hit = self.b.ins().bor(masks[0], masks[1]);
-        let any_hit = self.b.ins().vhigh_bits(types::I32, any_hit);
-        self.b.ins().brif(any_hit, hit_block, &[], next, &[]);
+        let masks =
+            [first_start, second_start].map(|start| self.emit_rare_pair_mask(text, start, needle, bytes));
+        let any_hit = self.builder.ins().bor(masks[0], masks[1]);
+        let any_hit = self.builder.ins().vhigh_bits(types::I32, any_hit);
+        self.builder.ins().brif(any_hit, hit_block, &[], next, &[]);
 
         self.switch_to(hit_block);
-        let bits = masks.map(|mask| self.b.ins().vhigh_bits(types::I32, mask));
+        let bits = masks.map(|mask| self.builder.ins().vhigh_bits(types::I32, mask));
         let second_block = self.create_cold_block();
         let hit_args = |bits: Value, start: Value| [BlockArg::Value(bits), BlockArg::Value(start)];
-        self.b.ins().brif(bits[0], hits, &hit_args(bits[0], first_start), second_block, &[]);
+        self.builder.ins().brif(bits[0], hits, &hit_args(bits[0], first_start), second_block, &[]);
         self.switch_to(second_block);
-        self.b.ins().brif(bits[1], hits, &hit_args(bits[1], second_start), next, &[]);
-        let remaining_hits = RemainingHits { hits, second_start, second_bits: bits[1], next };
+        self.builder.ins().brif(bits[1], hits, &hit_args(bits[1], second_start), next, &[]);
+        let remaining_hits =
+            RemainingHits { comparison_block: hits, second_start, second_mask: bits[1], next_block: next };
         self.emit_hit_comparison(remaining_hits, text, needle, targets.yes);
 
         self.switch_to(next);
-        let not_found_block = if needle.equals_non_ascii { self.b.create_block() } else { targets.no };
-        let next_first = self.b.ins().iadd_imm(first_start, 2 * VECTOR_BYTES as i64);
-        let next_second = self.b.ins().iadd_imm(first_start, 3 * VECTOR_BYTES as i64);
-        let is_before_end = self.b.ins().icmp(IntCC::SignedLessThan, next_second, last_start);
-        self.b.ins().brif(is_before_end, loop_block, &arguments(next_first, next_second), end_block, &[]);
+        let not_found_block = if needle.equals_non_ascii { self.builder.create_block() } else { targets.no };
+        let next_first = self.builder.ins().iadd_imm(first_start, 2 * VECTOR_BYTES as i64);
+        let next_second = self.builder.ins().iadd_imm(first_start, 3 * VECTOR_BYTES as i64);
+        let is_before_end = self.builder.ins().icmp(IntCC::SignedLessThan, next_second, last_start);
+        self.builder.ins().brif(
+            is_before_end,
+            loop_block,
+            &arguments(next_first, next_second),
+            end_block,
+            &[],
+        );
         // Checks the last positions too, unless they are done.
         self.switch_to(end_block);
-        let is_end = self.b.ins().icmp(IntCC::Equal, second_start, last_start);
-        self.b.ins().brif(is_end, not_found_block, &[], tail_block, &[]);
+        let is_end = self.builder.ins().icmp(IntCC::Equal, second_start, last_start);
+        self.builder.ins().brif(is_end, not_found_block, &[], tail_block, &[]);
         self.switch_to(tail_block);
-        let next_first = self.b.ins().smin(next_first, last_start);
-        self.b.ins().jump(loop_block, &arguments(next_first, last_start));
+        let next_first = self.builder.ins().smin(next_first, last_start);
+        self.builder.ins().jump(loop_block, &arguments(next_first, last_start));
         if needle.equals_non_ascii {
             self.switch_to(not_found_block);
             self.emit_ascii_test(text, targets.no, helper_block);
@@ -192,17 +202,17 @@ impl Body<'_, '_, '_> {
 
     /// Emits a comparison of sixteen positions with the two rare bytes of the keyword. Returns a
     /// mask of the positions where both bytes match.
-    fn emit_pair_mask(
+    fn emit_rare_pair_mask(
         &mut self,
         text: TextInMemory,
         start: Value,
         needle: &Needle<'_>,
         bytes: [Value; 2],
     ) -> Value {
-        let address = self.b.ins().iadd(text.address, start);
-        let equal = needle.rare_offsets.map(|offset| self.load_sixteen_at(address, needle, offset));
-        let equal = [0, 1].map(|i: usize| self.b.ins().icmp(IntCC::Equal, equal[i], bytes[i]));
-        self.b.ins().band(equal[0], equal[1])
+        let address = self.builder.ins().iadd(text.address, start);
+        let equal = needle.rare_offsets.map(|offset| self.load_text_vector(address, needle, offset));
+        let equal = [0, 1].map(|i: usize| self.builder.ins().icmp(IntCC::Equal, equal[i], bytes[i]));
+        self.builder.ins().band(equal[0], equal[1])
     }
 
     /// Emits comparisons of the text with the whole keyword, at each position whose bit is set in
@@ -215,68 +225,75 @@ impl Body<'_, '_, '_> {
         needle: &Needle<'_>,
         yes: Block,
     ) {
-        let bits = self.b.append_block_param(remaining.hits, types::I32);
-        let first_position = self.b.append_block_param(remaining.hits, types::I64);
+        let bits = self.builder.append_block_param(remaining.comparison_block, types::I32);
+        let first_position = self.builder.append_block_param(remaining.comparison_block, types::I64);
         let [compare, next_hit_block, mask_done_block, second_block] =
             [(); 4].map(|()| self.create_cold_block());
-        self.switch_to(remaining.hits);
-        let bit = self.b.ins().ctz(bits);
-        let bit = self.b.ins().uextend(types::I64, bit);
-        let start = self.b.ins().iadd(first_position, bit);
+        self.switch_to(remaining.comparison_block);
+        let bit = self.builder.ins().ctz(bits);
+        let bit = self.builder.ins().uextend(types::I64, bit);
+        let start = self.builder.ins().iadd(first_position, bit);
         // If the keyword would end after the text here, it would also do so at every later
         // position.
-        let end = self.b.ins().iadd_imm(start, needle.bytes.len() as i64);
-        let exceeds_text = self.b.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
-        self.b.ins().brif(exceeds_text, remaining.next, &[], compare, &[]);
+        let end = self.builder.ins().iadd_imm(start, needle.bytes.len() as i64);
+        let exceeds_text = self.builder.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
+        self.builder.ins().brif(exceeds_text, remaining.next_block, &[], compare, &[]);
         self.switch_to(compare);
-        let start = self.b.ins().iadd(text.address, start);
-        match self.emit_byte_difference(start, needle.bytes, needle.fold) {
-            Some(difference) => self.b.ins().brif(difference, next_hit_block, &[], yes, &[]),
-            None => self.b.ins().jump(yes, &[]),
+        let start = self.builder.ins().iadd(text.address, start);
+        match self.emit_byte_difference(start, needle.bytes, needle.folds_case) {
+            Some(difference) => self.builder.ins().brif(difference, next_hit_block, &[], yes, &[]),
+            None => self.builder.ins().jump(yes, &[]),
         };
         self.switch_to(next_hit_block);
-        let bits_minus_one = self.b.ins().iadd_imm(bits, -1);
-        let bits = self.b.ins().band(bits, bits_minus_one);
+        let bits_minus_one = self.builder.ins().iadd_imm(bits, -1);
+        let bits = self.builder.ins().band(bits, bits_minus_one);
         let loop_arguments = [BlockArg::Value(bits), BlockArg::Value(first_position)];
-        self.b.ins().brif(bits, remaining.hits, &loop_arguments, mask_done_block, &[]);
+        self.builder.ins().brif(bits, remaining.comparison_block, &loop_arguments, mask_done_block, &[]);
         self.switch_to(mask_done_block);
-        let was_second = self.b.ins().icmp(IntCC::Equal, first_position, remaining.second_start);
-        self.b.ins().brif(was_second, remaining.next, &[], second_block, &[]);
+        let was_second = self.builder.ins().icmp(IntCC::Equal, first_position, remaining.second_start);
+        self.builder.ins().brif(was_second, remaining.next_block, &[], second_block, &[]);
         self.switch_to(second_block);
-        let arguments = [BlockArg::Value(remaining.second_bits), BlockArg::Value(remaining.second_start)];
-        self.b.ins().brif(remaining.second_bits, remaining.hits, &arguments, remaining.next, &[]);
+        let arguments = [BlockArg::Value(remaining.second_mask), BlockArg::Value(remaining.second_start)];
+        self.builder.ins().brif(
+            remaining.second_mask,
+            remaining.comparison_block,
+            &arguments,
+            remaining.next_block,
+            &[],
+        );
     }
 
     /// Emits a jump to `yes` if a text has only ASCII characters, else to `no`. Precondition: the
     /// text has at least sixteen bytes.
     fn emit_ascii_test(&mut self, text: TextInMemory, yes: Block, no: Block) {
-        let [loop_block, next, advance_block] = [(); 3].map(|()| self.b.create_block());
-        let last_start = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));
+        let [loop_block, next, advance_block] = [(); 3].map(|()| self.builder.create_block());
+        let last_start = self.builder.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));
         let start = self.int_const(0);
-        self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
-        let start = self.b.append_block_param(loop_block, types::I64);
+        self.builder.ins().jump(loop_block, &[BlockArg::Value(start)]);
+        let start = self.builder.append_block_param(loop_block, types::I64);
         self.switch_to(loop_block);
-        let address = self.b.ins().iadd(text.address, start);
-        let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, 0);
-        let high_bits = self.b.ins().vhigh_bits(types::I32, bytes);
-        self.b.ins().brif(high_bits, no, &[], next, &[]);
+        let address = self.builder.ins().iadd(text.address, start);
+        let bytes = self.builder.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, 0);
+        let high_bits = self.builder.ins().vhigh_bits(types::I32, bytes);
+        self.builder.ins().brif(high_bits, no, &[], next, &[]);
         self.switch_to(next);
-        let is_end = self.b.ins().icmp(IntCC::Equal, start, last_start);
-        self.b.ins().brif(is_end, yes, &[], advance_block, &[]);
+        let is_end = self.builder.ins().icmp(IntCC::Equal, start, last_start);
+        self.builder.ins().brif(is_end, yes, &[], advance_block, &[]);
         self.switch_to(advance_block);
-        let start = self.b.ins().iadd_imm(start, VECTOR_BYTES as i64);
-        let start = self.b.ins().smin(start, last_start);
-        self.b.ins().jump(loop_block, &[BlockArg::Value(start)]);
+        let start = self.builder.ins().iadd_imm(start, VECTOR_BYTES as i64);
+        let start = self.builder.ins().smin(start, last_start);
+        self.builder.ins().jump(loop_block, &[BlockArg::Value(start)]);
     }
 
     /// Emits a load of sixteen bytes of a text, beginning at `offset` bytes after `address`. If the
     /// search ignores case and the keyword has a letter at `offset`, each loaded byte gets the case
     /// bit of lower-case letters.
-    fn load_sixteen_at(&mut self, address: Value, needle: &Needle<'_>, offset: usize) -> Value {
-        let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, offset as i32);
-        if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {
+    fn load_text_vector(&mut self, address: Value, needle: &Needle<'_>, offset: usize) -> Value {
+        let bytes =
+            self.builder.ins().load(types::I8X16, MemFlags::new().with_notrap(), address, offset as i32);
+        if needle.folds_case && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {
             let case_bits = self.splat_byte(ASCII_CASE_BIT);
-            return self.b.ins().bor(bytes, case_bits);
+            return self.builder.ins().bor(bytes, case_bits);
         }
         bytes
     }
@@ -286,7 +303,7 @@ impl Body<'_, '_, '_> {
     }
 
     fn splat_byte(&mut self, byte: u8) -> Value {
-        let byte = self.b.ins().iconst(types::I8, i64::from(byte));
-        self.b.ins().splat(types::I8X16, byte)
+        let byte = self.builder.ins().iconst(types::I8, i64::from(byte));
+        self.builder.ins().splat(types::I8X16, byte)
     }
 }

@@ -2,7 +2,7 @@
 //! converted to floats. If a constant has another number type than the tested value, the value is
 //! compared with an equivalent bound of its own type.
 
-use super::body::{AnyHelpers, Body, PredTargets, Source};
+use super::body::{AnyHelpers, FunctionBody, OperandSource, PredTargets};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, types};
@@ -25,10 +25,10 @@ const INT_RANGE_END: f64 = 9_223_372_036_854_775_808.0;
 /// Returns a test of an integer that has the same result as comparing the integer with `float`.
 fn int_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
     if float >= INT_RANGE_END {
-        return ConstantTest::Always(cmp.holds(std::cmp::Ordering::Less));
+        return ConstantTest::Always(cmp.is_satisfied_by(std::cmp::Ordering::Less));
     }
     if float < -INT_RANGE_END {
-        return ConstantTest::Always(cmp.holds(std::cmp::Ordering::Greater));
+        return ConstantTest::Always(cmp.is_satisfied_by(std::cmp::Ordering::Greater));
     }
     let floor = float.floor();
     if floor == float {
@@ -50,7 +50,11 @@ fn wide_test_for_float(cmp: Comparison, float: f64) -> ConstantTest<i64> {
         // A float in this range has no fraction.
         return ConstantTest::Compare(cmp, (float as u64).cast_signed());
     }
-    ConstantTest::Always(cmp.holds(if float < INT_RANGE_END { Ordering::Greater } else { Ordering::Less }))
+    ConstantTest::Always(cmp.is_satisfied_by(if float < INT_RANGE_END {
+        Ordering::Greater
+    } else {
+        Ordering::Less
+    }))
 }
 
 /// Returns a test of a float that has the same result as comparing the float with `int`.
@@ -72,7 +76,7 @@ fn float_test_for_int(cmp: Comparison, int: i64) -> ConstantTest<f64> {
     }
 }
 
-fn int_cc(cmp: Comparison) -> IntCC {
+fn to_int_condition_code(cmp: Comparison) -> IntCC {
     match cmp {
         Comparison::LT => IntCC::SignedLessThan,
         Comparison::LE => IntCC::SignedLessThanOrEqual,
@@ -83,7 +87,7 @@ fn int_cc(cmp: Comparison) -> IntCC {
     }
 }
 
-fn float_cc(cmp: Comparison) -> FloatCC {
+fn to_float_condition_code(cmp: Comparison) -> FloatCC {
     match cmp {
         Comparison::LT => FloatCC::LessThan,
         Comparison::LE => FloatCC::LessThanOrEqual,
@@ -104,16 +108,22 @@ struct NumberTests {
     wide: ConstantTest<i64>,
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionBody<'_, '_, '_> {
     /// Emits a comparison of a value with the integer constant `int`. The result is unknown if the
     /// value is not a number.
-    pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: PredTargets) {
+    pub fn emit_int_comparison(
+        &mut self,
+        source: OperandSource,
+        cmp: Comparison,
+        int: i64,
+        targets: PredTargets,
+    ) {
         self.emit_number_comparison(
             source,
             NumberTests {
                 int: ConstantTest::Compare(cmp, int),
                 float: float_test_for_int(cmp, int),
-                wide: ConstantTest::Always(cmp.holds(Ordering::Greater)),
+                wide: ConstantTest::Always(cmp.is_satisfied_by(Ordering::Greater)),
             },
             layout::INT_TAG,
             targets,
@@ -122,7 +132,7 @@ impl Body<'_, '_, '_> {
 
     pub fn emit_float_comparison(
         &mut self,
-        source: Source,
+        source: OperandSource,
         cmp: Comparison,
         float: f64,
         targets: PredTargets,
@@ -141,12 +151,12 @@ impl Body<'_, '_, '_> {
 
     fn emit_number_comparison(
         &mut self,
-        source: Source,
+        source: OperandSource,
         NumberTests { int, float, wide }: NumberTests,
         likely_tag: u8,
         targets: PredTargets,
     ) {
-        let [int_block, float_block] = [(); 2].map(|()| self.b.create_block());
+        let [int_block, float_block] = [(); 2].map(|()| self.builder.create_block());
         let wide_block = self.create_cold_block();
         let mut cases =
             [(layout::INT_TAG, int_block), (layout::FLOAT_TAG, float_block), (layout::WIDE_TAG, wide_block)];
@@ -163,7 +173,7 @@ impl Body<'_, '_, '_> {
                 ConstantTest::Always(is_true) => self.emit_fixed_result(is_true, targets),
                 ConstantTest::Compare(cmp, int) => {
                     let value = self.load_payload_bits(source);
-                    let is_true = self.b.ins().icmp_imm(int_cc(cmp), value, int);
+                    let is_true = self.builder.ins().icmp_imm(to_int_condition_code(cmp), value, int);
                     self.emit_bool_branch(is_true, targets);
                 }
             }
@@ -174,8 +184,8 @@ impl Body<'_, '_, '_> {
                 ConstantTest::Always(is_true) => self.emit_fixed_result(is_true, targets),
                 ConstantTest::Compare(cmp, float) => {
                     let value = self.load_float(source);
-                    let constant = self.b.ins().f64const(float);
-                    let is_true = self.b.ins().fcmp(float_cc(cmp), value, constant);
+                    let constant = self.builder.ins().f64const(float);
+                    let is_true = self.builder.ins().fcmp(to_float_condition_code(cmp), value, constant);
                     self.emit_bool_branch(is_true, targets);
                 }
             }
@@ -184,21 +194,21 @@ impl Body<'_, '_, '_> {
 
     fn emit_fixed_result(&mut self, is_true: bool, targets: PredTargets) {
         let target = if is_true { targets.yes } else { targets.no };
-        self.b.ins().jump(target, &[]);
+        self.builder.ins().jump(target, &[]);
     }
 
     /// Emits a comparison of two values if both are floats or integers below 2^63, else a jump to
     /// `other`.
     pub fn emit_two_number_comparison(
         &mut self,
-        left: Source,
-        right: Source,
+        left: OperandSource,
+        right: OperandSource,
         cmp: Comparison,
         targets: PredTargets,
         other: cranelift_codegen::ir::Block,
     ) {
         let [left_int, left_float, ints, int_float, float_int, floats] =
-            [(); 6].map(|()| self.b.create_block());
+            [(); 6].map(|()| self.builder.create_block());
         let other_block = other;
         self.emit_tag_dispatch(
             left,
@@ -228,18 +238,18 @@ impl Body<'_, '_, '_> {
         if may_be(layout::INT_TAG, layout::INT_TAG) {
             self.switch_to(ints);
             let (a, b) = (self.load_payload_bits(left), self.load_payload_bits(right));
-            let is_true = self.b.ins().icmp(int_cc(cmp), a, b);
+            let is_true = self.builder.ins().icmp(to_int_condition_code(cmp), a, b);
             self.emit_bool_branch(is_true, targets);
         }
         if may_be(layout::FLOAT_TAG, layout::FLOAT_TAG) {
             self.switch_to(floats);
             let (a, b) = (self.load_float(left), self.load_float(right));
-            let is_true = self.b.ins().fcmp(float_cc(cmp), a, b);
+            let is_true = self.builder.ins().fcmp(to_float_condition_code(cmp), a, b);
             self.emit_bool_branch(is_true, targets);
         }
         for (block, int, float, cmp, is_possible) in [
             (int_float, left, right, cmp, may_be(layout::INT_TAG, layout::FLOAT_TAG)),
-            (float_int, right, left, cmp.flipped(), may_be(layout::FLOAT_TAG, layout::INT_TAG)),
+            (float_int, right, left, cmp.with_swapped_operands(), may_be(layout::FLOAT_TAG, layout::INT_TAG)),
         ] {
             if is_possible {
                 self.switch_to(block);
@@ -247,7 +257,7 @@ impl Body<'_, '_, '_> {
                 let params = [types::I64, types::F64];
                 let helper = offset_of!(AnyHelpers, order_int_float);
                 let order = self.emit_plain_call(helper, &params, types::I64, &[int, float]);
-                let is_true = self.b.ins().icmp_imm(int_cc(cmp), order, 0);
+                let is_true = self.builder.ins().icmp_imm(to_int_condition_code(cmp), order, 0);
                 self.emit_bool_branch(is_true, targets);
             }
         }
@@ -259,9 +269,9 @@ mod tests {
     use super::*;
     use rulec_lang::value::{compare_int_float, compare_wide_float};
 
-    const CMPS: [Comparison; 6] =
+    const COMPARISONS: [Comparison; 6] =
         [Comparison::LT, Comparison::LE, Comparison::EQ, Comparison::NE, Comparison::GT, Comparison::GE];
-    const INTS: [i64; 13] = [
+    const TESTED_INTS: [i64; 13] = [
         0,
         1,
         -1,
@@ -276,7 +286,7 @@ mod tests {
         i64::MIN,
         i64::MIN + 1,
     ];
-    const FLOATS: [f64; 14] = [
+    const TESTED_FLOATS: [f64; 14] = [
         0.0,
         -0.0,
         0.5,
@@ -293,39 +303,48 @@ mod tests {
         -1e300,
     ];
 
-    fn order<T: PartialOrd>(a: T, b: T) -> Ordering {
+    fn compare_numbers<T: PartialOrd>(a: T, b: T) -> Ordering {
         a.partial_cmp(&b).expect("there is no NaN")
     }
 
     #[test]
-    fn thresholds_equal_the_exact_comparison() {
-        for cmp in CMPS {
-            for int in INTS {
-                for float in FLOATS {
+    fn constant_tests_equal_exact_comparisons() {
+        for cmp in COMPARISONS {
+            for int in TESTED_INTS {
+                for float in TESTED_FLOATS {
                     let exact = compare_int_float(int, float);
                     let by_int = match int_test_for_float(cmp, float) {
                         ConstantTest::Always(holds) => holds,
-                        ConstantTest::Compare(cmp, threshold) => cmp.holds(order(int, threshold)),
+                        ConstantTest::Compare(cmp, threshold) => {
+                            cmp.is_satisfied_by(compare_numbers(int, threshold))
+                        }
                     };
-                    assert_eq!(by_int, cmp.holds(exact), "{int} {} {float}", cmp.spelling());
+                    assert_eq!(by_int, cmp.is_satisfied_by(exact), "{int} {} {float}", cmp.spelling());
                     let by_float = match float_test_for_int(cmp, int) {
                         ConstantTest::Always(holds) => holds,
-                        ConstantTest::Compare(cmp, threshold) => cmp.holds(order(float, threshold)),
+                        ConstantTest::Compare(cmp, threshold) => {
+                            cmp.is_satisfied_by(compare_numbers(float, threshold))
+                        }
                     };
-                    assert_eq!(by_float, cmp.holds(exact.reverse()), "{float} {} {int}", cmp.spelling());
+                    assert_eq!(
+                        by_float,
+                        cmp.is_satisfied_by(exact.reverse()),
+                        "{float} {} {int}",
+                        cmp.spelling()
+                    );
                 }
             }
             for int in [1 << 63, (1 << 63) + 1, (1 << 63) + 2048, u64::MAX - 2047, u64::MAX - 1, u64::MAX] {
                 for float in
-                    FLOATS.into_iter().chain([9.3e18, 18_446_744_073_709_549_568.0, 2.0_f64.powi(64)])
+                    TESTED_FLOATS.into_iter().chain([9.3e18, 18_446_744_073_709_549_568.0, 2.0_f64.powi(64)])
                 {
                     let by_wide = match wide_test_for_float(cmp, float) {
                         ConstantTest::Always(holds) => holds,
                         ConstantTest::Compare(cmp, threshold) => {
-                            cmp.holds(order(int.cast_signed(), threshold))
+                            cmp.is_satisfied_by(compare_numbers(int.cast_signed(), threshold))
                         }
                     };
-                    let exact = cmp.holds(compare_wide_float(int, float));
+                    let exact = cmp.is_satisfied_by(compare_wide_float(int, float));
                     assert_eq!(by_wide, exact, "{int} {} {float}", cmp.spelling());
                 }
             }

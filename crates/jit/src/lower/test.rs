@@ -1,9 +1,9 @@
 //! Translates the bytecode instructions that evaluate a predicate and jump depending on its result,
 //! and the predicates themselves.
 
-use super::arith::register_constant;
-use super::body::{AnyHelpers, Body, PredTargets, Scalar, Source, TagSet};
-use super::{JitError, malformed_error};
+use super::arith::constant_for_registers;
+use super::body::{AnyHelpers, FunctionBody, OperandSource, PredTargets, Scalar, TagSet};
+use super::{JitError, malformed_bytecode_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
@@ -18,7 +18,7 @@ use std::mem::offset_of;
 /// Returns the block for each result of a predicate: `jump_target` if the instruction jumps on the
 /// result, else `next`.
 fn targets_of_jump(jump: JumpOn, jump_target: Block, next: Block) -> PredTargets {
-    let target_for = |result| if jump.takes(result) { jump_target } else { next };
+    let target_for = |result| if jump.jumps_on(result) { jump_target } else { next };
     PredTargets { yes: target_for(Tri::True), no: target_for(Tri::False), unknown: target_for(Tri::Unknown) }
 }
 
@@ -29,7 +29,7 @@ fn targets_of_comparison(jump: CmpJump, jump_target: Block, next: Block) -> Pred
     PredTargets { yes, no, unknown: no }
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionBody<'_, '_, '_> {
     /// Translates an instruction that evaluates a predicate and jumps depending on the result. The
     /// emitted code continues at `jump_target` if the instruction jumps, else at `next`.
     pub fn lower_test_instr(
@@ -42,7 +42,7 @@ impl Body<'_, '_, '_> {
             Instr::Int { how: cmp, slot, value, .. } => {
                 self.emit_int_comparison(
                     self.slot_source(SlotId(slot.into())),
-                    cmp.cmp(),
+                    cmp.comparison(),
                     value,
                     targets_of_comparison(cmp, jump_target, next),
                 );
@@ -50,7 +50,7 @@ impl Body<'_, '_, '_> {
             Instr::Float { how: cmp, slot, value, .. } => {
                 self.emit_float_comparison(
                     self.slot_source(SlotId(slot.into())),
-                    cmp.cmp(),
+                    cmp.comparison(),
                     value,
                     targets_of_comparison(cmp, jump_target, next),
                 );
@@ -85,13 +85,13 @@ impl Body<'_, '_, '_> {
                 let is_true = self.emit_helper_call(offset_of!(AnyHelpers, eval_loop), &[loop_id]);
                 self.emit_bool_branch(is_true, targets_of_jump(jump, jump_target, next));
             }
-            _ => return Err(malformed_error("an instruction out of its kind of block")),
+            _ => return Err(malformed_bytecode_error("an instruction out of its kind of block")),
         }
         Ok(())
     }
 
-    pub fn emit_truth_test(&mut self, source: Source, targets: PredTargets) {
-        let bool_block = self.b.create_block();
+    pub fn emit_truth_test(&mut self, source: OperandSource, targets: PredTargets) {
+        let bool_block = self.builder.create_block();
         self.emit_tag_dispatch(source, &[(layout::BOOL_TAG, bool_block)], targets.unknown, targets.unknown);
         if source.tags().has(layout::BOOL_TAG) {
             self.switch_to(bool_block);
@@ -100,21 +100,22 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    pub fn emit_missing_test(&mut self, source: Source, targets: PredTargets) {
+    pub fn emit_missing_test(&mut self, source: OperandSource, targets: PredTargets) {
         self.emit_tag_dispatch(source, &[], targets.yes, targets.no);
     }
 
     fn emit_shared_condition(&mut self, id: u32, targets: PredTargets) -> Result<(), JitError> {
-        let chunk = self.lowering.code.chunk();
-        let shared = chunk.shared.get(id as usize).copied();
-        let SharedCondition { block, memo } = shared.ok_or_else(|| malformed_error("no shared condition"))?;
+        let chunk = self.lowering.bytecode.chunk();
+        let shared = chunk.shared_conditions.get(id as usize).copied();
+        let SharedCondition { block, is_memoized: memo } =
+            shared.ok_or_else(|| malformed_bytecode_error("no shared condition"))?;
         let emit_evaluation = |body: &mut Self, targets: PredTargets| {
             let id = body.lowering.condition_function(block)?;
-            let function = body.lowering.module.declare_func_in_func(id, body.b.func);
+            let function = body.lowering.module.declare_func_in_func(id, body.builder.func);
             // In a large process, functions may be too far apart in memory for a near call.
-            body.b.func.dfg.ext_funcs[function].colocated = false;
-            let call = body.b.ins().call(function, &[body.machine]);
-            let is_true = body.b.inst_results(call)[0];
+            body.builder.func.dfg.ext_funcs[function].colocated = false;
+            let call = body.builder.ins().call(function, &[body.machine]);
+            let is_true = body.builder.inst_results(call)[0];
             body.emit_bool_branch(is_true, targets);
             Ok(())
         };
@@ -134,17 +135,18 @@ impl Body<'_, '_, '_> {
         targets: PredTargets,
         emit_evaluation: impl FnOnce(&mut Self, PredTargets) -> Result<(), JitError>,
     ) -> Result<(), JitError> {
-        let offset = i32::try_from(cell * 4).map_err(|_| malformed_error("too many answers to keep"))?;
-        let (cells, epoch) = self.load_memo();
-        let stamp = self.b.ins().load(types::I32, MemFlags::trusted(), cells, offset);
-        let result = self.b.ins().bxor(stamp, epoch);
-        let [cached_block, uncached_block] = [(); 2].map(|()| self.b.create_block());
-        let is_cached = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, result, 4);
-        self.b.ins().brif(is_cached, cached_block, &[], uncached_block, &[]);
+        let offset =
+            i32::try_from(cell * 4).map_err(|_| malformed_bytecode_error("too many answers to keep"))?;
+        let (cells, epoch) = self.load_memo_and_epoch();
+        let stamp = self.builder.ins().load(types::I32, MemFlags::trusted(), cells, offset);
+        let result = self.builder.ins().bxor(stamp, epoch);
+        let [cached_block, uncached_block] = [(); 2].map(|()| self.builder.create_block());
+        let is_cached = self.builder.ins().icmp_imm(IntCC::UnsignedLessThan, result, 4);
+        self.builder.ins().brif(is_cached, cached_block, &[], uncached_block, &[]);
         self.switch_to(cached_block);
         self.emit_tri_branch(result, targets);
         self.switch_to(uncached_block);
-        let [yes, no, unknown] = [(); 3].map(|()| self.b.create_block());
+        let [yes, no, unknown] = [(); 3].map(|()| self.builder.create_block());
         emit_evaluation(self, PredTargets { yes, no, unknown })?;
         for (block, result, target) in [
             (yes, Tri::True, targets.yes),
@@ -152,10 +154,10 @@ impl Body<'_, '_, '_> {
             (unknown, Tri::Unknown, targets.unknown),
         ] {
             self.switch_to(block);
-            let (cells, epoch) = self.load_memo();
-            let stamp = self.b.ins().bor_imm(epoch, result as i64);
-            self.b.ins().store(MemFlags::trusted(), stamp, cells, offset);
-            self.b.ins().jump(target, &[]);
+            let (cells, epoch) = self.load_memo_and_epoch();
+            let stamp = self.builder.ins().bor_imm(epoch, result as i64);
+            self.builder.ins().store(MemFlags::trusted(), stamp, cells, offset);
+            self.builder.ins().jump(target, &[]);
         }
         Ok(())
     }
@@ -163,8 +165,8 @@ impl Body<'_, '_, '_> {
     /// Lowers the predicate with the index `id`: to inline code if possible, else to a call of the
     /// VM.
     pub fn lower_pred(&mut self, id: u32, targets: PredTargets) -> Result<(), JitError> {
-        let chunk = self.lowering.code.chunk();
-        let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed_error("no predicate"))?;
+        let chunk = self.lowering.bytecode.chunk();
+        let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed_bytecode_error("no predicate"))?;
         if !self.emit_inline_pred(id, pred, targets)? {
             self.emit_vm_test(id, targets);
         }
@@ -211,7 +213,7 @@ impl Body<'_, '_, '_> {
         pred: &Pred,
         targets: PredTargets,
     ) -> Result<bool, JitError> {
-        let TestKind::Op(op) = pred.ask else { return Ok(false) };
+        let TestKind::Op(op) = pred.test_kind else { return Ok(false) };
         let Some(cmp) = Comparison::from_op(op).filter(|_| pred.mode.quantity.is_none()) else {
             return Ok(false);
         };
@@ -223,7 +225,7 @@ impl Body<'_, '_, '_> {
         else {
             return Ok(false);
         };
-        let other = self.b.create_block();
+        let other = self.builder.create_block();
         self.emit_two_number_comparison(left, right, cmp, targets, other);
         self.switch_to(other);
         self.emit_vm_test(id, targets);
@@ -234,23 +236,22 @@ impl Body<'_, '_, '_> {
     fn is_inline_number(&self, operand: Operand) -> bool {
         match operand {
             Operand::Slot(slot) => self.slot_source(slot).tags().may_be_number(),
-            Operand::Const(id) => {
-                register_constant(self.lowering.chunk(), id).is_some_and(|(tags, _)| tags.may_be_number())
-            }
-            Operand::Block(block) => self.is_arithmetic(block),
+            Operand::Const(id) => constant_for_registers(self.lowering.chunk(), id)
+                .is_some_and(|(tags, _)| tags.may_be_number()),
+            Operand::Block(block) => self.is_inline_block(block),
             _ => false,
         }
     }
 
     /// Returns an operand as a [`Source`], the form in which inline predicates take operands.
     /// `None` if there is no inline code that loads the operand.
-    fn inline_operand(&mut self, operand: Operand) -> Result<Option<Source>, JitError> {
+    fn inline_operand(&mut self, operand: Operand) -> Result<Option<OperandSource>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot_source(slot)),
-            Operand::Const(id) => register_constant(self.lowering.chunk(), id)
-                .map(|constant| Source::Scalar(self.scalar_const(constant))),
-            Operand::Block(block) if self.is_arithmetic(block) => {
-                Some(Source::Scalar(self.emit_value_block(block)?))
+            Operand::Const(id) => constant_for_registers(self.lowering.chunk(), id)
+                .map(|constant| OperandSource::Scalar(self.scalar_const(constant))),
+            Operand::Block(block) if self.is_inline_block(block) => {
+                Some(OperandSource::Scalar(self.emit_value_block(block)?))
             }
             _ => None,
         })
@@ -263,6 +264,6 @@ impl Body<'_, '_, '_> {
     }
 
     pub fn tag_const(&mut self, tag: u8) -> Value {
-        self.b.ins().iconst(types::I8, i64::from(tag))
+        self.builder.ins().iconst(types::I8, i64::from(tag))
     }
 }

@@ -5,8 +5,8 @@
 //! slot's text with the VM's function. The normalized text is stored for the other predicates of
 //! the decision.
 
-use super::body::{AnyHelpers, Body, PredTargets};
-use super::{JitError, malformed_error};
+use super::body::{AnyHelpers, FunctionBody, PredTargets};
+use super::{JitError, malformed_bytecode_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
@@ -26,12 +26,12 @@ const MAX_INLINE_TEXT_BYTES: usize = 32;
 /// set.
 const MAX_INLINE_ITEMS: usize = 8;
 
-impl Body<'_, '_, '_> {
+impl FunctionBody<'_, '_, '_> {
     /// Emits a test whether a slot (message field) equals a constant text. `string` is the index of
     /// the text among the texts of the bytecode.
     pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: PredTargets) -> Result<(), JitError> {
-        let strings = &self.lowering.code.chunk().strings;
-        let text = strings.get(string as usize).ok_or_else(|| malformed_error("no text"))?;
+        let strings = &self.lowering.bytecode.chunk().strings;
+        let text = strings.get(string as usize).ok_or_else(|| malformed_bytecode_error("no text"))?;
         let text_block = self.emit_text_dispatch(slot, targets.unknown);
         let Some(text_block) = text_block else { return Ok(()) };
         self.switch_to(text_block);
@@ -43,7 +43,7 @@ impl Body<'_, '_, '_> {
     /// `other`. Returns the new block; `None` if the slot never has a text.
     fn emit_text_dispatch(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot_source(SlotId(slot));
-        let text_block = self.b.create_block();
+        let text_block = self.builder.create_block();
         self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], other, other);
         source.tags().has(layout::STR_TAG).then_some(text_block)
     }
@@ -66,20 +66,20 @@ impl Body<'_, '_, '_> {
         words: &[&[u8]],
         targets: PredTargets,
     ) {
-        let (address, length) = self.load_text(slot);
+        let (address, length) = self.load_text_slice(slot);
         for word in words {
-            let (compare_block, next) = (self.b.create_block(), self.b.create_block());
+            let (compare_block, next) = (self.builder.create_block(), self.builder.create_block());
             let cc = if is_prefix { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
-            let has_length = self.b.ins().icmp_imm(cc, length, word.len() as i64);
-            self.b.ins().brif(has_length, compare_block, &[], next, &[]);
+            let has_length = self.builder.ins().icmp_imm(cc, length, word.len() as i64);
+            self.builder.ins().brif(has_length, compare_block, &[], next, &[]);
             self.switch_to(compare_block);
             match self.emit_byte_difference(address, word, false) {
-                Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
-                None => self.b.ins().jump(targets.yes, &[]),
+                Some(difference) => self.builder.ins().brif(difference, next, &[], targets.yes, &[]),
+                None => self.builder.ins().jump(targets.yes, &[]),
             };
             self.switch_to(next);
         }
-        self.b.ins().jump(targets.no, &[]);
+        self.builder.ins().jump(targets.no, &[]);
     }
 
     /// Emits a comparison of the bytes at an address with `word`. Returns a number that is zero if
@@ -106,21 +106,21 @@ impl Body<'_, '_, '_> {
             let number = pack_bytes(bytes.iter().copied());
             let flags = MemFlags::new().with_notrap();
             let loaded = match width {
-                8 => self.b.ins().load(types::I64, flags, address, offset as i32),
-                4 => self.b.ins().uload32(flags, address, offset as i32),
-                2 => self.b.ins().uload16(types::I64, flags, address, offset as i32),
-                _ => self.b.ins().uload8(types::I64, flags, address, offset as i32),
+                8 => self.builder.ins().load(types::I64, flags, address, offset as i32),
+                4 => self.builder.ins().uload32(flags, address, offset as i32),
+                2 => self.builder.ins().uload16(types::I64, flags, address, offset as i32),
+                _ => self.builder.ins().uload8(types::I64, flags, address, offset as i32),
             };
             let loaded = if fold {
                 let cases =
                     pack_bytes(bytes.iter().map(|byte| if byte.is_ascii_lowercase() { b' ' } else { 0 }));
-                self.b.ins().bor_imm(loaded, cases as i64)
+                self.builder.ins().bor_imm(loaded, cases as i64)
             } else {
                 loaded
             };
-            let loaded = self.b.ins().bxor_imm(loaded, number as i64);
+            let loaded = self.builder.ins().bxor_imm(loaded, number as i64);
             combined = Some(match combined {
-                Some(combined) => self.b.ins().bor(combined, loaded),
+                Some(combined) => self.builder.ins().bor(combined, loaded),
                 None => loaded,
             });
             compared = offset + width;
@@ -140,27 +140,29 @@ impl Body<'_, '_, '_> {
         length: i64,
         targets: PredTargets,
     ) {
-        let vm_block = self.b.create_block();
+        let vm_block = self.builder.create_block();
         let source = self.slot_source(SlotId(slot));
-        let text_block = self.b.create_block();
+        let text_block = self.builder.create_block();
         self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], targets.unknown, vm_block);
         if source.tags().has(layout::STR_TAG) {
             // A character has one to four bytes, so the number of bytes often decides.
             self.switch_to(text_block);
             let bytes = self.load_slot_field(types::I64, slot, layout::TEXT_LENGTH_OFFSET);
-            let [long, count, fewer, more] = [(); 4].map(|()| self.b.create_block());
-            let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, bytes, length);
-            self.b.ins().brif(is_short, fewer, &[], long, &[]);
+            let [long, count, fewer, more] = [(); 4].map(|()| self.builder.create_block());
+            let is_short = self.builder.ins().icmp_imm(IntCC::SignedLessThan, bytes, length);
+            self.builder.ins().brif(is_short, fewer, &[], long, &[]);
             self.switch_to(long);
             // The multiplication may saturate, but only beyond any text's length.
             let min_long_bytes = length.saturating_add(1).saturating_mul(4);
-            let is_long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, min_long_bytes);
-            self.b.ins().brif(is_long, more, &[], count, &[]);
+            let is_long = self.builder.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, min_long_bytes);
+            self.builder.ins().brif(is_long, more, &[], count, &[]);
             self.switch_to(count);
-            self.b.ins().jump(vm_block, &[]);
+            self.builder.ins().jump(vm_block, &[]);
             for (block, order) in [(fewer, std::cmp::Ordering::Less), (more, std::cmp::Ordering::Greater)] {
                 self.switch_to(block);
-                self.b.ins().jump(if cmp.holds(order) { targets.yes } else { targets.no }, &[]);
+                self.builder
+                    .ins()
+                    .jump(if cmp.is_satisfied_by(order) { targets.yes } else { targets.no }, &[]);
             }
         }
         self.switch_to(vm_block);
@@ -181,21 +183,21 @@ impl Body<'_, '_, '_> {
         match pred.check {
             PredCheck::Equals(string) if is_plain => self.emit_text_test(slot, string, targets)?,
             PredCheck::Keywords(index) => {
-                let keywords = self.lowering.code.chunk().keywords.get(index as usize);
-                let keywords = keywords.ok_or_else(|| malformed_error("no keywords"))?;
-                let matcher = self.lowering.code.pools().keywords.get(index as usize);
-                let matcher = matcher.ok_or_else(|| malformed_error("no matcher"))?;
+                let keywords = self.lowering.bytecode.chunk().keywords.get(index as usize);
+                let keywords = keywords.ok_or_else(|| malformed_bytecode_error("no keywords"))?;
+                let matcher = self.lowering.bytecode.pools().keywords.get(index as usize);
+                let matcher = matcher.ok_or_else(|| malformed_bytecode_error("no matcher"))?;
                 if let Some(text_block) = self.emit_list_test(id, pred, slot, keywords, targets) {
                     self.switch_to(text_block);
                     if let Ok(max_length) = i64::try_from(matcher.max_text_bytes) {
                         // The VM decides for a text that may be too long to search within the
                         // limits.
                         let (within_block, too_long_block) =
-                            (self.b.create_block(), self.create_cold_block());
+                            (self.builder.create_block(), self.create_cold_block());
                         let length = self.load_slot_field(types::I64, slot, layout::TEXT_LENGTH_OFFSET);
                         let is_too_long =
-                            self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, max_length);
-                        self.b.ins().brif(is_too_long, too_long_block, &[], within_block, &[]);
+                            self.builder.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, max_length);
+                        self.builder.ins().brif(is_too_long, too_long_block, &[], within_block, &[]);
                         self.switch_to(too_long_block);
                         self.emit_vm_test(id, targets);
                         self.switch_to(within_block);
@@ -225,8 +227,8 @@ impl Body<'_, '_, '_> {
         let lists = [layout::JSON_LIST_TAG, layout::LIST_TAG];
         // `contains` also works on a list.
         let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags().has(*tag));
-        let other_block = if may_be_list { self.b.create_block() } else { targets.unknown };
-        let text_block = self.b.create_block();
+        let other_block = if may_be_list { self.builder.create_block() } else { targets.unknown };
+        let text_block = self.builder.create_block();
         self.emit_tag_dispatch(source, &[(layout::STR_TAG, text_block)], targets.unknown, other_block);
         if may_be_list {
             self.switch_to(other_block);
@@ -253,7 +255,7 @@ impl Body<'_, '_, '_> {
         targets: PredTargets,
     ) {
         let helper_block = self.create_cold_block();
-        if self.emit_find(slot, matcher, pred.mode.text, helper_block, targets) {
+        if self.emit_inline_search(slot, matcher, pred.mode.text, helper_block, targets) {
             self.switch_to(helper_block);
         }
         if !pred.mode.text.is_plain() && search.prepares_texts() {
@@ -287,11 +289,16 @@ impl Body<'_, '_, '_> {
         index: u32,
         targets: PredTargets,
     ) -> Result<bool, JitError> {
-        let code = self.lowering.code;
-        let members = code.chunk().members.get(index as usize).ok_or_else(|| malformed_error("no list"))?;
-        let set = code.pools().members.get(index as usize).ok_or_else(|| malformed_error("no set"))?;
-        let list = code.chunk().consts.get(members.constant as usize);
-        let list = list.ok_or_else(|| malformed_error("no list"))?.value();
+        let code = self.lowering.bytecode;
+        let members = code
+            .chunk()
+            .member_lists
+            .get(index as usize)
+            .ok_or_else(|| malformed_bytecode_error("no list"))?;
+        let set =
+            code.pools().members.get(index as usize).ok_or_else(|| malformed_bytecode_error("no set"))?;
+        let list = code.chunk().consts.get(members.constant_index as usize);
+        let list = list.ok_or_else(|| malformed_bytecode_error("no list"))?.value();
         let elements = || list.elements().into_iter().flatten();
         let texts: Vec<&str> = elements().filter_map(Known::as_str).collect();
         let ints: Vec<i64> = elements()
@@ -303,7 +310,7 @@ impl Body<'_, '_, '_> {
         let has_floats = elements().any(|element| matches!(element, Known::Float(_)));
 
         let source = self.slot_source(SlotId(slot));
-        let [text_block, int_block, vm_block] = [(); 3].map(|()| self.b.create_block());
+        let [text_block, int_block, vm_block] = [(); 3].map(|()| self.builder.create_block());
         self.emit_tag_dispatch(
             source,
             &[(layout::STR_TAG, text_block), (layout::INT_TAG, int_block)],
@@ -328,14 +335,14 @@ impl Body<'_, '_, '_> {
             if ints.len() <= MAX_INLINE_ITEMS && !has_floats {
                 let value = self.load_slot_field(types::I64, slot, layout::PAYLOAD_OFFSET);
                 for int in ints {
-                    let next = self.b.create_block();
-                    let is_equal = self.b.ins().icmp_imm(IntCC::Equal, value, int);
-                    self.b.ins().brif(is_equal, targets.yes, &[], next, &[]);
+                    let next = self.builder.create_block();
+                    let is_equal = self.builder.ins().icmp_imm(IntCC::Equal, value, int);
+                    self.builder.ins().brif(is_equal, targets.yes, &[], next, &[]);
                     self.switch_to(next);
                 }
-                self.b.ins().jump(targets.no, &[]);
+                self.builder.ins().jump(targets.no, &[]);
             } else {
-                self.b.ins().jump(vm_block, &[]);
+                self.builder.ins().jump(vm_block, &[]);
             }
         }
         self.switch_to(vm_block);

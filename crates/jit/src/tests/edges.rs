@@ -7,7 +7,7 @@ use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{RuleId, SlotId, TableId};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, TestKind};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, TestKind};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::vm::{Scratch, Vm};
 use serde_json::{Value as Json, json};
@@ -68,9 +68,9 @@ fn sample_values() -> Vec<Json> {
 
 /// Adds two routes for a predicate: one requires the result true, the other requires false.
 fn add_both_routes(build: &mut Build, cond: CondId) {
-    let NCond::Predicate { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
+    let NormalCond::Predicate { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {
-        let cond = build.cond(NCond::Predicate { pred, want });
+        let cond = build.cond(NormalCond::Predicate { pred, want });
         build.route(0, cond, None);
     }
 }
@@ -84,17 +84,17 @@ fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let mut held = 0;
     for message in messages {
         let expected: Vec<RuleId> =
-            Vm::over_json(&bytecode, &[], &message, &mut vm_scratch).matched(TableId(0));
+            Vm::over_json(&bytecode, &[], &message, &mut vm_scratch).matching_rules(TableId(0));
         let differ = |matches: &[RuleId]| {
             let wrong = matches.iter().find(|rule| !expected.contains(rule));
             let wrong = wrong.or_else(|| expected.iter().find(|rule| !matches.contains(rule)));
             format!("{wrong:?} for {message}\n{}", disassemble(bytecode.chunk(), None))
         };
-        let matches = code.over_json(&[], &message, &mut scratch).matched(TableId(0));
+        let matches = code.over_json(&[], &message, &mut scratch).matching_rules(TableId(0));
         assert!(matches == expected, "json: {}", differ(&matches));
         let slots = build.program.slots.iter();
         let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
-        let matches = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+        let matches = code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
         assert!(matches == expected, "record: {}", differ(&matches));
         held += expected.len();
     }
@@ -107,7 +107,7 @@ fn wrap_in_messages(values: &[Json]) -> Vec<Json> {
 
 #[test]
 fn comparisons_with_constants() {
-    for kinds in [KindSet::ALL, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT, KindSet::STRING] {
+    for kinds in [KindSet::MESSAGE_KINDS, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT, KindSet::STRING] {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         for op in COMPARISONS {
@@ -124,14 +124,14 @@ fn comparisons_with_constants() {
 #[test]
 fn comparisons_of_two_values() {
     let mut build = Build::default();
-    let kinds = [KindSet::ALL, KindSet::NUMBER, KindSet::INT];
+    let kinds = [KindSet::MESSAGE_KINDS, KindSet::NUMBER, KindSet::INT];
     let slots: Vec<(SlotId, SlotId)> =
         kinds.iter().map(|kinds| (build.slot("x", *kinds), build.slot("y", *kinds))).collect();
     for (x, y) in slots {
-        let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
+        let (x, y) = (build.expr(NormalExpr::Slot(x)), build.expr(NormalExpr::Slot(y)));
         for op in [Op::Eq, Op::Lt, Op::Le] {
             let pred = build.pred(TestKind::Op(op), TestMode::default(), x, Some(y));
-            let cond = build.cond(NCond::Predicate { pred, want: true });
+            let cond = build.cond(NormalCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
     }
@@ -142,13 +142,13 @@ fn comparisons_of_two_values() {
 
 #[test]
 fn truth_and_presence() {
-    for kinds in [KindSet::ALL, KindSet::BOOL, KindSet::STRING] {
+    for kinds in [KindSet::MESSAGE_KINDS, KindSet::BOOL, KindSet::STRING] {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
-        let value = build.expr(NExpr::Slot(slot));
+        let value = build.expr(NormalExpr::Slot(slot));
         for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
             let pred = build.pred(ask, TestMode::default(), value, None);
-            let cond = build.cond(NCond::Predicate { pred, want: true });
+            let cond = build.cond(NormalCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
         let mut messages = wrap_in_messages(&sample_values());
@@ -158,16 +158,16 @@ fn truth_and_presence() {
 }
 
 fn binary_expr(build: &mut Build, op: Op, left: ExprId, right: ExprId) -> ExprId {
-    build.expr(NExpr::Op(op, left, Some(right)))
+    build.expr(NormalExpr::Op(op, left, Some(right)))
 }
 
 #[test]
 fn arithmetic() {
     let with_times = KindSet::NUMBER.union(KindSet::DATETIME);
-    for kinds in [KindSet::ALL, with_times, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT] {
+    for kinds in [KindSet::MESSAGE_KINDS, with_times, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT] {
         let mut build = Build::default();
         let (x, y) = (build.slot("x", kinds), build.slot("y", kinds));
-        let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
+        let (x, y) = (build.expr(NormalExpr::Slot(x)), build.expr(NormalExpr::Slot(y)));
         let mut results = Vec::new();
         for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
             results.push(binary_expr(&mut build, op, x, y));
@@ -180,7 +180,7 @@ fn arithmetic() {
             results.push(binary_expr(&mut build, op, x, mixed));
             results.push(binary_expr(&mut build, op, seven, y));
         }
-        results.push(build.expr(NExpr::Op(Op::Neg, x, None)));
+        results.push(build.expr(NormalExpr::Op(Op::Neg, x, None)));
         for result in results {
             for (op, constant) in [
                 (Op::Lt, json!(7)),
@@ -195,14 +195,14 @@ fn arithmetic() {
             }
             for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
                 let pred = build.pred(ask, TestMode::default(), result, None);
-                let cond = build.cond(NCond::Predicate { pred, want: true });
+                let cond = build.cond(NormalCond::Predicate { pred, want: true });
                 add_both_routes(&mut build, cond);
             }
             let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), result, Some(y));
-            let cond = build.cond(NCond::Predicate { pred, want: true });
+            let cond = build.cond(NormalCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
-        let values = if kinds == KindSet::ALL { sample_values() } else { sample_numbers() };
+        let values = if kinds == KindSet::MESSAGE_KINDS { sample_values() } else { sample_numbers() };
         let mut pairs: Vec<Json> =
             values.iter().flat_map(|x| values.iter().map(move |y| json!({"x": x, "y": y}))).collect();
         let time = "2026-01-01T00:00:00Z";
@@ -225,10 +225,10 @@ fn conditions_with_inline_code_create_no_vm() {
     let slot = build.slot("n", KindSet::INT);
     let text = build.slot("t", KindSet::STRING);
     let other = build.slot("m", KindSet::FLOAT);
-    let [n, m] = [slot, other].map(|slot| build.expr(NExpr::Slot(slot)));
+    let [n, m] = [slot, other].map(|slot| build.expr(NormalExpr::Slot(slot)));
     let two = build.constant(json!(2));
     let half = build.constant(json!(0.5));
-    let mut value = build.expr(NExpr::Op(Op::Neg, n, None));
+    let mut value = build.expr(NormalExpr::Op(Op::Neg, n, None));
     for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
         value = binary_expr(&mut build, op, value, two);
         value = binary_expr(&mut build, op, value, half);
@@ -244,11 +244,11 @@ fn conditions_with_inline_code_create_no_vm() {
     ];
     for (left, right) in [(n, m), (n, two), (value, n), (half, value)] {
         let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), left, Some(right));
-        conds.push(build.cond(NCond::Predicate { pred, want: true }));
+        conds.push(build.cond(NormalCond::Predicate { pred, want: true }));
     }
     for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
         let pred = build.pred(ask, TestMode::default(), n, None);
-        conds.push(build.cond(NCond::Predicate { pred, want: true }));
+        conds.push(build.cond(NormalCond::Predicate { pred, want: true }));
     }
     for cond in conds {
         add_both_routes(&mut build, cond);
@@ -257,7 +257,7 @@ fn conditions_with_inline_code_create_no_vm() {
     let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
     let mut scratch = Scratch::new();
     let mut machine = code.over_slots(&[], record[..].into(), &mut scratch);
-    assert!(machine.matched(TableId(0)).len() > 10);
+    assert!(machine.matching_rules(TableId(0)).len() > 10);
     assert!(machine.vm_if_created().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
 
@@ -270,9 +270,9 @@ fn a_keyword_is_searched_inline() {
         let slot = build.slot("t", KindSet::STRING);
         let cond = build.test(slot, Op::Contains, json!("abc"), mode);
         build.route(0, cond, None);
-        compile(&build).1.size()
+        compile(&build).1.code_bytes()
     };
-    let word = TestMode { word: true, ..TestMode::default() };
+    let word = TestMode { whole_word: true, ..TestMode::default() };
     assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
 }
 
@@ -281,7 +281,7 @@ fn a_keyword_is_searched_inline() {
 fn values_within_values() {
     let mut build = Build::default();
     let slot = build.slot("x", KindSet::NUMBER);
-    let mut value = build.expr(NExpr::Slot(slot));
+    let mut value = build.expr(NormalExpr::Slot(slot));
     for _ in 0..60 {
         value = binary_expr(&mut build, Op::Add, value, value);
     }
@@ -289,14 +289,14 @@ fn values_within_values() {
         let cond = build.compare_expr(value, Op::Ge, json!(bound));
         add_both_routes(&mut build, cond);
     }
-    let list = build.expr(NExpr::Slot(slot));
-    let length = build.expr(NExpr::Call(Function::Max, Box::new([list, value])));
+    let list = build.expr(NormalExpr::Slot(slot));
+    let length = build.expr(NormalExpr::Call(Function::Max, Box::new([list, value])));
     let more = binary_expr(&mut build, Op::Mul, length, value);
     let cond = build.compare_expr(more, Op::Gt, json!(0));
     add_both_routes(&mut build, cond);
     assert!(check(&build, wrap_in_messages(&sample_values())) > 30);
     let (_, code) = compile(&build);
-    assert!(code.size() < 20_000, "{} bytes", code.size());
+    assert!(code.code_bytes() < 20_000, "{} bytes", code.code_bytes());
 }
 
 /// Texts of all lengths around the limit for inline code, and the same texts with one byte changed.
@@ -323,7 +323,7 @@ fn sample_texts() -> Vec<String> {
 #[test]
 fn texts_compared_inline() {
     let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
-    for kinds in [KindSet::ALL, KindSet::STRING] {
+    for kinds in [KindSet::MESSAGE_KINDS, KindSet::STRING] {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
         let plain = TestMode::default();
@@ -343,8 +343,8 @@ fn texts_compared_inline() {
                 add_both_routes(&mut build, cond);
             }
         }
-        let word = TestMode { word: true, ..plain };
-        let fold = TestMode { text: rulec_base::text::TextMode { fold: true, ..plain.text }, ..plain };
+        let word = TestMode { whole_word: true, ..plain };
+        let fold = TestMode { text: rulec_base::text::TextMode { folds_case: true, ..plain.text }, ..plain };
         for mode in [word, fold] {
             for op in [Op::StartsWith, Op::EndsWith, Op::Contains] {
                 let cond = build.test(slot, op, json!("abc"), mode);
@@ -375,7 +375,7 @@ fn keywords_searched_inline() {
     let mut build = Build::default();
     let slot = build.slot("x", KindSet::STRING);
     let plain = TestMode::default();
-    let fold = TestMode { text: rulec_base::text::TextMode { fold: true, ..plain.text }, ..plain };
+    let fold = TestMode { text: rulec_base::text::TextMode { folds_case: true, ..plain.text }, ..plain };
     for mode in [plain, fold] {
         for word in words {
             let cond = build.test(slot, Op::Contains, json!(word), mode);
@@ -433,7 +433,8 @@ fn keywords_across_the_end_of_a_text() {
             for end in 0..=memory.len() {
                 let record = [Value::Str(&memory[..end])];
                 let expected = end >= before + word.len();
-                let matches = code.over_slots(&[], record[..].into(), &mut scratch).matched(TableId(0));
+                let matches =
+                    code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
                 assert_eq!(matches.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
                 complete_count += usize::from(expected);
             }
@@ -444,7 +445,8 @@ fn keywords_across_the_end_of_a_text() {
 
 #[test]
 fn lists_and_lengths() {
-    for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::single(Kind::Float), KindSet::NUMBER]
+    for kinds in
+        [KindSet::MESSAGE_KINDS, KindSet::STRING, KindSet::INT, KindSet::single(Kind::Float), KindSet::NUMBER]
     {
         let mut build = Build::default();
         let slot = build.slot("x", kinds);
@@ -461,13 +463,13 @@ fn lists_and_lengths() {
         ] {
             for fold in [false, true] {
                 let mut mode = TestMode::default();
-                mode.text.fold = fold;
+                mode.text.folds_case = fold;
                 let cond = build.test(slot, Op::In, list.clone(), mode);
                 add_both_routes(&mut build, cond);
             }
         }
-        let value = build.expr(NExpr::Slot(slot));
-        let length = build.expr(NExpr::Call(Function::Len, Box::new([value])));
+        let value = build.expr(NormalExpr::Slot(slot));
+        let length = build.expr(NormalExpr::Call(Function::Len, Box::new([value])));
         for op in COMPARISONS {
             for bound in [json!(0), json!(2), json!(-1), json!(5), json!(i64::MAX), json!(i64::MIN)] {
                 let cond = build.compare_expr(length, op, bound);

@@ -5,7 +5,7 @@ use super::generate::{Gen, hosts};
 use super::*;
 use rulec_lang::value::Value;
 use rulec_sema::hir::TableId;
-use rulec_sema::normal::{CondId, NCond};
+use rulec_sema::normal::{CondId, NormalCond};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::vm::{Scratch, Vm};
 
@@ -21,18 +21,23 @@ fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     for _ in 0..messages {
         let message = g.message();
         let mut vm = Vm::over_json(&bytecode, &hosts, &message, &mut vm_scratch);
-        let (chosen, matched) = (vm.decide(TABLE), vm.matched(TABLE));
+        let (chosen, matched) = (vm.decide(TABLE), vm.matching_rules(TABLE));
         drop(vm);
         let context = || format!("seed {seed}\n{}\n{message}", disassemble(bytecode.chunk(), None));
         let scratch = &mut scratch;
         assert_eq!(code.over_json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
-        assert_eq!(code.over_json(&hosts, &message, scratch).matched(TABLE), matched, "json: {}", context());
+        assert_eq!(
+            code.over_json(&hosts, &message, scratch).matching_rules(TABLE),
+            matched,
+            "json: {}",
+            context()
+        );
         let slots = &g.build.program.slots;
         let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
         let mut machine = code.over_slots(&hosts, record[..].into(), scratch);
         assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
         // Results memoized in the decision are reused below.
-        assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
+        assert_eq!(machine.matching_rules(TABLE), matched, "record: {}", context());
         drop(machine);
         let values = bindings.bind_slots(slots, &message, 0);
         assert_eq!(code.over_message(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
@@ -50,7 +55,7 @@ fn predicates_answer_as_the_vm_does() {
             let depth = if g.rng.one_in(3) { 1 } else { 0 };
             let pred = g.pred(depth, 0);
             for want in [true, false] {
-                let cond = g.build.cond(NCond::Predicate { pred, want });
+                let cond = g.build.cond(NormalCond::Predicate { pred, want });
                 g.build.route(0, cond, None);
                 if seed % 2 == 0 {
                     g.build.route(1, cond, None);
@@ -74,7 +79,7 @@ fn programs_decide_as_the_vm_does() {
             let mut cond = g.cond(3, 0);
             if !closed.is_empty() && g.rng.one_in(2) {
                 let other = g.rng.pick(&closed);
-                cond = g.build.cond(NCond::Or(Box::new([cond, other])));
+                cond = g.build.cond(NormalCond::Or(Box::new([cond, other])));
             }
             closed.push(cond);
             let goto = g.rng.one_in(3).then_some(1);

@@ -6,8 +6,8 @@ use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{RuleId, TableId};
-use rulec_sema::normal::NCond;
-use rulec_vm::vm::{Message, Scratch, Vm};
+use rulec_sema::normal::NormalCond;
+use rulec_vm::vm::{Scratch, SlotValueSource, Vm};
 use serde_json::{Value as Json, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,7 +23,7 @@ fn long_tables_continue_after_segments_and_jumps() {
     for n in 0..routes {
         let is_equal = build.compare(slot, Op::Eq, json!(n));
         let is_unequal = build.compare(slot, Op::Ne, json!(-n - 1));
-        let cond = build.cond(NCond::And(Box::new([is_equal, is_unequal])));
+        let cond = build.cond(NormalCond::And(Box::new([is_equal, is_unequal])));
         build.route(0, cond, (n % 3 == 0).then_some(1));
     }
     let inner = build.compare(slot, Op::Eq, json!(900));
@@ -41,7 +41,7 @@ fn long_tables_continue_after_segments_and_jumps() {
         let mut vm = Vm::over_json(&bytecode, &[], &message, &mut vm_scratch);
         let mut machine = code.over_json(&[], &message, &mut scratch);
         assert_eq!(machine.decide(TABLE), vm.decide(TABLE), "{n}");
-        assert_eq!(machine.matched(TABLE), vm.matched(TABLE), "{n}");
+        assert_eq!(machine.matching_rules(TABLE), vm.matching_rules(TABLE), "{n}");
         for position in [0, 1, 150, n.max(0) as usize, routes as usize, routes as usize + 1] {
             let route = bytecode.chunk().route_order(TABLE.index()).nth(position);
             let route =
@@ -56,7 +56,7 @@ fn long_tables_continue_after_segments_and_jumps() {
 #[test]
 fn a_table_that_chose_nothing_is_not_searched_again() {
     let mut build = Build::default();
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     let slot = build.slot("n", KindSet::INT);
     for table in 0..40 {
         let never = build.compare(slot, Op::Eq, json!(table));
@@ -73,7 +73,7 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
 fn defaults_lead_on() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     let equals_one = build.compare(slot, Op::Eq, json!(1));
     build.route(0, always, Some(1));
     build.route(0, always, None);
@@ -92,7 +92,7 @@ fn defaults_lead_on() {
 #[test]
 fn one_scratch_serves_many_decisions_and_rule_sets() {
     let mode = TestMode {
-        text: rulec_base::text::TextMode { fold: true, ..Default::default() },
+        text: rulec_base::text::TextMode { folds_case: true, ..Default::default() },
         ..Default::default()
     };
     let sets: Vec<_> = (1..4)
@@ -106,7 +106,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
             for cond in conds.iter().chain(&conds) {
                 let n = build.slot("n", KindSet::INT);
                 let other = build.compare(n, Op::Gt, json!(3));
-                let both = build.cond(NCond::And(Box::new([other, *cond])));
+                let both = build.cond(NormalCond::And(Box::new([other, *cond])));
                 build.route(0, both, None);
             }
             compile(&build)
@@ -136,14 +136,14 @@ fn slots_that_a_record_omits_are_missing() {
     let mut scratch = Scratch::new();
     for (record, expected) in [(&values[..], vec![RuleId(1)]), (&values[..1], vec![]), (&values[..0], vec![])]
     {
-        assert_eq!(code.over_slots(&[], record[..].into(), &mut scratch).matched(TABLE), expected);
+        assert_eq!(code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TABLE), expected);
     }
 }
 
 /// A message that panics when its second field is read.
 struct PanickingMessage;
 
-impl<'a> Message<'a> for PanickingMessage {
+impl<'a> SlotValueSource<'a> for PanickingMessage {
     fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         if slot == 1 {
             std::panic::resume_unwind(Box::new("no such field"));
@@ -160,7 +160,7 @@ fn panics_do_not_unwind_through_compiled_code() {
     let (good, bad) = (build.slot("good", KindSet::INT), build.slot("bad", KindSet::STRING));
     let first = build.compare(good, Op::Gt, json!(3));
     build.route(0, first, None);
-    for mode in [TestMode::default(), TestMode { word: true, ..TestMode::default() }] {
+    for mode in [TestMode::default(), TestMode { whole_word: true, ..TestMode::default() }] {
         let cond = build.test(bad, Op::Contains, json!("a"), mode);
         build.route(1, cond, None);
         let cond = build.test(bad, Op::Eq, json!("a"), TestMode::default());
@@ -196,7 +196,7 @@ fn code_is_shared_between_threads_and_freed() {
     // Each module is freed before the next is compiled, so a use of freed memory would show.
     for _ in 0..40 {
         let (_, code) = compile(&build);
-        assert!(code.size() > 1_000);
+        assert!(code.code_bytes() > 1_000);
         std::thread::scope(|scope| {
             for n in 0..2 {
                 let code = &code;
@@ -215,7 +215,7 @@ fn code_is_shared_between_threads_and_freed() {
 fn an_empty_program_compiles() {
     let (_, code) = compile(&Build::default());
     assert_eq!(code.over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
-    assert_eq!(code.over_slots(&[], [][..].into(), &mut Scratch::new()).matched(TABLE), []);
+    assert_eq!(code.over_slots(&[], [][..].into(), &mut Scratch::new()).matching_rules(TABLE), []);
 }
 
 /// A few short texts are compared by inline code, which is larger than a call of a helper, but
@@ -227,7 +227,7 @@ fn a_few_short_texts_are_compared_inline() {
         let slot = build.slot("x", kinds);
         let cond = build.test(slot, op, right, TestMode { quantity, ..TestMode::default() });
         build.route(0, cond, None);
-        compile(&build).1.size()
+        compile(&build).1.code_bytes()
     };
     let words = |count: usize, length: usize| {
         json!((0..count).map(|at| format!("{at}{}", "x".repeat(length - 1))).collect::<Vec<_>>())

@@ -17,7 +17,7 @@ fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(time)] => Some(time),
         [Value::DateTime(time), Value::Str(name)] => {
-            let seconds = zone::utc_offset(name, time.unix_timestamp())?;
+            let seconds = zone::utc_offset_seconds(name, time.unix_timestamp())?;
             time.checked_to_offset(UtcOffset::from_whole_seconds(seconds).ok()?)
         }
         _ => None,
@@ -60,7 +60,7 @@ impl ClockText {
     }
 
     /// Builds the date or time of day as a text in the arena; returns missing if `text` is `None`.
-    fn build_value<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
+    fn to_value<'a>(text: Option<ClockText>, arena: &'a Arena) -> Value<'a> {
         let Some(text) = text else { return Value::Missing };
         // Writing to a text of the arena never fails.
         arena.build_text("2026-01-31".len(), |buffer| {
@@ -71,17 +71,17 @@ impl ClockText {
 
 /// Implements the function `date`. The argument is a time, or a text that contains a date or a date
 /// with time.
-pub(super) fn date<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    ClockText::build_value(read_clock_text(args, read_date, |time| ClockText::from_date(time.date())), arena)
+pub(super) fn date_text<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    ClockText::to_value(read_clock_text(args, read_date, |time| ClockText::from_date(time.date())), arena)
 }
 
 /// Implements the function `time`. The argument is a time, or a text that contains a time of day or
 /// a date with time.
-pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn time_of_day_text<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let of_time = |time: OffsetDateTime| {
         Some(ClockText::Time([time.hour(), time.minute(), time.second()].map(u16::from)))
     };
-    ClockText::build_value(read_clock_text(args, read_time_of_day, of_time), arena)
+    ClockText::to_value(read_clock_text(args, read_time_of_day, of_time), arena)
 }
 
 /// Returns the result of `convert_time` if the first argument is a time, or a text with date and
@@ -98,7 +98,7 @@ fn read_clock_text(
         (None, []) => parse_text(text),
         // The result of reading a text does not depend on the zone. But an unknown zone still gives
         // missing.
-        (None, [Value::Str(name)]) => parse_text(text).filter(|_| zone::is_zone(name)),
+        (None, [Value::Str(name)]) => parse_text(text).filter(|_| zone::is_zone_name(name)),
         (Some(time), []) => convert_time(time),
         (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert_time),
         _ => None,

@@ -19,7 +19,7 @@ fn index_list<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) ->
     arena.build_list(indices.into_iter().map(|index| Value::Int(index as i64)))
 }
 
-pub(super) fn duplicates<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn duplicate_indices<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key] = args else { return Value::Missing };
     let Some(names) = record_names(*list, *key) else { return Value::Missing };
     let mut earlier_names = HashSet::new();
@@ -30,7 +30,7 @@ pub(super) fn duplicates<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
     index_list(arena, repeated)
 }
 
-pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn unmatched_record_indices<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, key, among, among_key] = args else { return Value::Missing };
     let (Some(elements), Some(key)) = (list.elements(), key.as_str()) else { return Value::Missing };
     let Some(known_names) = record_names(*among, *among_key) else { return Value::Missing };
@@ -109,7 +109,7 @@ impl Adjacency {
     }
 }
 
-pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn isolated_node_indices<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
     let mut connected = vec![false; graph.node_count];
     for &(source, target) in graph.edges.iter().filter(|(source, target)| source != target) {
@@ -119,7 +119,7 @@ pub(super) fn isolated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     index_list(arena, records.filter_map(|(index, node)| (!connected[(*node)?]).then_some(index)))
 }
 
-pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+pub(super) fn is_acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let Some(graph) = RecordGraph::from_args(args) else { return Value::Missing };
     let mut incoming_counts = vec![0_usize; graph.node_count];
     graph.edges.iter().for_each(|&(_, target)| incoming_counts[target] += 1);
@@ -139,7 +139,7 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     Value::Bool(removed_count == graph.node_count)
 }
 
-pub(super) fn ancestors<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn ancestor_names<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [lists @ .., Value::Str(target_name)] = args else { return Value::Missing };
     let (Some(graph), [list, key, ..]) = (RecordGraph::from_args(lists), lists) else {
         return Value::Missing;

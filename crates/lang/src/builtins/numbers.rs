@@ -65,7 +65,7 @@ pub(super) fn round<'a>(args: &[Value<'a>]) -> Value<'a> {
     }
 }
 
-pub(super) fn decimal<'a>(args: &[Value<'a>]) -> Value<'a> {
+pub(super) fn to_decimal_value<'a>(args: &[Value<'a>]) -> Value<'a> {
     match args {
         [value] => value.to_decimal().map_or(Value::Missing, Value::Decimal),
         _ => Value::Missing,

@@ -28,7 +28,7 @@ pub(super) fn map_entries<'a>(
 /// Maximum length of a list of texts that is searched linearly; a longer list is hashed.
 const MAX_LINEAR_SEARCH_LEN: usize = 16;
 
-pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn without_texts<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list, others] = args else { return Value::Missing };
     let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
     let is_short = others.clone().take(MAX_LINEAR_SEARCH_LEN + 1).count() <= MAX_LINEAR_SEARCH_LEN;
@@ -70,7 +70,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
 }
 
 /// Converts the elements of a list to decimals. An element that cannot be converted becomes null.
-pub(super) fn decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn to_decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let decimal = |value: Value<'a>| value.to_decimal().map_or(Value::Missing, Value::Decimal);
     list.elements().map_or(Value::Missing, |elements| arena.build_list(elements.map(decimal)))
@@ -141,7 +141,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         // of work.
         let weight =
             args.first().map_or(0, |value| value.deep_size(arena.limit_per_repetition(Limit::SearchWork)));
-        if !arena.within_budget(Limit::SearchWork, weight.saturating_mul(4)) {
+        if !arena.is_within_budget(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
         }
     }
@@ -155,7 +155,7 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// Maximum number of segments of a dotted key; the key `a.b.c` has three. The function `updated`
+/// Maximum number of segments of a dotted key; the key `a.b.c` has three. The function `updated_dict`
 /// returns missing if a key has more. This bounds the recursion over the segments.
 const MAX_KEY_SEGMENTS: usize = 64;
 
@@ -169,7 +169,7 @@ struct DictChanges<'a> {
     key_changes: BTreeMap<&'a str, DictChanges<'a>>,
 }
 
-pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn updated_dict<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [base, updates] = args else { return Value::Missing };
     let Some(updates) = dict_entries(*updates) else { return Value::Missing };
     if base.kind() != Some(crate::ty::Kind::Dict) {
@@ -220,7 +220,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_size_is_that_of_the_written_json() {
+    fn json_size_equals_written_length() {
         for json in [
             json!(null),
             json!([true, false, [], {}]),

@@ -97,7 +97,10 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
 
-    fn part(function: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>, args: &[&str]) -> Option<String> {
+    fn call_url_function(
+        function: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
+        args: &[&str],
+    ) -> Option<String> {
         let arena = Arena::new(&Limits::default());
         let args: Vec<Value<'_>> = args.iter().map(|text| Value::Str(text)).collect();
         function(&args, &arena).as_str().map(str::to_owned)
@@ -106,7 +109,7 @@ mod tests {
     #[test]
     fn hosts_are_read_as_browsers_read_them() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(part(url_host, &[text]).as_deref(), expected, "{text:?}");
+            assert_eq!(call_url_function(url_host, &[text]).as_deref(), expected, "{text:?}");
         };
         check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
         check("http://user:pass@example.com", Some("example.com"));
@@ -137,7 +140,8 @@ mod tests {
         for invalid_suffix in
             ["%2f.", "%00.", "\u{7f}.", " .", "<.", "|.", "^.", "[.", "／.", "？.", "＃.", "＠."]
         {
-            let host = part(url_host, &[&format!("https://evil.net{invalid_suffix}example.com/")]);
+            let host =
+                call_url_function(url_host, &[&format!("https://evil.net{invalid_suffix}example.com/")]);
             assert!(host.is_none_or(|host| !host.ends_with(".example.com")), "{invalid_suffix:?}");
         }
         for none in [
@@ -156,7 +160,7 @@ mod tests {
     /// Compares the results for 250 URLs with the results of Node, which are stored in
     /// `urls/node.jsonl`. The script `urls/node.js` writes them: `node node.js > node.jsonl`.
     #[test]
-    fn parts_agree_with_another_parser() {
+    fn url_parts_agree_with_node() {
         let table = include_str!("urls/node.jsonl");
         assert_eq!(table.lines().count(), 250);
         for line in table.lines() {
@@ -171,19 +175,19 @@ mod tests {
             let opaque = Url::parse(url).is_ok_and(|url| url.cannot_be_a_base());
             let path = of_node(2).filter(|_| !opaque).map(|path| decode_path(&path));
             let scheme = of_node(3).map(|scheme| scheme.trim_end_matches(':').to_owned());
-            assert_eq!(part(url_host, &[url]), host, "{url:?}");
+            assert_eq!(call_url_function(url_host, &[url]), host, "{url:?}");
             // The crate keeps the bar after a drive letter, which the standard replaces by a colon.
             let path = if url == "file:///c|/x" { Some("/c|/x".to_owned()) } else { path };
-            assert_eq!(part(url_path, &[url]), path, "{url:?}");
-            assert_eq!(part(url_scheme, &[url]), scheme, "{url:?}");
-            assert_eq!(part(url_query, &[url, "q"]), of_node(4), "{url:?}");
+            assert_eq!(call_url_function(url_path, &[url]), path, "{url:?}");
+            assert_eq!(call_url_function(url_scheme, &[url]), scheme, "{url:?}");
+            assert_eq!(call_url_function(url_query, &[url, "q"]), of_node(4), "{url:?}");
         }
     }
 
     #[test]
     fn paths_are_resolved_before_they_are_decoded() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(part(url_path, &[text]).as_deref(), expected, "{text:?}");
+            assert_eq!(call_url_function(url_path, &[text]).as_deref(), expected, "{text:?}");
         };
         check("https://a.b", Some("/"));
         check("https://a.b/public/../admin", Some("/admin"));
@@ -197,11 +201,11 @@ mod tests {
 
     #[test]
     fn queries_and_schemes_are_decoded() {
-        let query = |text: &str, key: &str| part(url_query, &[text, key]);
+        let query = |text: &str, key: &str| call_url_function(url_query, &[text, key]);
         assert_eq!(query("https://a.b/?q=a+b%21&q=c", "q").as_deref(), Some("a b!"));
         assert_eq!(query("https://a.b/?n%61me=%E4%BD%A0#q=1", "name").as_deref(), Some("你"));
         assert_eq!(query("https://a.b/#?q=1", "q"), None);
-        assert_eq!(part(url_scheme, &["HTTPS://a.b"]).as_deref(), Some("https"));
-        assert_eq!(part(url_scheme, &["a.b"]), None);
+        assert_eq!(call_url_function(url_scheme, &["HTTPS://a.b"]).as_deref(), Some("https"));
+        assert_eq!(call_url_function(url_scheme, &["a.b"]), None);
     }
 }

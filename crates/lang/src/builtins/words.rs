@@ -3,10 +3,10 @@
 
 use crate::arena::Arena;
 use crate::limits::Limit;
-use crate::operators::implementations::{finite_or_missing, within_budget_regex};
+use crate::operators::implementations::{finite_or_missing, is_regex_within_budget};
 use crate::ty::KindSet;
 use crate::value::Value;
-use rulec_base::text::pattern::{CaptureGroup, capture_cached};
+use rulec_base::text::pattern::{CaptureGroup, find_capture_group};
 use rulec_base::text::{self, BucketHash};
 use std::collections::HashSet;
 
@@ -19,14 +19,14 @@ pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+pub(super) fn nonblank_or_missing<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
         _ => Value::Missing,
     }
 }
 
-pub(super) fn capture<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn captured_text<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let (text, pattern, group) = match *args {
         [Value::Str(text), Value::Str(pattern)] => (text, pattern, CaptureGroup::First),
         [Value::Str(text), Value::Str(pattern), Value::Str(name)] => {
@@ -38,12 +38,12 @@ pub(super) fn capture<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         },
         _ => return Value::Missing,
     };
-    let within_budget = |states| within_budget_regex(text.len(), states, arena);
-    let range = capture_cached(pattern, text, group, within_budget);
+    let within_budget = |states| is_regex_within_budget(text.len(), states, arena);
+    let range = find_capture_group(pattern, text, group, within_budget);
     range.and_then(|range| text.get(range)).map_or(Value::Missing, Value::Str)
 }
 
-pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn placeholder_names<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [value] = args else { return Value::Missing };
     let mut distinct_names = HashSet::new();
     let mut names = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     index.and_then(|index| i64::try_from(index).ok()).map_or(Value::Missing, Value::Int)
 }
 
-pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+pub(super) fn to_number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     match *args {
         [number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_))] => number,
         [Value::Decimal(_)] => {
@@ -149,7 +149,7 @@ fn parse_number(text: &str) -> Value<'_> {
     }
 }
 
-pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+pub(super) fn to_version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = *args else { return Value::Missing };
     let Some(version) = text::version::parse_version(text) else { return Value::Missing };
     let version = version.to_string();
@@ -211,7 +211,7 @@ pub(super) fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     match args {
         [Value::Str(a), Value::Str(b)]
-            if within_budget_similarity(a.chars().count(), b.chars().count(), arena) =>
+            if is_similarity_within_budget(a.chars().count(), b.chars().count(), arena) =>
         {
             finite_or_missing(text::similarity(a, b))
         }
@@ -221,10 +221,10 @@ pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
 
 /// True if `similarity` may compare two texts with `a` and `b` characters within the limits.
 /// Otherwise records in the arena which limit was exceeded.
-pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
+pub fn is_similarity_within_budget(a: usize, b: usize, arena: &Arena) -> bool {
     let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
     arena.allows(Limit::SimilarityCharacters, longer)
-        && (!arena.is_repeated() || arena.within_budget(Limit::SearchWork, work))
+        && (!arena.is_repeated() || arena.is_within_budget(Limit::SearchWork, work))
 }
 
 pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
@@ -254,7 +254,7 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         _ => return Value::Missing,
     };
     if let Some(count) = count {
-        return text::bucket_of(key, seed, count).map_or(Value::Missing, Value::Int);
+        return text::bucket_among(key, seed, count).map_or(Value::Missing, Value::Int);
     }
     match hash.bucket(key, seed) {
         text::Bucket::Number(number) => Value::Int(number),

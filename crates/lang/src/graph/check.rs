@@ -234,7 +234,7 @@ pub fn check_graph(vertices: &[Vertex], index_by_id: &HashMap<NodeId, usize>, st
     for cycle in cycles {
         let message = message!(
             "the cycle of {} has no edge that is declared as a loop-back",
-            join_names(&dedup_nodes(&cycle))
+            join_names(&distinct_nodes(&cycle))
         );
         findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
@@ -251,7 +251,7 @@ pub fn check_graph(vertices: &[Vertex], index_by_id: &HashMap<NodeId, usize>, st
     findings
 }
 
-fn dedup_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
+fn distinct_nodes(nodes: &[NodeId]) -> Vec<NodeId> {
     let mut distinct = HashSet::new();
     nodes.iter().filter(|id| distinct.insert(*id)).cloned().collect()
 }
@@ -274,7 +274,7 @@ fn check_next_nodes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &m
                 let message = message!("`{id}` leads to `{next}`, which is not a node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
-            Some(child) if vertex.parallel && graph.vertices[child].parallel => {
+            Some(child) if vertex.is_parallel && graph.vertices[child].is_parallel => {
                 let message =
                     message!("the parallel node `{next}` is a direct child of the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
@@ -282,10 +282,10 @@ fn check_next_nodes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &m
             Some(_) => {}
         }
     }
-    if vertex.parallel && vertex.next.is_empty() {
+    if vertex.is_parallel && vertex.next.is_empty() {
         add(FindingKind::EmptyParallel, None, message!("the parallel node `{id}` has no children"));
     }
-    if vertex.parallel && vertex.routes.is_some() {
+    if vertex.is_parallel && vertex.routes.is_some() {
         let message = message!("the router of the parallel node `{id}` is never evaluated");
         add(FindingKind::IdleRouter, None, message);
     }
@@ -338,7 +338,7 @@ fn check_routes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &mut V
         .filter(|route| !route.loopback)
         .flat_map(|route| route.possible(&vertex.next))
         .collect();
-    let mut loop_back_targets: Vec<&NodeId> = vertex.loop_backs.iter().collect();
+    let mut loop_back_targets: Vec<&NodeId> = vertex.loop_back_targets.iter().collect();
     loop_back_targets.sort();
     for target in loop_back_targets {
         let Some(target_index) = graph.vertex_index(target) else { continue };

@@ -90,17 +90,17 @@ pub struct Vertex {
     /// The names of the next nodes, in the listed order.
     pub next: Vec<NodeId>,
     /// Whether the node runs its next nodes in parallel. A parallel node has no output of its own.
-    pub parallel: bool,
+    pub is_parallel: bool,
     /// The routes: the possible results of the node's router. A router is a function that selects
     /// which nodes receive an output. `None` if every next node receives the output. The router of
     /// a parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
     /// The targets of those routes (possible results of the node's router) that are declared as
     /// loop-backs, which lead to an earlier node.
-    pub loop_backs: HashSet<NodeId>,
+    pub loop_back_targets: HashSet<NodeId>,
     /// The source of each incoming edge over which the node waits for an input, one entry per edge.
     /// Set by [`set_incoming_edges`], which leaves out loop-backs.
-    pub incoming: Vec<NodeId>,
+    pub incoming_sources: Vec<NodeId>,
 }
 
 impl Vertex {
@@ -110,7 +110,14 @@ impl Vertex {
         let loop_back_routes =
             routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
         let loop_backs = loop_back_routes.flat_map(|route| route.possible(&next)).collect();
-        Vertex { id, next, parallel, routes, loop_backs, incoming: Vec::new() }
+        Vertex {
+            id,
+            next,
+            is_parallel: parallel,
+            routes,
+            loop_back_targets: loop_backs,
+            incoming_sources: Vec::new(),
+        }
     }
 }
 
@@ -120,12 +127,12 @@ impl Vertex {
 pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
-        let awaited = vertex.next.iter().filter(|target| !vertex.loop_backs.contains(*target));
+        let awaited = vertex.next.iter().filter(|target| !vertex.loop_back_targets.contains(*target));
         edges.extend(awaited.filter_map(|target| Some((vertex.id.clone(), *index_by_id.get(target)?))));
     }
     for (source, target) in edges {
         if let Some(vertex) = vertices.get_mut(target) {
-            vertex.incoming.push(source);
+            vertex.incoming_sources.push(source);
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct PredicateContext<'a> {
     pub arena: &'a Arena,
     /// Whether the right operand is a constant. The size of a constant was already checked when the
     /// rules were compiled.
-    pub constant: bool,
+    pub is_right_constant: bool,
 }
 
 /// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
@@ -36,10 +36,10 @@ pub fn test_predicate<'a>(
         broken_invariant!("the operator of a predicate is a predicate");
         return Tri::Unknown;
     };
-    if !within_budget(op, left, right, mode, context) {
+    if !is_predicate_within_budget(op, left, right, mode, context) {
         return Tri::Unknown;
     }
-    if op.info().search == Some(Search::Regex) && !context.constant {
+    if op.info().search == Some(Search::Regex) && !context.is_right_constant {
         predicate = implementations::matches_message_pattern;
     }
     let Some(quantity) = mode.quantity else { return predicate(left, right, mode, context.arena) };
@@ -58,7 +58,7 @@ pub fn test_predicate<'a>(
 /// Evaluates a predicate like [`test_predicate`], with a constant right operand. If this operand is
 /// a long list in which many values are looked up, uses the set that `get_set` returns: the list
 /// prepared for fast lookups.
-pub fn test_constant<'s>(
+pub fn test_with_constant<'s>(
     op: Op,
     left: Value<'_>,
     right: Value<'_>,
@@ -66,11 +66,11 @@ pub fn test_constant<'s>(
     arena: &Arena,
     get_set: impl FnOnce() -> Option<&'s ConstantSet>,
 ) -> Tri {
-    let context = PredicateContext { arena, constant: true };
+    let context = PredicateContext { arena, is_right_constant: true };
     let is_long = |list: Value<'_>| list.list_len().is_some_and(|len| len >= MIN_SET_ELEMENTS);
     let many = arena.is_repeated() || is_long(left);
     if many && matches!(op, Op::In | Op::Contains | Op::InNetwork) && is_long(right) {
-        if !within_budget(op, left, right, mode, context) {
+        if !is_predicate_within_budget(op, left, right, mode, context) {
             return Tri::Unknown;
         }
         if let Some(found) = get_set().and_then(|set| set.test(op, left, right, mode)) {
@@ -83,7 +83,7 @@ pub fn test_constant<'s>(
 /// True if the work of searching or comparing the operands is within the limits. The work of
 /// reading each operand once is not limited, unless the condition is repeated for the elements of a
 /// list.
-pub fn within_budget(
+pub fn is_predicate_within_budget(
     op: Op,
     left: Value<'_>,
     right: Value<'_>,
@@ -93,18 +93,18 @@ pub fn within_budget(
     let arena = context.arena;
     let passes = match (op.info().search, left) {
         (Some(Search::Glob), Value::Str(_))
-            if !context.constant && !are_globs_within_budget(right, arena) =>
+            if !context.is_right_constant && !are_globs_within_budget(right, arena) =>
         {
             return false;
         }
         // A search for constants of the rules counts as one pass over the text.
-        (Some(_), _) if context.constant => 1,
+        (Some(_), _) if context.is_right_constant => 1,
         (Some(search), Value::Str(_)) => max_text_passes(search, right, mode),
         // Each element of the right list is searched for in the left list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
         // Networks that come from the message are parsed again for each address.
-        (None, _) if op == Op::InNetwork && !context.constant => right.deep_size(u64::MAX),
+        (None, _) if op == Op::InNetwork && !context.is_right_constant => right.deep_size(u64::MAX),
         (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
         _ => return true,
     };
@@ -117,7 +117,7 @@ pub fn within_budget(
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
             let preparation_work = match search {
-                _ if context.constant => 0,
+                _ if context.is_right_constant => 0,
                 Search::Glob => right.deep_size(max_work).saturating_mul(GLOB_WORK_PER_BYTE),
                 _ => prepared_size(right),
             };
@@ -125,19 +125,19 @@ pub fn within_budget(
         }
         (Some(_), list) => list.deep_size(max_work).saturating_mul(passes),
         (None, _) if op == Op::InNetwork => passes,
-        (None, Value::Str(text)) if op != Op::In || context.constant => match prepared_size(left) {
+        (None, Value::Str(text)) if op != Op::In || context.is_right_constant => match prepared_size(left) {
             0 => 0,
-            _ if context.constant => text.len() as u64,
+            _ if context.is_right_constant => text.len() as u64,
             work => work.saturating_add(prepared_size(right)),
         },
-        (None, _) if op == Op::In && !context.constant => right.deep_size(max_work),
+        (None, _) if op == Op::In && !context.is_right_constant => right.deep_size(max_work),
         // A comparison of two lists or dicts ends with the shorter of them.
         (None, _) => match left.deep_size(max_work) {
             0 => 0,
             work => right.deep_size(work),
         },
     };
-    arena.within_budget(Limit::SearchWork, work)
+    arena.is_within_budget(Limit::SearchWork, work)
 }
 
 /// Work of compiling a `like` pattern from a message: each byte of the pattern counts as this
@@ -156,7 +156,7 @@ fn are_globs_within_budget(patterns: Value<'_>, arena: &Arena) -> bool {
 fn max_text_passes(search: Search, keywords: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match, and may read
     // the text again.
-    let rereads_text = mode.word || search == Search::Glob;
+    let rereads_text = mode.whole_word || search == Search::Glob;
     let passes_for = |keywords: Value<'_>| {
         keywords.as_str().filter(|_| rereads_text).map_or(1, |text| text.len().max(1) as u64)
     };
@@ -174,10 +174,10 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn quantities_are_kleene_over_the_right_list() {
+    fn quantities_follow_kleene_logic() {
         let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
         let check = |list: Json, quantity, expected| {
-            let context = PredicateContext { arena: &Arena::default(), constant: false };
+            let context = PredicateContext { arena: &Arena::default(), is_right_constant: false };
             let result = test_predicate(
                 Op::Contains,
                 Value::Str("abc"),

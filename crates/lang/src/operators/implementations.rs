@@ -16,18 +16,18 @@ use time::{Duration, OffsetDateTime};
 
 /// True if an automaton with this number of states may search a text of this number of bytes within
 /// the limits.
-pub fn within_budget_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
+pub fn is_regex_within_budget(bytes: usize, states: u64, arena: &Arena) -> bool {
     arena.allows(Limit::RegexBytes, bytes as u64)
-        && arena.within_budget(Limit::RegexWork, (bytes as u64).saturating_mul(states))
+        && arena.is_within_budget(Limit::RegexWork, (bytes as u64).saturating_mul(states))
 }
 
 /// True if a glob pattern may be matched against a text of this number of bytes within the limits.
 /// `passes` is the number of times that matching reads the text; one pass is always allowed.
-pub fn within_budget_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
-    passes <= 1 || arena.within_budget(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
+pub fn is_glob_within_budget(bytes: usize, passes: u64, arena: &Arena) -> bool {
+    passes <= 1 || arena.is_within_budget(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
 
-fn compare_texts(
+fn test_texts(
     left: Value<'_>,
     right: Value<'_>,
     mode: TestMode,
@@ -110,21 +110,21 @@ pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) ->
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
         Some(elements) => contains_identical(elements, right, mode).into(),
-        None => compare_texts(left, right, mode, |text, keyword| {
-            if mode.word { text::contains_word(text, keyword) } else { text.contains(keyword) }
+        None => test_texts(left, right, mode, |text, keyword| {
+            if mode.whole_word { text::contains_word(text, keyword) } else { text.contains(keyword) }
         }),
     }
 }
 
 pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
-    compare_texts(left, right, mode, |text, keyword| {
-        if mode.word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
+    test_texts(left, right, mode, |text, keyword| {
+        if mode.whole_word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
     })
 }
 
 pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
-    compare_texts(left, right, mode, |text, keyword| {
-        if mode.word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
+    test_texts(left, right, mode, |text, keyword| {
+        if mode.whole_word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
     })
 }
 
@@ -134,7 +134,7 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
         // prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
-            if !within_budget_glob(text.len(), glob.match_cost(), arena) {
+            if !is_glob_within_budget(text.len(), glob.match_cost(), arena) {
                 return Tri::Unknown;
             }
             glob.matches(&mode.text.prepare(text)).into()
@@ -147,14 +147,14 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
 /// expression in the rules. Takes the compiled expression from a cache, or compiles it.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_pattern_compiled_by(left, right, arena, |pattern| {
-        text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Rules)
+        text::pattern::compile_cached(pattern, mode.text.folds_case, PatternOrigin::Rules)
     })
 }
 
 /// Evaluates `left matches right`, where `right` is a regular expression from the message.
 pub fn matches_message_pattern(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_pattern_compiled_by(left, right, arena, |pattern| {
-        text::pattern::compile_cached(pattern, mode.text.fold, PatternOrigin::Message)
+        text::pattern::compile_cached(pattern, mode.text.folds_case, PatternOrigin::Message)
     })
 }
 
@@ -166,7 +166,7 @@ fn matches_pattern_compiled_by(
 ) -> Tri {
     let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
     match compile(pattern) {
-        Some((regex, states)) if within_budget_regex(text.len(), states, arena) => {
+        Some((regex, states)) if is_regex_within_budget(text.len(), states, arena) => {
             regex.is_match(text).into()
         }
         _ => Tri::Unknown,
@@ -334,7 +334,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn arithmetic_is_missing_where_mathematics_leaves_the_machine() {
+    fn results_out_of_range_are_missing() {
         let check = |value: Value<'_>, expected: Json| assert_eq!(value.to_json(), expected);
         check(add(Value::Int(i64::MAX), Value::Int(1)), Json::Null);
         check(rem(Value::Int(i64::MIN), Value::Int(-1)), json!(0));

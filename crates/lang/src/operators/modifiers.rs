@@ -1,4 +1,4 @@
-//! The modifiers of an operator: `word`, `any`, `all`, `none`, `ignoring case`. [`Modifiers`] are
+//! The modifiers of an operator: `whole_word`, `any`, `all`, `none`, `ignoring case`. [`Modifiers`] are
 //! the modifiers as written; a [`TestMode`] also includes the settings of the file.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
@@ -8,7 +8,7 @@ use rulec_base::text::TextMode;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modifiers {
-    pub word: bool,
+    pub whole_word: bool,
     pub quantity: Option<Quantity>,
     /// The modifier `ignoring case` or `matching case`; `None` if the setting of the file applies.
     pub case: Option<Case>,
@@ -34,7 +34,7 @@ pub enum Quantity {
 /// How a predicate is evaluated: the modifiers with the file's settings applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TestMode {
-    pub word: bool,
+    pub whole_word: bool,
     /// The modifier `any`, `all` or `none`; `None` if the predicate applies to the right operand as
     /// a whole, not to each of its elements.
     pub quantity: Option<Quantity>,
@@ -53,4 +53,4 @@ impl Quantity {
 }
 
 impl_codec!(enum Quantity { 0 Any, 1 All, 2 None });
-impl_codec!(struct TestMode { word, quantity, text });
+impl_codec!(struct TestMode { whole_word, quantity, text });

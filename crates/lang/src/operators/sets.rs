@@ -114,7 +114,7 @@ impl ConstantSet {
             (Op::InNetwork, Some(quantity)) => {
                 let texts = || list.elements().into_iter().flatten().map(|element| element.as_str());
                 let networks = self.networks.get_or_init(|| NetworkSet::new(texts())).as_ref()?;
-                let Some(found) = left.as_str().and_then(|address| networks.count_around(address)) else {
+                let Some(found) = left.as_str().and_then(|address| networks.count_containing(address)) else {
                     return Some(Tri::Unknown);
                 };
                 let holds = match quantity {
@@ -203,7 +203,7 @@ mod tests {
     /// Checks that lookups in sets give the same results as the functions that implement the
     /// operators.
     #[test]
-    fn sets_answer_as_lists_do() {
+    fn sets_and_lists_give_equal_results() {
         let filler = |count: usize| (0..count).map(move |n| json!(format!("filler {n}")));
         let lists: Vec<Json> = [
             json!(["Ab", "STRASSE", "2026-01-31T09:00:00Z", "2026-01-31T10:00:00+01:00"]),
@@ -239,7 +239,7 @@ mod tests {
         let time = Value::DateTime(parse_datetime("2026-01-31T09:00:00Z").expect("it is a time"));
         let values: Vec<Value<'_>> =
             Value::from_json(&values).elements().expect("a list").chain([time]).collect();
-        let folded = TextMode { fold: true, ..TextMode::PLAIN };
+        let folded = TextMode { folds_case: true, ..TextMode::PLAIN };
         let quantities = [None, Some(Quantity::Any), Some(Quantity::All), Some(Quantity::None)];
         let mut answered = 0;
         for list in &lists {
@@ -254,7 +254,7 @@ mod tests {
                     let right = Value::from_json(list);
                     let set = ConstantSet::new(right, text).expect("the list is long enough");
                     let Some(found) = set.test(op, left, right, mode) else { continue };
-                    let context = PredicateContext { arena: &Arena::default(), constant: true };
+                    let context = PredicateContext { arena: &Arena::default(), is_right_constant: true };
                     let expected = test_predicate(op, left, right, mode, context);
                     assert_eq!(found, expected, "{op:?} {mode:?} {left:?} {list}");
                     answered += 1;

@@ -174,13 +174,13 @@ pub struct OpInfo {
     pub precedence: u8,
     pub forms: &'static [OperatorForm],
     pub negation: Negation,
-    pub accepts: AcceptedModifiers,
+    pub accepted_modifiers: AcceptedModifiers,
     pub cost: Cost,
     pub implementation: Implementation,
     pub search: Option<Search>,
     /// Other words for this operator, such as `eq` from programming languages, or `等于` from
     /// Chinese. An error about such a word suggests the operator's spelling.
-    pub foreign: &'static [&'static str],
+    pub foreign_spellings: &'static [&'static str],
     /// One sentence about the operator, for the reference page and the editor.
     pub doc: Message,
     /// An example: a condition with the operator, and a message for which it is true. A test
@@ -191,18 +191,23 @@ pub struct OpInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedModifiers {
     /// Whether the operator accepts the modifier `word` before its right operand.
-    pub word: bool,
+    pub accepts_word: bool,
     /// Whether the operator accepts `any`, `all` or `none` before a list on the right.
-    pub quantity: bool,
+    pub accepts_quantity: bool,
     /// Whether the operator accepts `ignoring case` or `matching case` after its operands.
-    pub case: bool,
+    pub accepts_case: bool,
 }
 
-const NO_MODIFIERS: AcceptedModifiers = AcceptedModifiers { word: false, quantity: false, case: false };
-const CASE_ONLY: AcceptedModifiers = AcceptedModifiers { word: false, quantity: false, case: true };
-const QUANTITY_ONLY: AcceptedModifiers = AcceptedModifiers { word: false, quantity: true, case: false };
-const QUANTITY_AND_CASE: AcceptedModifiers = AcceptedModifiers { word: false, quantity: true, case: true };
-const ALL_MODIFIERS: AcceptedModifiers = AcceptedModifiers { word: true, quantity: true, case: true };
+const NO_MODIFIERS: AcceptedModifiers =
+    AcceptedModifiers { accepts_word: false, accepts_quantity: false, accepts_case: false };
+const CASE_ONLY: AcceptedModifiers =
+    AcceptedModifiers { accepts_word: false, accepts_quantity: false, accepts_case: true };
+const QUANTITY_ONLY: AcceptedModifiers =
+    AcceptedModifiers { accepts_word: false, accepts_quantity: true, accepts_case: false };
+const QUANTITY_AND_CASE: AcceptedModifiers =
+    AcceptedModifiers { accepts_word: false, accepts_quantity: true, accepts_case: true };
+const ALL_MODIFIERS: AcceptedModifiers =
+    AcceptedModifiers { accepts_word: true, accepts_quantity: true, accepts_case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
@@ -215,9 +220,9 @@ macro_rules! operators {
         /// The table of operators, in the order of [`Op`].
         pub static TABLE: &[OpInfo] = &[$(OpInfo {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
-            negation: $negation, accepts: $accepts, cost: Cost::$cost,
+            negation: $negation, accepted_modifiers: $accepts, cost: Cost::$cost,
             forms: &[$(OperatorForm { left: $left, right: $right, result: OperatorResult::$result },)*],
-            implementation: $implementation, search: optional_search(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
+            implementation: $implementation, search: optional_search(&[$($search)?]), foreign_spellings: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
         },)*];
     };
 }
@@ -308,11 +313,11 @@ operators! {
         message!("The dict or record has the key, even when its value is null."),
         r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
     IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NO_MODIFIERS, Scalar,
-        [(K::ALL, RightOperand::Nothing, Condition)], Predicate(implementations::is_missing),
+        [(K::MESSAGE_KINDS, RightOperand::Nothing, Condition)], Predicate(implementations::is_missing),
         message!("No value is present: the field is absent, is null, or does not have the type that the rules expect."),
         r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
     IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NO_MODIFIERS, Scalar,
-        [(K::ALL, RightOperand::Nothing, Condition)], Predicate(implementations::is_present),
+        [(K::MESSAGE_KINDS, RightOperand::Nothing, Condition)], Predicate(implementations::is_present),
         message!("A value is present and has the type that the rules expect."),
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
@@ -321,33 +326,33 @@ operators! {
         message!("The left value, or the right value if the left value is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
-         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT_NUMBER), Decimal),
+         (K::EXACT_NUMBER, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime),
          (K::NUMBER, RightOperand::Kinds(K::DATETIME), DateTime)],
         Implementation::Value(implementations::add),
         message!("The sum. A time plus a number of seconds, in either order, gives a later time. The result is missing on overflow."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
-         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::DATETIME), Float),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT_NUMBER), Decimal),
+         (K::EXACT_NUMBER, RightOperand::Kinds(K::DECIMAL), Decimal), (K::DATETIME, RightOperand::Kinds(K::DATETIME), Float),
          (K::DATETIME, RightOperand::Kinds(K::NUMBER), DateTime)],
         Implementation::Value(implementations::sub),
         message!("The difference; for two times, the seconds between them. The result is missing on overflow."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
     Mul "*" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
-         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::mul),
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT_NUMBER), Decimal),
+         (K::EXACT_NUMBER, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::mul),
         message!("The product. The result is missing on overflow."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Float), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
-         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::div), foreign ["div"],
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Float), (K::DECIMAL, RightOperand::Kinds(K::EXACT_NUMBER), Decimal),
+         (K::EXACT_NUMBER, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::div), foreign ["div"],
         message!("The quotient: a float, or a decimal of up to 28 digits if an operand is a decimal; missing on division by zero."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT), Decimal),
-         (K::EXACT, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::rem), foreign ["mod"],
+        [(K::NUMBER, RightOperand::Kinds(K::NUMBER), Number), (K::DECIMAL, RightOperand::Kinds(K::EXACT_NUMBER), Decimal),
+         (K::EXACT_NUMBER, RightOperand::Kinds(K::DECIMAL), Decimal)], Implementation::Value(implementations::rem), foreign ["mod"],
         message!("The remainder, with the sign of the dividend; missing on division by zero."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NO_MODIFIERS, Scalar,
@@ -355,7 +360,7 @@ operators! {
         message!("The number with the opposite sign."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
     As "as" Postfix 90, Negation::None, NO_MODIFIERS, Scalar,
-        [(K::ALL, RightOperand::Type, Named)], Structure,
+        [(K::MESSAGE_KINDS, RightOperand::Type, Named)], Structure,
         message!("The value, read as the given type; missing if the value has another type."),
         r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
 }
@@ -393,7 +398,7 @@ impl Op {
         OP_BY_SPELLING.get(spelling).copied()
     }
 
-    pub fn is_word(self) -> bool {
+    pub fn is_spelled_as_word(self) -> bool {
         self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
     }
 }
@@ -401,7 +406,7 @@ impl Op {
 /// Returns the spellings of all operators for whose modifiers `accepts_modifier` returns true,
 /// joined for a sentence: "`a`, `b` and `c`".
 pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
-    let rows = TABLE.iter().filter(|row| accepts_modifier(row.accepts));
+    let rows = TABLE.iter().filter(|row| accepts_modifier(row.accepted_modifiers));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
     match names.pop() {
         Some(last) if !names.is_empty() => message!("{} and {last}", comma_list(names)),
@@ -414,7 +419,7 @@ pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool)
 pub fn reserved_words() -> impl Iterator<Item = &'static str> {
     TABLE
         .iter()
-        .filter(|row| row.op.is_word())
+        .filter(|row| row.op.is_spelled_as_word())
         .flat_map(|row| row.spelling.split(' '))
         .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching", "if", "then", "else"])
 }
@@ -432,7 +437,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_at_their_own_index_and_negations_are_mutual() {
+    fn rows_match_ops_and_negations_are_mutual() {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.op as usize, index);
             if let Negation::Op(other) = row.negation {
@@ -442,18 +447,18 @@ mod tests {
     }
 
     #[test]
-    fn a_spelling_names_one_operator() {
+    fn spellings_are_unique() {
         for row in TABLE.iter().filter(|row| row.fixity != Fixity::Prefix) {
             assert_eq!(Op::from_spelling(row.spelling), Some(row.op));
         }
         let mut foreign = HashSet::new();
-        for word in TABLE.iter().flat_map(|row| row.foreign) {
+        for word in TABLE.iter().flat_map(|row| row.foreign_spellings) {
             assert!(Op::from_spelling(word).is_none() && foreign.insert(word), "{word}");
         }
     }
 
     #[test]
-    fn an_operator_searches_what_its_forms_take() {
+    fn search_matches_operand_forms() {
         for row in TABLE {
             let accepts_right = |right: RightOperand| row.forms.iter().any(|form| form.right == right);
             let finds_elements = row.search.is_some_and(Search::finds_elements);
@@ -464,7 +469,11 @@ mod tests {
                 "{}",
                 row.spelling
             );
-            assert!(!row.accepts.word || row.search.is_some_and(Search::is_literal), "{}", row.spelling);
+            assert!(
+                !row.accepted_modifiers.accepts_word || row.search.is_some_and(Search::is_literal),
+                "{}",
+                row.spelling
+            );
         }
     }
 }

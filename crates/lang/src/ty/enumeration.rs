@@ -29,7 +29,7 @@ impl Enumeration {
     }
 
     /// True if `other` allows every text that this enumeration allows.
-    pub fn is_subset(&self, other: &Enumeration) -> bool {
+    pub fn is_subset_of(&self, other: &Enumeration) -> bool {
         self.0.iter().all(|value| other.contains(value))
     }
 }

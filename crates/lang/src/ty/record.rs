@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 pub struct Field {
     pub name: Arc<str>,
     pub ty: Ty,
-    pub optional: bool,
-    pub private: bool,
+    pub is_optional: bool,
+    pub is_private: bool,
 }
 
 /// The fields of a record type, in declaration order. After the first lookup of a name, fields may
@@ -90,7 +90,7 @@ impl Codec for RecordType {
     }
 }
 
-impl_codec!(struct Field { name, ty, optional, private });
+impl_codec!(struct Field { name, ty, is_optional, is_private });
 
 #[cfg(test)]
 mod tests {
@@ -101,8 +101,8 @@ mod tests {
         let field = |index: usize| Field {
             name: format!("f{index}").into(),
             ty: Ty::INT,
-            optional: false,
-            private: false,
+            is_optional: false,
+            is_private: false,
         };
         let mut record = RecordType::default();
         for index in 0..40 {

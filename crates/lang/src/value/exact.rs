@@ -50,7 +50,7 @@ pub(super) fn compare_decimals(left: Value<'_>, right: Value<'_>) -> Option<Orde
 /// Compares two numbers, of which one is a [`Value::Wide`] (an int beyond `i64::MAX`); `None` if
 /// the other one is not an int or float.
 #[cold]
-pub(super) fn compare_wide(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
+pub(super) fn compare_wide_ints(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
         (Value::Wide(a), Value::Wide(b)) => Some(a.cmp(&b)),
         (Value::Wide(_), Value::Int(_)) => Some(Ordering::Greater),

@@ -1,14 +1,15 @@
 //! The conditions of a rule set with their coverage counts, for the coverage report. Conditions
 //! inside values and inside payload rules are included.
 
-use super::{one_line, times_text};
+use super::{times_text, to_shown_line};
 use rulec::{Message, SourceMap, Span, TableKind};
 use rulec_base::message;
 use rulec_eval::trace::{ConditionCoverage, ResultCounts};
 use rulec_sema::hir::{
-    Block, Cond, CondKind, Destination, LetId, Outcome, Part, Program, RuleId, TableId, Term, ValueId,
+    Cond, CondKind, Destination, LetId, Outcome, Part, Program, RequirementBlock, RuleId, TableId, Term,
+    ValueId,
 };
-use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
+use rulec_syntax::ast::{PayloadItem, PayloadItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The element of a program that uses a condition, directly or through a `let`: a rule, the outcome
@@ -30,8 +31,8 @@ pub enum ConditionOwner {
 /// that use the condition. A condition in a `let` or `def` can have several owners.
 #[derive(Default)]
 pub struct ConditionIndex {
-    owners: BTreeMap<Span, BTreeSet<ConditionOwner>>,
-    pub truths: ConditionCoverage,
+    owners_by_span: BTreeMap<Span, BTreeSet<ConditionOwner>>,
+    pub coverage: ConditionCoverage,
 }
 
 /// A traversal that starts at one owner (such as a rule) and collects all conditions that the owner
@@ -51,7 +52,7 @@ impl ConditionIndex {
     /// program's files.
     pub fn new(program: &Program, statements: &[Statement]) -> ConditionIndex {
         let mut conditions = ConditionIndex::default();
-        for (index, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
+        for (index, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.is_disabled) {
             let (id, kind) = (RuleId(index as u32), program.tables[rule.table.index()].kind);
             // Patterns of flows are counted separately, and payload conditions are collected below.
             if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
@@ -89,9 +90,9 @@ impl ConditionIndex {
         sources: &'s SourceMap,
         reach_of_owner: impl Fn(ConditionOwner) -> (usize, Message) + 's,
     ) -> impl Iterator<Item = (Span, String, ResultCounts, Option<Message>)> + 's {
-        self.owners.iter().map(move |(span, owners)| {
-            let counts = self.truths.counts_at(*span);
-            (*span, one_line(sources.slice(*span)), counts, gap_reason(counts, owners, &reach_of_owner))
+        self.owners_by_span.iter().map(move |(span, owners)| {
+            let counts = self.coverage.counts_at(*span);
+            (*span, to_shown_line(sources.slice(*span)), counts, gap_reason(counts, owners, &reach_of_owner))
         })
     }
 }
@@ -101,19 +102,22 @@ fn gap_reason(
     owners: &BTreeSet<ConditionOwner>,
     reach_of_owner: impl Fn(ConditionOwner) -> (usize, Message),
 ) -> Option<Message> {
-    let unknown = match counts.unknown {
+    let unknown = match counts.unknown_count {
         0 => Message::default(),
         count => message!("; unknown {}, because a value was missing", times_text(count)),
     };
-    Some(match (counts.yes, counts.no) {
+    Some(match (counts.true_count, counts.false_count) {
         (1.., 1..) => return None,
         (1.., 0) => message!("never false{unknown}"),
         (0, 1..) => message!("never true{unknown}"),
-        (0, 0) if counts.unknown > 0 => {
-            message!("always unknown because a value was missing: {}", times_text(counts.unknown))
+        (0, 0) if counts.unknown_count > 0 => {
+            message!("always unknown because a value was missing: {}", times_text(counts.unknown_count))
         }
-        (0, 0) if counts.left_out > 0 => {
-            message!("never reached: skipped {} because a value was missing", times_text(counts.left_out))
+        (0, 0) if counts.left_out_count > 0 => {
+            message!(
+                "never reached: skipped {} because a value was missing",
+                times_text(counts.left_out_count)
+            )
         }
         (0, 0) => {
             let owner_reach: Vec<(usize, Message)> =
@@ -135,9 +139,9 @@ impl OwnerWalk<'_, '_> {
                 conditions.iter().for_each(|guarded| self.visit_part(Part::Cond(&guarded.cond)));
                 return;
             }
-            Part::Cond(cond) if self.is_leaf(cond) => self.add_condition(cond.span),
+            Part::Cond(cond) if self.is_counted_condition(cond) => self.add_condition(cond.span),
             Part::Let(id) if self.visited_lets.insert(id) => {
-                self.visit_part(self.program.let_body(id).part())
+                self.visit_part(self.program.let_body(id).as_part())
             }
             _ => {}
         }
@@ -147,7 +151,7 @@ impl OwnerWalk<'_, '_> {
     /// True for a condition that is counted: a predicate, a quantifier, or the name of a `let` that
     /// is defined as a value. Other conditions, such as `and`, combine counted conditions and have
     /// no counts of their own.
-    fn is_leaf(&self, cond: &Cond) -> bool {
+    fn is_counted_condition(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Predicate(_) | CondKind::Quantifier { .. } => true,
             CondKind::Let(id) => matches!(self.program.let_body(id), Term::Expr(_)),
@@ -160,7 +164,7 @@ impl OwnerWalk<'_, '_> {
             outer_span.file == span.file && outer_span.start <= span.start && span.end <= outer_span.end
         };
         if self.included_spans.is_empty() || self.included_spans.iter().any(encloses_condition) {
-            self.conditions.owners.entry(span).or_default().insert(self.owner);
+            self.conditions.owners_by_span.entry(span).or_default().insert(self.owner);
         }
     }
 
@@ -184,15 +188,15 @@ impl OwnerWalk<'_, '_> {
         }
     }
 
-    fn visit_block(&mut self, block: &Block) {
+    fn visit_block(&mut self, block: &RequirementBlock) {
         block.lets.iter().for_each(|(_, value)| self.visit_value(*value));
         let program = self.program;
-        for rule in &program.tables[block.table.index()].order {
+        for rule in &program.tables[block.table.index()].evaluation_order {
             self.visit_part(Part::Cond(&program.rules[rule.index()].condition));
         }
-        for each_block in &block.each {
+        for each_block in &block.each_blocks {
             self.visit_value(each_block.list);
-            each_block.when.into_iter().for_each(|when| self.visit_value(when));
+            each_block.condition.into_iter().for_each(|when| self.visit_value(when));
             self.visit_block(&each_block.block);
         }
     }
@@ -212,22 +216,22 @@ fn written_condition_spans(statements: &[Statement]) -> Vec<Span> {
     spans
 }
 
-fn collect_condition_spans(items: &[Item], spans: &mut Vec<Span>) {
+fn collect_condition_spans(items: &[PayloadItem], spans: &mut Vec<Span>) {
     for item in items {
         match &item.kind {
-            ItemKind::Rule(rule) => {
+            PayloadItemKind::Rule(rule) => {
                 spans.extend(rule.guard.as_ref().map(|guard| guard.span));
                 if let RuleTest::Require(test) | RuleTest::Forbid(test) = &rule.test {
                     spans.push(test.span);
                 }
             }
-            ItemKind::Let { value, .. } => spans.push(value.span),
-            ItemKind::Include(include) => spans.extend(include.guard.as_ref().map(|guard| guard.span)),
-            ItemKind::Each(each_item) => {
+            PayloadItemKind::Let { value, .. } => spans.push(value.span),
+            PayloadItemKind::Include(include) => spans.extend(include.guard.as_ref().map(|guard| guard.span)),
+            PayloadItemKind::Each(each_item) => {
                 spans.extend(each_item.guard.as_ref().map(|guard| guard.span));
                 collect_condition_spans(&each_item.body, spans);
             }
-            ItemKind::Field(_) | ItemKind::Closed { .. } => {}
+            PayloadItemKind::Field(_) | PayloadItemKind::Closed { .. } => {}
         }
     }
 }

@@ -80,15 +80,15 @@ pub(super) struct Queue<E> {
 struct QueueState<E> {
     /// The queued events. Each event is paired with the number of events that were dropped directly
     /// before it.
-    events: VecDeque<(u64, E)>,
+    events_with_gaps: VecDeque<(u64, E)>,
     /// Number of events dropped since the last event in `events` was queued.
-    dropped_after_last: u64,
+    dropped_after_last_event: u64,
     /// Number of all events that the full queue has dropped so far.
-    dropped_total: u64,
+    total_dropped_count: u64,
     /// Whether the event bus was dropped, so that no more events arrive.
-    bus_dropped: bool,
+    is_bus_dropped: bool,
     /// Whether the subscriber dropped its [`Subscription`], so that no more events are needed.
-    subscription_dropped: bool,
+    is_subscription_dropped: bool,
 }
 
 impl<E> Queue<E> {
@@ -98,11 +98,11 @@ impl<E> Queue<E> {
             capacity,
             overflow_policy: policy,
             state: Mutex::new(QueueState {
-                events: VecDeque::new(),
-                dropped_after_last: 0,
-                dropped_total: 0,
-                bus_dropped: false,
-                subscription_dropped: false,
+                events_with_gaps: VecDeque::new(),
+                dropped_after_last_event: 0,
+                total_dropped_count: 0,
+                is_bus_dropped: false,
+                is_subscription_dropped: false,
             }),
             free_slots: Semaphore::new(capacity),
             subscriber_wakeup: Notify::new(),
@@ -114,7 +114,7 @@ impl<E> Queue<E> {
     }
 
     pub(super) fn has_no_subscriber(&self) -> bool {
-        self.lock_state().subscription_dropped
+        self.lock_state().is_subscription_dropped
     }
 
     /// Queues an event, or drops an event as the policy requires. Under [`Policy::Wait`], a full
@@ -150,24 +150,24 @@ impl<E> Queue<E> {
         // An event is a user type, so it is dropped only after the lock is released.
         let mut evicted = None;
         let mut state = self.lock_state();
-        let outcome = if state.subscription_dropped {
+        let outcome = if state.is_subscription_dropped {
             evicted = Some(event);
             SendOutcome::Closed
-        } else if state.events.len() < self.capacity {
+        } else if state.events_with_gaps.len() < self.capacity {
             state.push_event(event);
             SendOutcome::Queued
         } else if self.overflow_policy == Policy::DropNewest {
-            state.dropped_total += 1;
-            state.dropped_after_last += 1;
+            state.total_dropped_count += 1;
+            state.dropped_after_last_event += 1;
             evicted = Some(event);
             SendOutcome::Dropped
         } else {
-            if let Some((dropped_before, oldest)) = state.events.pop_front() {
+            if let Some((dropped_before, oldest)) = state.events_with_gaps.pop_front() {
                 evicted = Some(oldest);
-                state.dropped_total += 1;
-                match state.events.front_mut() {
+                state.total_dropped_count += 1;
+                match state.events_with_gaps.front_mut() {
                     Some((dropped, _)) => *dropped += dropped_before + 1,
-                    None => state.dropped_after_last += dropped_before + 1,
+                    None => state.dropped_after_last_event += dropped_before + 1,
                 }
             }
             state.push_event(event);
@@ -181,14 +181,14 @@ impl<E> Queue<E> {
 
     fn pop_oldest(&self) -> Result<E, RecvError> {
         let mut state = self.lock_state();
-        let dropped = match state.events.front_mut() {
+        let dropped = match state.events_with_gaps.front_mut() {
             Some((dropped, _)) => std::mem::take(dropped),
-            None => std::mem::take(&mut state.dropped_after_last),
+            None => std::mem::take(&mut state.dropped_after_last_event),
         };
         if dropped > 0 {
             return Err(RecvError::Lagged(dropped));
         }
-        match state.events.pop_front() {
+        match state.events_with_gaps.pop_front() {
             Some((_, event)) => {
                 drop(state);
                 if self.overflow_policy == Policy::Wait {
@@ -196,21 +196,21 @@ impl<E> Queue<E> {
                 }
                 Ok(event)
             }
-            None if state.bus_dropped => Err(RecvError::Closed),
+            None if state.is_bus_dropped => Err(RecvError::Closed),
             None => Err(RecvError::Empty),
         }
     }
 
     pub(super) fn mark_bus_dropped(&self) {
-        self.lock_state().bus_dropped = true;
+        self.lock_state().is_bus_dropped = true;
         self.subscriber_wakeup.notify_one();
     }
 }
 
 impl<E> QueueState<E> {
     fn push_event(&mut self, event: E) {
-        let dropped_before = std::mem::take(&mut self.dropped_after_last);
-        self.events.push_back((dropped_before, event));
+        let dropped_before = std::mem::take(&mut self.dropped_after_last_event);
+        self.events_with_gaps.push_back((dropped_before, event));
     }
 }
 
@@ -253,7 +253,7 @@ impl<E> Subscription<E> {
 
     /// Returns the number of events in the subscriber's queue.
     pub fn len(&self) -> usize {
-        self.queue.lock_state().events.len()
+        self.queue.lock_state().events_with_gaps.len()
     }
 
     /// True if the subscriber's queue contains no event.
@@ -264,7 +264,7 @@ impl<E> Subscription<E> {
     /// Returns the total number of events that this subscriber's full queue has dropped. The number
     /// includes drops that [`RecvError::Lagged`] has not reported yet.
     pub fn dropped(&self) -> u64 {
-        self.queue.lock_state().dropped_total
+        self.queue.lock_state().total_dropped_count
     }
 }
 
@@ -282,8 +282,8 @@ impl<E> fmt::Debug for Subscription<E> {
 impl<E> Drop for Subscription<E> {
     fn drop(&mut self) {
         let mut state = self.queue.lock_state();
-        state.subscription_dropped = true;
-        let events = std::mem::take(&mut state.events);
+        state.is_subscription_dropped = true;
+        let events = std::mem::take(&mut state.events_with_gaps);
         drop(state);
         drop(events);
         self.queue.free_slots.close();

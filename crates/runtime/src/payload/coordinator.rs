@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The program's function that chooses how to recover from a node's failure, and the payload kind
 /// of the recovery decisions that it proposes.
 struct RecoveryStrategy {
-    kind: String,
+    payload_kind: String,
     strategy: UserFunction<NodeFailure, Json>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct CoordinatorInner {
     bus: Bus<DecisionEvent>,
     pub(super) judges: ArcSwap<Judges>,
     recovery_strategy: Option<RecoveryStrategy>,
-    recovery_limit: Option<Duration>,
+    recovery_time_limit: Option<Duration>,
     fallback_fn: Option<FallbackFn>,
     pub(super) agent: Option<UserFunction<RetryRequest, Vec<Proposal>>>,
     pub(super) max_agent_calls: u32,
@@ -111,7 +111,7 @@ impl CoordinatorBuilder {
         E: Into<MiddlewareError> + 'static,
     {
         let strategy = task::box_function(strategy, |answer| answer.map_err(Into::into));
-        self.inner.recovery_strategy = Some(RecoveryStrategy { kind: kind.into(), strategy });
+        self.inner.recovery_strategy = Some(RecoveryStrategy { payload_kind: kind.into(), strategy });
         self
     }
 
@@ -119,7 +119,7 @@ impl CoordinatorBuilder {
     /// [`CoordinatorBuilder::recovery`] sets. A strategy that exceeds the limit has failed.
     /// Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
-        self.inner.recovery_limit = Some(limit);
+        self.inner.recovery_time_limit = Some(limit);
         self
     }
 
@@ -181,14 +181,14 @@ impl CoordinatorBuilder {
         kind: impl Into<String>,
         factory: impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static,
     ) -> Self {
-        self.settings_mut().kinds.insert(kind.into(), NodeWork::Processor(Arc::new(factory)));
+        self.run_settings_mut().work_by_node_kind.insert(kind.into(), NodeWork::Processor(Arc::new(factory)));
         self
     }
 
     /// Allows plans to contain `CONDITION` nodes. The output of such a node has the fields of the
     /// node's input, and the field `result`: whether the node's condition is true.
     pub fn conditions(mut self) -> Self {
-        self.settings_mut().kinds.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
+        self.run_settings_mut().work_by_node_kind.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
         self
     }
 
@@ -200,7 +200,7 @@ impl CoordinatorBuilder {
     /// If the input `context` of the validators contains a smaller number, loops have at most that
     /// smaller number of rounds.
     pub fn loops(mut self, max_rounds: u64) -> Self {
-        self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
+        self.run_settings_mut().work_by_node_kind.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
     }
 
@@ -208,35 +208,35 @@ impl CoordinatorBuilder {
     /// such as `${API_KEY}`. A plan can pass the value to any node, so a secret can be sent
     /// wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
-        self.settings_mut().values.insert(name.into(), value.into());
+        self.run_settings_mut().placeholder_values.insert(name.into(), value.into());
         self
     }
 
     /// Sets the time limit of one attempt to run a node whose config has no `timeout`. Default: 60
     /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
-        self.settings_mut().node_limit = limit;
+        self.run_settings_mut().node_time_limit = limit;
         self
     }
 
     /// Sets the time limit of one run of a plan (a workflow that a language model writes). A plan
     /// can only shorten this limit. Default: no limit.
     pub fn run_limit(mut self, limit: Duration) -> Self {
-        self.settings_mut().run_limit = Some(limit);
+        self.run_settings_mut().run_time_limit = Some(limit);
         self
     }
 
     /// Sets how many times one run of a plan (a workflow that a language model writes) may run
     /// nodes in total. Retries and rounds of loops count, too. Default: 10,000.
     pub fn step_limit(mut self, steps: u64) -> Self {
-        self.settings_mut().step_limit = steps;
+        self.run_settings_mut().max_steps = steps;
         self
     }
 
     /// Sets the maximum size of one node's output, in bytes of JSON. A node with a larger output
     /// fails. Default: 16 MiB.
     pub fn byte_limit(mut self, bytes: usize) -> Self {
-        self.settings_mut().byte_limit = bytes;
+        self.run_settings_mut().max_output_bytes = bytes;
         self
     }
 
@@ -244,7 +244,7 @@ impl CoordinatorBuilder {
     /// language model writes. A recovery decision selects how to continue after a node's failure.
     /// Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
-        self.settings_mut().recoveries = max_requests;
+        self.run_settings_mut().max_recovery_requests = max_requests;
         self
     }
 
@@ -253,25 +253,25 @@ impl CoordinatorBuilder {
     /// [`Coordinator::restore`] takes. The run waits for the callback, so the callback must be
     /// quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
-        self.settings_mut().saving = Some(Arc::new(save));
+        self.run_settings_mut().save_callback = Some(Arc::new(save));
         self
     }
 
     /// Registers a callback that runs after each attempt to run a node of a plan, for example to
     /// log it. The run waits for the callback, so the callback must be quick.
     pub fn on_attempt(mut self, callback: impl Fn(&Attempt) + Send + Sync + 'static) -> Self {
-        self.settings_mut().on_attempt = Some(Arc::new(callback));
+        self.run_settings_mut().attempt_callback = Some(Arc::new(callback));
         self
     }
 
-    fn settings_mut(&mut self) -> &mut RunSettings {
+    fn run_settings_mut(&mut self) -> &mut RunSettings {
         Arc::make_mut(&mut self.inner.run_settings)
     }
 
     /// Builds the coordinator; its bus has no subscribers yet.
     pub fn build(mut self) -> Coordinator {
         let judges = Judges::clone(&self.inner.judges.load());
-        self.inner.judges = ArcSwap::from_pointee(self.inner.run_settings.attach_to(judges));
+        self.inner.judges = ArcSwap::from_pointee(self.inner.run_settings.apply_to_judges(judges));
         Coordinator { inner: Arc::new(self.inner) }
     }
 }
@@ -282,22 +282,24 @@ impl Coordinator {
         let pass_through: ProcessorFactory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
         let pass_through = NodeWork::Processor(pass_through);
         let run_settings = RunSettings {
-            kinds: HashMap::from(["START", "END"].map(|kind| (kind.to_owned(), pass_through.clone()))),
-            values: Map::new(),
-            node_limit: Duration::from_secs(60),
-            run_limit: None,
-            step_limit: DEFAULT_STEP_LIMIT as u64,
-            byte_limit: DEFAULT_BYTE_LIMIT,
-            recoveries: 10,
+            work_by_node_kind: HashMap::from(
+                ["START", "END"].map(|kind| (kind.to_owned(), pass_through.clone())),
+            ),
+            placeholder_values: Map::new(),
+            node_time_limit: Duration::from_secs(60),
+            run_time_limit: None,
+            max_steps: DEFAULT_STEP_LIMIT as u64,
+            max_output_bytes: DEFAULT_BYTE_LIMIT,
+            max_recovery_requests: 10,
             usage: Arc::default(),
-            saving: None,
-            on_attempt: None,
+            save_callback: None,
+            attempt_callback: None,
         };
         let inner = CoordinatorInner {
             bus: Bus::builder().build(),
             judges: ArcSwap::from_pointee(judges),
             recovery_strategy: None,
-            recovery_limit: None,
+            recovery_time_limit: None,
             fallback_fn: None,
             agent: None,
             max_agent_calls: 3,
@@ -323,7 +325,7 @@ impl Coordinator {
     /// Replaces the payload validators, for example because their input `context` has changed. The
     /// coordinator's workflows are added to the `context` of the new validators.
     pub fn replace(&self, judges: Judges) {
-        let judges = self.inner.run_settings.attach_to(judges);
+        let judges = self.inner.run_settings.apply_to_judges(judges);
         self.inner.judges.store(Arc::new(self.with_all_workflows(judges)));
     }
 
@@ -370,10 +372,12 @@ impl Coordinator {
     }
 
     async fn request_recovery(&self, failure: &NodeFailure, judges: &Judges) -> Option<DecisionEvent> {
-        let RecoveryStrategy { kind, strategy } = self.inner.recovery_strategy.as_ref()?;
+        let RecoveryStrategy { payload_kind: kind, strategy } = self.inner.recovery_strategy.as_ref()?;
         let mut decision = Proposal::new(kind, Json::Null);
         decision.failure = Some(Box::new(failure.clone()));
-        let reason = match task::call_function(self.inner.recovery_limit, strategy, failure.clone()).await {
+        let reason = match task::call_function(self.inner.recovery_time_limit, strategy, failure.clone())
+            .await
+        {
             Ok(payload) => {
                 if let Some(payload_kind) =
                     payload["action_type"].as_str().filter(|payload_kind| judges.get(payload_kind).is_some())
@@ -388,7 +392,7 @@ impl Coordinator {
         let feedback = format!("the recovery strategy failed: {reason}");
         let fallback = judges
             .get(&decision.kind)
-            .and_then(|judge| judge.payload().fallback.as_deref().map(str::to_owned));
+            .and_then(|judge| judge.payload().fallback_payload.as_deref().map(str::to_owned));
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 

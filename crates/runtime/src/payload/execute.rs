@@ -46,38 +46,38 @@ pub(super) enum NodeWork {
 /// The settings shared by all runs of plans (workflows that a language model writes).
 #[derive(Clone)]
 pub(super) struct RunSettings {
-    pub kinds: HashMap<String, NodeWork>,
+    pub work_by_node_kind: HashMap<String, NodeWork>,
     /// Named values that placeholders in plans may refer to, such as `${API_KEY}`.
-    pub values: Map<String, Json>,
+    pub placeholder_values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
-    pub node_limit: Duration,
+    pub node_time_limit: Duration,
     /// Time limit of a whole run of a plan. The plan itself can only shorten this limit; `None` for
     /// no limit.
-    pub run_limit: Option<Duration>,
+    pub run_time_limit: Option<Duration>,
     /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
     /// attempt.
-    pub step_limit: u64,
+    pub max_steps: u64,
     /// Maximum size of one node's output, in bytes of JSON.
-    pub byte_limit: usize,
+    pub max_output_bytes: usize,
     /// Maximum number of recovery decisions (how to continue after a node's failure) that one run
     /// may request.
-    pub recoveries: u64,
+    pub max_recovery_requests: u64,
     /// Counts the HTTP requests of nodes, and adds up the costs that node outputs report, over all
     /// runs.
     pub usage: Arc<Usage>,
     /// Called with the serialized run after each node that succeeded; `None` if runs are not saved.
-    pub saving: Option<SaveCallback>,
+    pub save_callback: Option<SaveCallback>,
     /// Called after each attempt to run a node; `None` if the program set no callback.
-    pub on_attempt: Option<AttemptCallback>,
+    pub attempt_callback: Option<AttemptCallback>,
 }
 
 impl RunSettings {
     /// Returns `judges`, the payload validators, with the numbers that these settings add to their
     /// input `context`: HTTP requests and costs of nodes, and the maximum number of rounds of a
     /// loop.
-    pub fn attach_to(&self, judges: Judges) -> Judges {
+    pub fn apply_to_judges(&self, judges: Judges) -> Judges {
         let judges = Judges { usage: Some(self.usage.clone()), ..judges };
-        match self.kinds.get(LOOP_KIND) {
+        match self.work_by_node_kind.get(LOOP_KIND) {
             Some(NodeWork::Loop { max_rounds }) => judges.loops(*max_rounds),
             _ => judges,
         }
@@ -85,14 +85,14 @@ impl RunSettings {
 
     /// Returns these settings, in which the maximum number of rounds of a loop is reduced to
     /// `max_rounds` if it is greater. `None` changes nothing.
-    pub fn with_rounds(self: &Arc<Self>, max_rounds: Option<u64>) -> Arc<Self> {
+    pub fn with_max_rounds(self: &Arc<Self>, max_rounds: Option<u64>) -> Arc<Self> {
         let mut settings = self.clone();
         if let (Some(NodeWork::Loop { max_rounds: own }), Some(rounds)) =
-            (self.kinds.get(LOOP_KIND), max_rounds)
+            (self.work_by_node_kind.get(LOOP_KIND), max_rounds)
             && rounds < *own
         {
             let work = NodeWork::Loop { max_rounds: rounds };
-            Arc::make_mut(&mut settings).kinds.insert(LOOP_KIND.to_owned(), work);
+            Arc::make_mut(&mut settings).work_by_node_kind.insert(LOOP_KIND.to_owned(), work);
         }
         settings
     }
@@ -183,11 +183,11 @@ enum EarlyEnd {
 /// A plan (a workflow that a language model wrote) and the state of its latest run. If a call of
 /// [`PlanRun::run`] is cancelled, the state remains, so that the run can be resumed.
 pub(super) struct PlanRun {
-    pub id: String,
+    pub workflow_id: String,
     state: Mutex<RunState>,
     /// Name of the run's status, such as `RUNNING`. The rules can read the status in the context of
     /// the payload validators.
-    status: Mutex<&'static str>,
+    status_name: Mutex<&'static str>,
     /// Lock that a failed node holds while it requests a recovery decision (how to continue). So
     /// these requests happen one after another.
     recovery_lock: tokio::sync::Mutex<()>,
@@ -198,10 +198,10 @@ pub(super) struct RunState {
     pub progress: RunProgress,
     early_end: Option<EarlyEnd>,
     /// Number of recovery decisions (how to continue after a node's failure) requested in this run.
-    recovery_requests: u64,
+    recovery_request_count: u64,
     /// Number of attempts to run nodes so far in this run. Each round of a loop counts as an
     /// attempt.
-    attempts: u64,
+    attempt_count: u64,
     /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
     /// decision that arrived while the plan was not running; `None` otherwise.
     pub pending_recovery: Option<(String, RecoveryAction)>,
@@ -232,21 +232,26 @@ impl PlanRun {
             plan,
             progress,
             early_end: None,
-            recovery_requests: 0,
-            attempts: 0,
+            recovery_request_count: 0,
+            attempt_count: 0,
             pending_recovery: None,
             deadline: None,
         };
         let recovery_lock = tokio::sync::Mutex::default();
-        Arc::new(PlanRun { id, state: Mutex::new(state), status: Mutex::new("READY"), recovery_lock })
+        Arc::new(PlanRun {
+            workflow_id: id,
+            state: Mutex::new(state),
+            status_name: Mutex::new("READY"),
+            recovery_lock,
+        })
     }
 
-    pub fn status(&self) -> &'static str {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn status_name(&self) -> &'static str {
+        *self.status_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn set_status(&self, status: &'static str) {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    pub fn set_status_name(&self, status: &'static str) {
+        *self.status_name.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
     pub fn lock_state(&self) -> MutexGuard<'_, RunState> {
@@ -263,7 +268,7 @@ impl PlanRun {
     /// Returns the state of the run as JSON, from which the run can be resumed later.
     pub fn to_json(&self) -> Json {
         let state = self.lock_state();
-        json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
+        json!({"workflow_id": self.workflow_id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
     /// Runs the nodes of the plan that have no output yet, and returns a report of the whole run.
@@ -275,8 +280,8 @@ impl PlanRun {
     ) -> RunReport {
         {
             let mut state = self.lock_state();
-            (state.early_end, state.recovery_requests, state.attempts) = (None, 0, 0);
-            let limits = state.plan.time_limit().into_iter().chain(run_settings.run_limit);
+            (state.early_end, state.recovery_request_count, state.attempt_count) = (None, 0, 0);
+            let limits = state.plan.time_limit().into_iter().chain(run_settings.run_time_limit);
             state.deadline = limits.min().map(|limit| Instant::now() + limit);
         }
         loop {
@@ -309,7 +314,15 @@ impl PlanRun {
         skipped.sort_by_cached_key(plan_position);
         unreached.sort_by_cached_key(plan_position);
         let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
-        RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
+        RunReport {
+            workflow_id: self.workflow_id.clone(),
+            status,
+            reason,
+            outputs,
+            failures,
+            skipped,
+            unreached,
+        }
     }
 
     /// Converts the plan (a workflow that a language model wrote) to a [`Workflow`], whose nodes
@@ -325,21 +338,21 @@ impl PlanRun {
     ) -> Result<Workflow, PlanError> {
         let state = self.lock_state();
         let plan = &state.plan;
-        check_kinds(plan, run_settings)?;
+        check_node_kinds(plan, run_settings)?;
         let mut start = "(start)".to_owned();
         while plan.node(&start).is_some() {
             start = format!("({start})");
         }
         let targets = |id: &str| {
             let mut next: Vec<&str> = Vec::new();
-            for edge in plan.edges.iter().filter(|edge| edge.from == id) {
-                if !next.contains(&edge.to.as_str()) {
-                    next.push(&edge.to);
+            for edge in plan.edges.iter().filter(|edge| edge.source_id == id) {
+                if !next.contains(&edge.target_id.as_str()) {
+                    next.push(&edge.target_id);
                 }
             }
             next
         };
-        let roots = plan.nodes.iter().filter(|node| !plan.edges.iter().any(|edge| edge.to == node.id));
+        let roots = plan.nodes.iter().filter(|node| !plan.edges.iter().any(|edge| edge.target_id == node.id));
         let mut builder = Workflow::builder(start.as_str())
             .node(Node::new(start.as_str(), "").next(roots.map(|node| node.id.as_str())))
             .processor(start.as_str(), crate::workflow::from_fn(|input| async move { Ok(input) }))
@@ -347,8 +360,8 @@ impl PlanRun {
             .run_when_ready();
         for node in &plan.nodes {
             let step = PlanStep {
-                id: node.id.clone(),
-                run: self.clone(),
+                node_id: node.id.clone(),
+                plan_run: self.clone(),
                 run_settings: run_settings.clone(),
                 recovery_fn: recovery_fn.clone(),
                 plan_validator: plan_validator.clone(),
@@ -363,16 +376,18 @@ impl PlanRun {
 
 /// Checks that all nodes of a plan can run. Returns an error for the first node whose type is not
 /// registered, or that is a `CONDITION` or `LOOP` with an invalid config.
-pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
-    plan.nodes.iter().try_for_each(|node| match run_settings.kinds.get(&node.kind) {
+pub(super) fn check_node_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
+    plan.nodes.iter().try_for_each(|node| match run_settings.work_by_node_kind.get(&node.kind) {
         None => Err(unknown_kind_error(&node.kind, &node.id, run_settings)),
         Some(NodeWork::Processor(_)) => Ok(()),
-        Some(NodeWork::Condition | NodeWork::Loop { .. }) => control::check_config(node, run_settings),
+        Some(NodeWork::Condition | NodeWork::Loop { .. }) => {
+            control::check_control_config(node, run_settings)
+        }
     })
 }
 
 fn unknown_kind_error(kind: &str, node: &str, run_settings: &RunSettings) -> PlanError {
-    let mut known: Vec<&str> = run_settings.kinds.keys().map(String::as_str).collect();
+    let mut known: Vec<&str> = run_settings.work_by_node_kind.keys().map(String::as_str).collect();
     known.sort_unstable();
     let known = comma_list(known);
     PlanError(message!(
@@ -384,18 +399,18 @@ impl RunState {
     /// Returns the outputs of all nodes from which edges lead to the node `id`, directly or through
     /// other nodes. The keys are node ids. Other outputs are left out, because their presence would
     /// depend on the timing of concurrent nodes.
-    fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
-        let predecessors = self.plan.predecessors(id).into_iter();
+    fn predecessor_outputs<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
+        let predecessors = self.plan.predecessor_ids(id).into_iter();
         predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
     /// Builds the message on which the condition of an edge to the node `target` is evaluated. The
     /// message has the fields of the source node's output, and the whole output as `output`. The
     /// output of each predecessor of `target` is available as `ID.output`.
-    fn edge_message(&self, target: &str, output: &Json) -> Json {
+    fn edge_condition_message(&self, target: &str, output: &Json) -> Json {
         let mut fields = output.as_object().cloned().unwrap_or_default();
         fields.insert("output".to_owned(), output.clone());
-        let predecessor_outputs = self.outputs_before(target).into_iter();
+        let predecessor_outputs = self.predecessor_outputs(target).into_iter();
         fields.extend(predecessor_outputs.map(|(id, output)| (id.to_owned(), json!({"output": output}))));
         Json::Object(fields)
     }
@@ -405,17 +420,18 @@ impl RunState {
     /// taken.
     fn node_input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
-        let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
+        let mut edges = self.plan.edges.iter().filter(|edge| edge.target_id == id).peekable();
         if edges.peek().is_none() {
             return Some(self.progress.input.clone());
         }
         for edge in edges {
-            let Some(output) = self.progress.outputs.get(&edge.from) else { continue };
-            let is_satisfied =
-                |condition: &rulec::condition::Condition| condition.holds(&self.edge_message(id, output));
-            let has_arrived = arrivals.iter().any(|arrival| arrival.from == edge.from.as_str());
+            let Some(output) = self.progress.outputs.get(&edge.source_id) else { continue };
+            let is_satisfied = |condition: &rulec::condition::Condition| {
+                condition.holds(&self.edge_condition_message(id, output))
+            };
+            let has_arrived = arrivals.iter().any(|arrival| arrival.from == edge.source_id.as_str());
             if !has_arrived && edge.condition.as_ref().is_none_or(is_satisfied) {
-                arrivals.push(Arrival { from: edge.from.as_str().into(), value: output.clone() });
+                arrivals.push(Arrival { from: edge.source_id.as_str().into(), value: output.clone() });
             }
         }
         match arrivals.len() {
@@ -437,20 +453,24 @@ impl RunState {
         let input_fields = input.as_object().unwrap_or(&no_fields);
         let run_input = self.progress.input.as_object().unwrap_or(&no_fields);
         let plan_values = self.plan.placeholder_values().unwrap_or(&no_fields);
-        let values = vec![input_fields, run_input, plan_values, &run_settings.values];
+        let values = vec![input_fields, run_input, plan_values, &run_settings.placeholder_values];
         let ids: Vec<&str> = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let predecessor_outputs = self.outputs_before(&node.id);
+        let predecessor_outputs = self.predecessor_outputs(&node.id);
         let outputs = |id: &str| predecessor_outputs.get(id).copied();
         let mapped_input = match &node.input_mapping {
             None => None,
             Some(mapping) => {
-                let scope = PlaceholderScope { outputs: &outputs, ids: ids.clone(), values: values.clone() };
+                let scope = PlaceholderScope {
+                    output_of_node: &outputs,
+                    node_ids: ids.clone(),
+                    value_maps: values.clone(),
+                };
                 Some(scope.fill_object(mapping, "input_mapping")?)
             }
         };
         let values = mapped_input.as_ref().into_iter().chain(values).collect();
-        let config =
-            PlaceholderScope { outputs: &outputs, ids, values }.fill_object(&node.config, "config")?;
+        let config = PlaceholderScope { output_of_node: &outputs, node_ids: ids, value_maps: values }
+            .fill_object(&node.config, "config")?;
         let filled_node = Node::new(node.id.as_str(), node.kind.as_str()).config(Json::Object(config));
         Ok((filled_node, mapped_input.map_or_else(|| input.clone(), Json::Object)))
     }
@@ -458,13 +478,14 @@ impl RunState {
     /// Returns the output with the fields of the node's `output_mapping` added. An output that is
     /// not an object is replaced by these fields. In the mapping, `${output.x}` is a field of the
     /// node's own output. Returns an error if a placeholder has no value.
-    fn map_output(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
+    fn apply_output_mapping(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own_output = Map::from_iter([("output".to_owned(), output.clone())]);
         let ids = self.plan.nodes.iter().map(|node| node.id.as_str()).collect();
-        let predecessor_outputs = self.outputs_before(&node.id);
+        let predecessor_outputs = self.predecessor_outputs(&node.id);
         let outputs = |id: &str| predecessor_outputs.get(id).copied();
-        let scope = PlaceholderScope { outputs: &outputs, ids, values: vec![&own_output] };
+        let scope =
+            PlaceholderScope { output_of_node: &outputs, node_ids: ids, value_maps: vec![&own_output] };
         let mapped_fields = scope.fill_object(mapping, "output_mapping")?;
         let mut fields = output.as_object().cloned().unwrap_or_default();
         fields.extend(mapped_fields);

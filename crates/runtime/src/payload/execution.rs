@@ -3,7 +3,7 @@
 
 use super::coordinator::Coordinator;
 use super::execute::{
-    LOOP_KIND, PlanRun, PlanValidator, RecoveryAnswer, RecoveryFn, RunReport, RunStatus, check_kinds,
+    LOOP_KIND, PlanRun, PlanValidator, RecoveryAnswer, RecoveryFn, RunReport, RunStatus, check_node_kinds,
 };
 use super::plan::{Plan, PlanError, REPLAN_KIND, RecoveryAction, RunProgress};
 use super::{DecisionEvent, Handled, Judges, NodeFailure, Proposal, Validated};
@@ -83,14 +83,14 @@ impl Coordinator {
             NODE_KIND => Plan::from_node_payload(decision.payload()),
             _ => return Ok(()),
         };
-        self.admit_plan(plan?).map(drop)
+        self.validate_runnable_plan(plan?).map(drop)
     }
 
     /// Checks that a plan can run, and validates the bodies of its loops by the rules. The
     /// validation of the payload itself does not include these bodies. Returns the plan with
     /// corrected bodies. The error is the reason why the plan is refused.
-    fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
-        check_kinds(&plan, &self.inner.run_settings)?;
+    fn validate_runnable_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
+        check_node_kinds(&plan, &self.inner.run_settings)?;
         if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {
             return Ok(plan);
         }
@@ -100,7 +100,8 @@ impl Coordinator {
     /// Stores a plan as a new workflow and runs it. Returns the report of the run, always as
     /// `Some`. Returns the reason as an error if `plan` is an error or the plan cannot run.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
-        let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
+        let plan =
+            plan.and_then(|plan| self.validate_runnable_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
             let mut workflows = self.lock_workflows();
             let mut number = workflows.len() + 1;
@@ -109,7 +110,7 @@ impl Coordinator {
                 number += 1;
             }
             let run = PlanRun::new(format!("workflow_{number}"), plan, RunProgress::default());
-            workflows.insert(run.id.clone(), run.clone());
+            workflows.insert(run.workflow_id.clone(), run.clone());
             run
         };
         Ok(Some(self.run_workflow(&run).await))
@@ -167,16 +168,16 @@ impl Coordinator {
         self.set_run_status(run, "RUNNING");
         // The status that is reported if the future is dropped. At the end of the run, another
         // status replaces it.
-        let mut status_on_drop = StatusOnDrop { coordinator: self, run, status: "INTERRUPTED" };
-        let (coordinator, id) = (self.clone(), run.id.clone());
+        let mut status_on_drop = StatusOnDrop { coordinator: self, run, status_name: "INTERRUPTED" };
+        let (coordinator, id) = (self.clone(), run.workflow_id.clone());
         let plan_validator: PlanValidator = Arc::new(move |plan: &Plan| {
             let plan = validate_plan(&coordinator.judges(), plan)?;
-            coordinator.add_to_context(&id, plan.to_context("RUNNING"));
+            coordinator.add_workflow_to_context(&id, plan.to_context("RUNNING"));
             Ok(plan)
         });
-        let run_settings = self.inner.run_settings.with_rounds(self.judges().max_rounds());
+        let run_settings = self.inner.run_settings.with_max_rounds(self.judges().max_loop_rounds());
         let report = run.run(&run_settings, &self.recovery_fn(), &plan_validator).await;
-        status_on_drop.status = report.status.name();
+        status_on_drop.status_name = report.status.name();
         report
     }
 
@@ -199,15 +200,15 @@ impl Coordinator {
 
     /// Sets a workflow's status in the run, and in the input `context` of the payload validators.
     fn set_run_status(&self, run: &PlanRun, status: &'static str) {
-        run.set_status(status);
+        run.set_status_name(status);
         let description = run.lock_state().plan.to_context(status);
-        self.add_to_context(&run.id, description);
+        self.add_workflow_to_context(&run.workflow_id, description);
     }
 
     /// Adds the description of a workflow to the context of the payload validators, or replaces the
     /// description if the workflow is already there.
-    fn add_to_context(&self, id: &str, description: Json) {
-        self.inner.judges.rcu(|judges| judges.with_workflow(id, description.clone()));
+    fn add_workflow_to_context(&self, id: &str, description: Json) {
+        self.inner.judges.rcu(|judges| judges.with_workflow_in_context(id, description.clone()));
     }
 
     /// Returns `judges`, the payload validators, with a description of each of the coordinator's
@@ -215,8 +216,8 @@ impl Coordinator {
     pub(super) fn with_all_workflows(&self, judges: Judges) -> Judges {
         let workflows = self.lock_workflows();
         workflows.values().fold(judges, |judges, run| {
-            let description = run.lock_state().plan.to_context(run.status());
-            judges.with_workflow(&run.id, description)
+            let description = run.lock_state().plan.to_context(run.status_name());
+            judges.with_workflow_in_context(&run.workflow_id, description)
         })
     }
 
@@ -267,12 +268,12 @@ impl Coordinator {
 struct StatusOnDrop<'r> {
     coordinator: &'r Coordinator,
     run: &'r PlanRun,
-    status: &'static str,
+    status_name: &'static str,
 }
 
 impl Drop for StatusOnDrop<'_> {
     fn drop(&mut self) {
-        self.coordinator.set_run_status(self.run, self.status);
+        self.coordinator.set_run_status(self.run, self.status_name);
     }
 }
 
@@ -298,7 +299,7 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
         DecisionEvent::Validated(plan_with_corrections) => {
             let plan_with_corrections =
                 plan.plan_with_bodies(plan_with_corrections.payload()).map_err(|error| error.to_string())?;
-            Ok(plan_with_corrections.with_retries_of(plan))
+            Ok(plan_with_corrections.with_retry_settings_of(plan))
         }
         DecisionEvent::Rejected(rejected) => Err(rejected.feedback),
         _ => Err("the plan was not judged".to_owned()),

@@ -9,13 +9,13 @@ use std::fmt::Write;
 pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node, given the node's id; `None` if that
     /// node has no output or is not an earlier node.
-    pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
+    pub output_of_node: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the workflow that contains the placeholders. A path such as
     /// `fetch.output` refers to an output only if its first part is one of these ids.
-    pub ids: Vec<&'s str>,
+    pub node_ids: Vec<&'s str>,
     /// The named values, as maps from name to value. If several maps contain a name, the first one
     /// applies.
-    pub values: Vec<&'s Map<String, Json>>,
+    pub value_maps: Vec<&'s Map<String, Json>>,
 }
 
 /// Name of the field that contains source code. Placeholders in this field are not filled, because
@@ -75,15 +75,15 @@ impl<'s> PlaceholderScope<'s> {
     }
 
     fn find_value(&self, path: &str) -> Option<&'s Json> {
-        let mut ids = self.ids.iter().filter_map(|id| {
+        let mut ids = self.node_ids.iter().filter_map(|id| {
             let rest = path.strip_prefix(id)?.strip_prefix(".output")?;
-            (rest.is_empty() || rest.starts_with('.')).then(|| ((self.outputs)(id), rest))
+            (rest.is_empty() || rest.starts_with('.')).then(|| ((self.output_of_node)(id), rest))
         });
         if let Some((output, rest)) = ids.next() {
             return value_at_path(output?, rest.strip_prefix('.'));
         }
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
-        let value = self.values.iter().find_map(|values| values.get(name))?;
+        let value = self.value_maps.iter().find_map(|values| values.get(name))?;
         value_at_path(value, rest)
     }
 }
@@ -126,15 +126,15 @@ mod tests {
     fn fill_fields(fields: Json) -> Result<Json, String> {
         let (a, values) = (json!({"rows": [{"n": 1}], "text": "x/../y?z"}), json!({"city": "Paris", "a": 3}));
         let scope = PlaceholderScope {
-            outputs: &|id| (id == "a.b").then_some(&a),
-            ids: vec!["later", "a.b"],
-            values: values.as_object().into_iter().collect(),
+            output_of_node: &|id| (id == "a.b").then_some(&a),
+            node_ids: vec!["later", "a.b"],
+            value_maps: values.as_object().into_iter().collect(),
         };
         scope.fill_object(fields.as_object().unwrap(), "config").map(Json::Object)
     }
 
     #[test]
-    fn placeholders_are_filled_with_what_they_name() {
+    fn placeholders_are_filled_with_values() {
         for (template, expected) in [
             (json!({"x": "${a.b.output.rows}"}), json!({"x": [{"n": 1}]})),
             (
@@ -151,7 +151,7 @@ mod tests {
     /// Regression test: a value that is filled into code would be executed, and a value in a URL
     /// could redirect the request.
     #[test]
-    fn code_is_left_alone_and_addresses_are_encoded() {
+    fn code_is_unfilled_and_urls_encoded() {
         let code = json!({"code": "`${city}`"});
         assert_eq!(fill_fields(code.clone()), Ok(code));
         let url = json!({"url": "http://h/${a.b.output.text}/z"});
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_named_with_its_place() {
+    fn missing_value_error_names_path() {
         for name in ["gone", "later.output.x", "a.b.output.gone", "a.b.output.rows.7"] {
             let error = fill_fields(json!({"deep": [{"x": format!("see ${{{name}}}")}]})).unwrap_err();
             assert_eq!(error, format!("`${{{name}}}` in `config.deep[0].x` has no value"));

@@ -66,8 +66,8 @@ struct PlanPayloadEdge {
 /// An edge between two nodes of a plan, with its compiled condition.
 #[derive(Clone, Debug)]
 pub(super) struct PlanEdge {
-    pub from: String,
-    pub to: String,
+    pub source_id: String,
+    pub target_id: String,
     pub condition: Option<Condition>,
 }
 
@@ -111,7 +111,7 @@ impl TryFrom<PlanPayload> for Plan {
                 })
             };
             let condition = edge.condition.as_ref().map(compile).transpose()?;
-            Ok(PlanEdge { from: edge.source.clone(), to: edge.target.clone(), condition })
+            Ok(PlanEdge { source_id: edge.source.clone(), target_id: edge.target.clone(), condition })
         };
         let edges = plan_payload.edges.iter().enumerate().map(edge).collect::<Result<_, _>>()?;
         Ok(Plan { nodes: plan_payload.nodes.clone(), edges, plan_payload })
@@ -150,7 +150,7 @@ impl Plan {
     /// Copies the retry settings of each node of `other` to the node with the same id. Needed after
     /// validation, because the rules' corrections remove these settings.
     #[must_use]
-    pub fn with_retries_of(mut self, other: &Plan) -> Plan {
+    pub fn with_retry_settings_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
             if let Some(retry) = other.node(&node.id).and_then(|node| node.other_fields.get(RETRY_FIELD)) {
                 node.other_fields.insert(RETRY_FIELD.to_owned(), retry.clone());
@@ -206,12 +206,12 @@ impl Plan {
     }
 
     /// Returns the ids of all direct and indirect predecessors of a node.
-    pub fn predecessors<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
+    pub fn predecessor_ids<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
         let mut ancestors = HashSet::new();
         let mut pending = vec![node];
         while let Some(node_id) = pending.pop() {
-            let edges = self.edges.iter().filter(|edge| edge.to == node_id);
-            pending.extend(edges.map(|edge| edge.from.as_str()).filter(|from| ancestors.insert(*from)));
+            let edges = self.edges.iter().filter(|edge| edge.target_id == node_id);
+            pending.extend(edges.map(|edge| edge.source_id.as_str()).filter(|from| ancestors.insert(*from)));
         }
         ancestors
     }
@@ -292,7 +292,7 @@ impl PlanNode {
 
     /// Returns how often the node is tried again after a failure, before a recovery decision is
     /// requested. Also returns the pause between two attempts.
-    pub fn retries(&self) -> (u64, Duration) {
+    pub fn retry_count_and_pause(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
         (max_retries, parse_seconds(&retry["retry_delay"]).unwrap_or_default())

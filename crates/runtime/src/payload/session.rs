@@ -27,9 +27,9 @@ pub struct Session {
     /// Decisions that were accepted but not yet executed, in order of arrival.
     waiting_decisions: Vec<Validated>,
     /// The decision that waits for the user's answer; `None` if no decision does.
-    unanswered: Option<Validated>,
-    sender: UnboundedSender<Proposal>,
-    inbox: UnboundedReceiver<Proposal>,
+    unanswered_decision: Option<Validated>,
+    proposal_sender: UnboundedSender<Proposal>,
+    proposal_receiver: UnboundedReceiver<Proposal>,
 }
 
 /// Sender of decisions to a session that is executing other decisions. Cheap to clone.
@@ -94,7 +94,13 @@ impl Coordinator {
     /// another.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
-        Session { coordinator: self.clone(), waiting_decisions: Vec::new(), unanswered: None, sender, inbox }
+        Session {
+            coordinator: self.clone(),
+            waiting_decisions: Vec::new(),
+            unanswered_decision: None,
+            proposal_sender: sender,
+            proposal_receiver: inbox,
+        }
     }
 }
 
@@ -109,7 +115,7 @@ impl Session {
     /// Returns a sender for decisions. The sender can be used while the session executes other
     /// decisions.
     pub fn inbox(&self) -> Inbox {
-        Inbox(self.sender.clone())
+        Inbox(self.proposal_sender.clone())
     }
 
     /// Validates decisions and executes those that can run. The decision of the lowest rank (a
@@ -118,9 +124,9 @@ impl Session {
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Proposal>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
-            self.admit_decision(decision, &mut turn).await;
+            self.validate_and_queue(decision, &mut turn).await;
         }
-        self.run_waiting(turn).await
+        self.run_waiting_decisions(turn).await
     }
 
     /// Completes the decision that asked the user a question: its result becomes an object with the
@@ -129,15 +135,15 @@ impl Session {
     /// # Errors
     /// If the session waits for no answer.
     pub async fn answer(&mut self, answer: Json) -> Result<Turn, NothingAsked> {
-        let decision = self.unanswered.take().ok_or(NothingAsked)?;
+        let decision = self.unanswered_decision.take().ok_or(NothingAsked)?;
         let mut turn = Turn::default();
         turn.done.push(Done { decision, result: Ok(json!({ "answer": answer })), report: None });
-        Ok(self.run_waiting(turn).await)
+        Ok(self.run_waiting_decisions(turn).await)
     }
 
     /// Validates a decision. An accepted decision is added to the waiting decisions. For a rejected
     /// decision, the agent is called for replacements, up to the configured number of times.
-    async fn admit_decision(&mut self, decision: Proposal, turn: &mut Turn) {
+    async fn validate_and_queue(&mut self, decision: Proposal, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut pending = VecDeque::from([(decision, 0)]);
         while let Some((decision, requests)) = pending.pop_front() {
@@ -184,17 +190,17 @@ impl Session {
         }
     }
 
-    async fn run_waiting(&mut self, mut turn: Turn) -> Turn {
+    async fn run_waiting_decisions(&mut self, mut turn: Turn) -> Turn {
         loop {
-            while let Ok(more) = self.inbox.try_recv() {
-                self.admit_decision(more, &mut turn).await;
+            while let Ok(more) = self.proposal_receiver.try_recv() {
+                self.validate_and_queue(more, &mut turn).await;
             }
             match self.select_next_step(&mut turn) {
                 NextStep::Execute(decision) => self.execute_decision(decision, &mut turn).await,
                 NextStep::Wait => break,
             }
         }
-        turn.question = self.unanswered.clone();
+        turn.question = self.unanswered_decision.clone();
         turn.waiting = self.waiting_decisions.len();
         turn
     }
@@ -205,7 +211,7 @@ impl Session {
     /// `turn`.
     fn select_next_step(&mut self, turn: &mut Turn) -> NextStep {
         let waiting_count = self.waiting_decisions.len();
-        let candidates = self.waiting_decisions.iter().chain(&self.unanswered);
+        let candidates = self.waiting_decisions.iter().chain(&self.unanswered_decision);
         let kinds: Vec<(String, &str)> = candidates
             .enumerate()
             .map(|(index, candidate)| (index.to_string(), &*candidate.decision.kind))
@@ -223,7 +229,7 @@ impl Session {
         };
         let interrupted_indices: Vec<usize> = arbitration.interrupted.iter().map(to_index).collect();
         if interrupted_indices.contains(&waiting_count) {
-            turn.interrupted.extend(self.unanswered.take().map(|question| question.decision));
+            turn.interrupted.extend(self.unanswered_decision.take().map(|question| question.decision));
         }
         let mut selected = None;
         let mut remaining = Vec::new();
@@ -248,7 +254,7 @@ impl Session {
         let mut execution = pin!(coordinator.clone().execute(decision.clone()));
         let execution_result = loop {
             let received = {
-                let receiving = pin!(self.inbox.recv());
+                let receiving = pin!(self.proposal_receiver.recv());
                 match select(&mut execution, receiving).await {
                     Either::Left((execution_result, _)) => break execution_result,
                     Either::Right((received, _)) => received,
@@ -259,7 +265,7 @@ impl Session {
             // The execution pauses while the new decision is validated. Validation is quick. Only a
             // call of the agent takes long, and its replacement of a rejected decision is worth the
             // wait.
-            self.admit_decision(received, turn).await;
+            self.validate_and_queue(received, turn).await;
             let interrupts_execution = |accepted: &Validated| {
                 let accepted_kind = &accepted.decision.kind;
                 *accepted_kind != kind && payload_of(accepted_kind).is_some_and(|payload| payload.interrupts)
@@ -270,7 +276,7 @@ impl Session {
             }
         };
         if suspends && !matches!(execution_result.result, Some(Err(_))) {
-            self.unanswered = Some(decision);
+            self.unanswered_decision = Some(decision);
             return;
         }
         let ExecutionResult { result, report } = execution_result;

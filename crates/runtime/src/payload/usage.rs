@@ -23,7 +23,7 @@ pub(super) struct Usage(Mutex<UsageCounts>);
 struct UsageCounts {
     /// Start time of each request in the last minute, oldest first.
     request_times: VecDeque<Instant>,
-    api_calls: u64,
+    http_request_count: u64,
     /// Sum of the `cost` fields of all node outputs. The nodes choose the unit, such as a currency.
     total_cost: f64,
 }
@@ -34,7 +34,7 @@ impl Usage {
     pub fn count_attempt(&self, kind: &str) {
         if kind == HTTP_NODE_KIND {
             let mut counts = self.lock_counts();
-            counts.api_calls += 1;
+            counts.http_request_count += 1;
             counts.request_times.push_back(Instant::now());
             counts.forget_old_requests();
         }
@@ -42,7 +42,7 @@ impl Usage {
 
     /// Adds the number in the field `cost` of a node's output to the total cost. A negative number
     /// is ignored.
-    pub fn count_cost(&self, output: &Json) {
+    pub fn add_cost(&self, output: &Json) {
         let cost = output["cost"].as_f64().filter(|cost| *cost > 0.0);
         self.lock_counts().total_cost += cost.unwrap_or(0.0);
     }
@@ -55,7 +55,7 @@ impl Usage {
         counts.forget_old_requests();
         let counted = [
             ("requests_last_minute", json!(counts.request_times.len())),
-            ("api_calls", json!(counts.api_calls)),
+            ("api_calls", json!(counts.http_request_count)),
             ("cost", json!(counts.total_cost)),
         ];
         let mut fields = match context {

@@ -26,15 +26,15 @@ use std::time::Duration;
 #[must_use]
 pub struct RouterBuilder {
     rules: LiveRules,
-    entry: Option<String>,
+    entry_name: Option<String>,
     handlers: HandlerMap,
     policies: BTreeMap<String, Policy>,
     default_time_limit: Option<Duration>,
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
     pub(super) hooks: Hooks,
-    pub(super) error_scope: Option<ScopeFn>,
-    max_previous: usize,
+    pub(super) scope_fn: Option<ScopeFn>,
+    max_previous_rules: usize,
     problems: Vec<Problem>,
 }
 
@@ -42,15 +42,15 @@ impl RouterBuilder {
     pub(super) fn new(rules: LiveRules) -> Self {
         RouterBuilder {
             rules,
-            entry: None,
+            entry_name: None,
             handlers: HandlerMap::default(),
             policies: BTreeMap::new(),
             default_time_limit: None,
             permission_fn: None,
             log: None,
             hooks: Hooks::default(),
-            error_scope: None,
-            max_previous: 1,
+            scope_fn: None,
+            max_previous_rules: 1,
             problems: Vec::new(),
         }
     }
@@ -64,7 +64,10 @@ impl RouterBuilder {
         F: Fn(Request) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        self.register(name.into(), RegisteredHandler::new(box_function(function, HandlerResult::into_result)))
+        self.register_handler(
+            name.into(),
+            RegisteredHandler::new(box_function(function, HandlerResult::into_result)),
+        )
     }
 
     /// Registers a handler that takes its arguments as a value of a type that the program defines.
@@ -107,11 +110,11 @@ impl RouterBuilder {
         });
         let check_args: ArgsCheck = |rules, name| rules.check_args::<A>(name);
         let registered =
-            RegisteredHandler { check_args: Some(check_args), ..RegisteredHandler::new(function) };
-        self.register(name.into(), registered)
+            RegisteredHandler { args_check: Some(check_args), ..RegisteredHandler::new(function) };
+        self.register_handler(name.into(), registered)
     }
 
-    fn register(mut self, name: String, handler: RegisteredHandler) -> Self {
+    fn register_handler(mut self, name: String, handler: RegisteredHandler) -> Self {
         if self.handlers.by_name.insert(name.clone(), handler).is_some() {
             self.problems.push(Problem::RegisteredTwice { name });
         }
@@ -136,7 +139,7 @@ impl RouterBuilder {
 
     /// Sets the entry table, where decisions start. Default: the routes outside any table.
     pub fn entry(mut self, table: impl Into<String>) -> Self {
-        self.entry = Some(table.into());
+        self.entry_name = Some(table.into());
         self
     }
 
@@ -173,7 +176,7 @@ impl RouterBuilder {
 
     /// Sets the time limit of one handler, which overrides [`RouterBuilder::time_limit`].
     pub fn handler_time_limit(mut self, name: impl Into<String>, limit: Duration) -> Self {
-        self.policies.entry(name.into()).or_default().time_limit = Some(limit);
+        self.policies.entry(name.into()).or_default().attempt_time_limit = Some(limit);
         self
     }
 
@@ -186,7 +189,7 @@ impl RouterBuilder {
     /// Sets how many earlier rule sets the router stores, so that [`Router::roll_back`] can
     /// activate them again. Default: 1.
     pub fn keep(mut self, previous: usize) -> Self {
-        self.max_previous = previous;
+        self.max_previous_rules = previous;
         self
     }
 
@@ -212,7 +215,7 @@ impl RouterBuilder {
                 (Some(registered), _) => registered.policy = policy,
                 (None, Some(function)) => {
                     let default = RegisteredHandler::new(function);
-                    let registered = RegisteredHandler { policy, is_otherwise: true, ..default };
+                    let registered = RegisteredHandler { policy, is_default_handler: true, ..default };
                     self.handlers.by_name.insert(name, registered);
                 }
                 (None, None) => {
@@ -224,26 +227,28 @@ impl RouterBuilder {
         self.handlers
             .default_handler
             .iter_mut()
-            .for_each(|handler| handler.policy.time_limit = self.default_time_limit);
+            .for_each(|handler| handler.policy.attempt_time_limit = self.default_time_limit);
         for (name, RegisteredHandler { policy, circuit, .. }) in &mut self.handlers.by_name {
-            policy.time_limit = policy.time_limit.or(self.default_time_limit);
-            *circuit = policy.circuit.map(|(failures, open_for)| Circuit::new(name, failures, open_for));
+            policy.attempt_time_limit = policy.attempt_time_limit.or(self.default_time_limit);
+            *circuit = policy
+                .circuit_failures_and_pause
+                .map(|(failures, open_for)| Circuit::new(name, failures, open_for));
         }
         let handlers = Arc::new(self.handlers);
         let guard = edit_guard(&handlers);
-        match validate_rules(self.rules, self.entry.as_deref(), &handlers, &guard) {
+        match validate_rules(self.rules, self.entry_name.as_deref(), &handlers, &guard) {
             Ok(active) if self.problems.is_empty() => Ok(Router {
                 shared: Arc::new(RouterShared {
-                    active: ArcSwap::from_pointee(active),
-                    shadow: ArcSwapOption::empty(),
-                    previous: Mutex::new(PreviousRules::new(self.max_previous)),
+                    active_rules: ArcSwap::from_pointee(active),
+                    shadow_rules: ArcSwapOption::empty(),
+                    previous_rules: Mutex::new(PreviousRules::new(self.max_previous_rules)),
                     handlers,
-                    guard,
-                    entry: self.entry,
+                    edit_guard: guard,
+                    entry_name: self.entry_name,
                     permission_fn: self.permission_fn,
                     log: self.log,
                     hooks: self.hooks,
-                    failures: FailureMemory::new(self.error_scope),
+                    failure_memory: FailureMemory::new(self.scope_fn),
                     stats: RouterCounters::default(),
                 }),
             }),
@@ -300,7 +305,7 @@ pub(super) fn validate_rules(
     let targets = entry.targets();
     let problem = |target: &&str| match handlers.get(target) {
         Some(handler) => {
-            let error = handler.check_args?(&rules, target).err()?;
+            let error = handler.args_check?(&rules, target).err()?;
             Some(Problem::Args { handler: (*target).to_owned(), error })
         }
         None => Some(no_handler_problem(target, handlers)),

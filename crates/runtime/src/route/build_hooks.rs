@@ -41,7 +41,7 @@ impl RouterBuilder {
         F: Fn(Arc<Json>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        self.hooks.before.push(box_function(hook, HandlerResult::into_result));
+        self.hooks.before_hooks.push(box_function(hook, HandlerResult::into_result));
         self
     }
 
@@ -56,7 +56,7 @@ impl RouterBuilder {
         F: Fn(Finished) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        self.hooks.after.push(box_function(hook, HandlerResult::into_result));
+        self.hooks.after_hooks.push(box_function(hook, HandlerResult::into_result));
         self
     }
 
@@ -70,7 +70,7 @@ impl RouterBuilder {
     /// replaced. A reply of a handler resets the counts. [`TypedError`](super::TypedError) sets the
     /// type of an error.
     pub fn error_scope(mut self, scope: impl Fn(&Json) -> String + Send + Sync + 'static) -> Self {
-        self.error_scope = Some(Box::new(scope));
+        self.scope_fn = Some(Box::new(scope));
         self
     }
 }

@@ -68,28 +68,28 @@ struct ScopeFailures {
     /// Sequence number of the scope's last failure, counted over all scopes. If there are too many
     /// scopes, the one with the smallest number is removed.
     failure_number: u64,
-    last_type: String,
+    last_error_type: String,
     last_handler: String,
     last_route: String,
-    counts: BTreeMap<String, u64>,
+    counts_by_type: BTreeMap<String, u64>,
 }
 
 /// The scopes (such as conversations) in which a handler failed: at most [`MAX_SCOPES`].
 #[derive(Default)]
-struct Scopes {
+struct FailureScopes {
     by_name: HashMap<Arc<str>, ScopeFailures>,
     /// The names of the scopes, sorted by the sequence number of their last failure. So the scope
     /// with the oldest last failure is first.
-    by_order: BTreeMap<u64, Arc<str>>,
+    names_by_last_failure: BTreeMap<u64, Arc<str>>,
     /// Number of failures in all scopes so far, from which each failure gets its sequence number.
     failure_count: u64,
 }
 
-impl Scopes {
+impl FailureScopes {
     /// Removes the scope `name`, and returns its failures. `None` if the scope had no failures.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
-        self.by_order.remove(&failures.failure_number);
+        self.names_by_last_failure.remove(&failures.failure_number);
         Some(failures)
     }
 
@@ -99,18 +99,23 @@ impl Scopes {
         let earlier = self.remove(name);
         if earlier.is_none()
             && self.by_name.len() >= MAX_SCOPES
-            && let Some((_, oldest)) = self.by_order.pop_first()
+            && let Some((_, oldest)) = self.names_by_last_failure.pop_first()
         {
             self.by_name.remove(&oldest);
         }
-        let mut counts = earlier.map(|failures| failures.counts).unwrap_or_default();
+        let mut counts = earlier.map(|failures| failures.counts_by_type).unwrap_or_default();
         *counts.entry(error_type.clone()).or_default() += 1;
         let (failure_number, name) = (self.failure_count, Arc::<str>::from(name));
         self.failure_count += 1;
-        self.by_order.insert(failure_number, name.clone());
+        self.names_by_last_failure.insert(failure_number, name.clone());
         let last_handler = handler.to_owned();
-        let failures =
-            ScopeFailures { failure_number, last_type: error_type, last_handler, last_route: route, counts };
+        let failures = ScopeFailures {
+            failure_number,
+            last_error_type: error_type,
+            last_handler,
+            last_route: route,
+            counts_by_type: counts,
+        };
         self.by_name.insert(name, failures);
     }
 }
@@ -120,7 +125,7 @@ impl Scopes {
 #[derive(Default)]
 pub(super) struct FailureMemory {
     scope_fn: Option<ScopeFn>,
-    scopes: Mutex<Scopes>,
+    scopes: Mutex<FailureScopes>,
     /// Number of scopes with failures. If it is 0, as usual, a message is routed without the lock
     /// of `scopes`.
     scope_count: AtomicUsize,
@@ -151,7 +156,7 @@ impl FailureMemory {
         let fields = {
             let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(failures) = scopes.by_name.get(scope) else { return message };
-            failures.to_fields()
+            failures.to_context_fields()
         };
         let mut changed = Json::clone(&message);
         let Some(root) = changed.as_object_mut() else { return message };
@@ -167,9 +172,15 @@ impl FailureMemory {
     /// failures of the scope. A failure is counted with the type `error_type`. If `error_type` is
     /// `None`, the type is the kind of the outcome, such as `timed_out`. An outcome that is no
     /// failure of a handler, such as a missing permission, changes nothing.
-    pub fn record(&self, scope: &str, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
+    pub fn record_outcome(
+        &self,
+        scope: &str,
+        outcome: &HandlerOutcome,
+        error_type: Option<&str>,
+        handler: &str,
+    ) {
         let route = match outcome {
-            HandlerOutcome::Handled(_) => return self.forget(scope),
+            HandlerOutcome::Handled(_) => return self.forget_scope(scope),
             HandlerOutcome::Failed { route, .. }
             | HandlerOutcome::TimedOut { route, .. }
             | HandlerOutcome::Panicked { route, .. }
@@ -182,7 +193,7 @@ impl FailureMemory {
         self.scope_count.store(scopes.by_name.len(), Ordering::Release);
     }
 
-    fn forget(&self, scope: &str) {
+    fn forget_scope(&self, scope: &str) {
         if self.scope_count.load(Ordering::Acquire) > 0 {
             let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
             scopes.remove(scope);
@@ -194,18 +205,18 @@ impl FailureMemory {
 impl ScopeFailures {
     /// Returns the fields that are added to `ctx` of the scope's next message. The text of the
     /// error is left out, because it may quote private data of another message.
-    fn to_fields(&self) -> [(&'static str, Json); 3] {
-        let count = self.counts.get(&self.last_type);
+    fn to_context_fields(&self) -> [(&'static str, Json); 3] {
+        let count = self.counts_by_type.get(&self.last_error_type);
         let last = json!({
-            "type": self.last_type,
+            "type": self.last_error_type,
             "handler": self.last_handler,
             "route": self.last_route,
             "count": count,
         });
         [
             ("last_error", last),
-            ("last_error_type", self.last_type.as_str().into()),
-            ("error_counts", json!(self.counts)),
+            ("last_error_type", self.last_error_type.as_str().into()),
+            ("error_counts", json!(self.counts_by_type)),
         ]
     }
 }
@@ -215,22 +226,22 @@ mod tests {
     use super::*;
 
     /// Returns the names of the scopes, the one with the oldest last failure first.
-    fn scope_names(scopes: &Scopes) -> Vec<&str> {
-        let names: Vec<&str> = scopes.by_order.values().map(|name| &**name).collect();
+    fn scope_names(scopes: &FailureScopes) -> Vec<&str> {
+        let names: Vec<&str> = scopes.names_by_last_failure.values().map(|name| &**name).collect();
         assert_eq!(names.len(), scopes.by_name.len());
         names
     }
 
-    fn add_failure_to(scopes: &mut Scopes, name: &str) {
+    fn add_failure_to(scopes: &mut FailureScopes, name: &str) {
         scopes.add_failure(name, "failed".to_owned(), "handler", "route".to_owned());
     }
 
     #[test]
     fn the_scope_whose_last_failure_is_oldest_is_forgotten() {
-        let mut scopes = Scopes::default();
+        let mut scopes = FailureScopes::default();
         ["a", "b", "c", "a"].into_iter().for_each(|name| add_failure_to(&mut scopes, name));
         assert_eq!(scope_names(&scopes), ["b", "c", "a"]);
-        assert_eq!(scopes.by_name["a"].counts["failed"], 2);
+        assert_eq!(scopes.by_name["a"].counts_by_type["failed"], 2);
         assert!(scopes.remove("c").is_some() && scopes.remove("c").is_none());
         assert_eq!(scope_names(&scopes), ["b", "a"]);
         // Another failure of a known scope removes no other scope.

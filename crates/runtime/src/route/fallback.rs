@@ -21,10 +21,10 @@ pub(super) struct HandlerRun {
     /// Name of the handler that was called last; the last call ended with `outcome`.
     pub last_handler: String,
     /// Number of calls of the handler `last_handler`.
-    pub attempts: u32,
+    pub attempt_count: u32,
     /// The other handlers that were tried for this message and did not reply. A fallback that was
     /// not called, because the sender lacks a permission, is listed with 0 calls.
-    pub tried: Vec<Attempt>,
+    pub tried_handlers: Vec<Attempt>,
     /// The type of the last error, if the handler returned a [`TypedError`](super::TypedError).
     pub error_type: Option<String>,
 }
@@ -52,8 +52,8 @@ pub(super) async fn run_handlers(
         return HandlerRun {
             outcome,
             last_handler: target,
-            attempts: 0,
-            tried: Vec::new(),
+            attempt_count: 0,
+            tried_handlers: Vec::new(),
             error_type: None,
         };
     }
@@ -64,30 +64,33 @@ pub(super) async fn run_handlers(
         return HandlerRun {
             outcome: HandlerOutcome::Failed { route, error },
             last_handler: target,
-            attempts: 0,
-            tried: Vec::new(),
+            attempt_count: 0,
+            tried_handlers: Vec::new(),
             error_type: None,
         };
     };
-    let deadline = Deadline::starting_now(registered.policy.chain_limit);
+    let deadline = Deadline::starting_now(registered.policy.chain_time_limit);
     let mut run = call_with_retries(shared, registered, &target, &request, deadline).await;
     for name in &registered.policy.fallbacks {
-        let may_fall_back = !run.outcome.is_reply() && !deadline.has_passed();
+        let may_fall_back = !run.outcome.is_handled() && !deadline.has_passed();
         let Some(fallback) = shared.handlers.get(name).filter(|_| may_fall_back) else { break };
         let missing = sender.missing_permissions(decision.permissions_required_by(name));
         if !missing.is_empty() {
             shared.stats.count_call(name, "refused", Duration::ZERO);
             let refusal = HandlerOutcome::Refused { route: route.clone(), missing };
-            run.tried.push(Attempt::new(name, 0, &refusal));
+            run.tried_handlers.push(Attempt::new(name, 0, &refusal));
             continue;
         }
         tracing::warn!(
             target: "rulec::router", handler = run.last_handler, result = run.outcome.kind(), fallback = name.as_str(),
             "another handler takes over"
         );
-        let mut tried = std::mem::take(&mut run.tried);
-        tried.push(Attempt::new(&run.last_handler, run.attempts, &run.outcome));
-        run = HandlerRun { tried, ..call_with_retries(shared, fallback, name, &request, deadline).await };
+        let mut tried = std::mem::take(&mut run.tried_handlers);
+        tried.push(Attempt::new(&run.last_handler, run.attempt_count, &run.outcome));
+        run = HandlerRun {
+            tried_handlers: tried,
+            ..call_with_retries(shared, fallback, name, &request, deadline).await
+        };
     }
     run
 }
@@ -101,18 +104,18 @@ impl Deadline {
         Deadline(limit.map(|limit| tokio::time::Instant::now() + limit))
     }
 
-    fn remaining(self) -> Option<Duration> {
+    fn remaining_time(self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(tokio::time::Instant::now()))
     }
 
     fn has_passed(self) -> bool {
-        self.remaining() == Some(Duration::ZERO)
+        self.remaining_time() == Some(Duration::ZERO)
     }
 
     /// Returns the time limit of one call: the smaller of `limit` and the time until the deadline.
     /// `None` if there is neither a limit nor a deadline.
     fn limit_for_call(self, limit: Option<Duration>) -> Option<Duration> {
-        limit.into_iter().chain(self.remaining()).min()
+        limit.into_iter().chain(self.remaining_time()).min()
     }
 }
 
@@ -145,7 +148,7 @@ async fn call_with_retries(
             *lock_error_type(&error_type) = typed.map(|error| error.kind().to_owned());
             result
         };
-        let limit = deadline.limit_for_call(registered.policy.time_limit);
+        let limit = deadline.limit_for_call(registered.policy.attempt_time_limit);
         let result = task::run_with_limit(limit, call).await;
         counted_call.finish(&result);
         if let Some(permit) = permit {
@@ -157,7 +160,7 @@ async fn call_with_retries(
         None => call_once().await,
         Some(pauses) => {
             let ends_before_deadline =
-                |pause: &Duration| deadline.remaining().is_none_or(|remaining| *pause < remaining);
+                |pause: &Duration| deadline.remaining_time().is_none_or(|remaining| *pause < remaining);
             call_once
                 .retry(pauses)
                 .when(HandlerFailure::may_succeed_on_retry)
@@ -171,8 +174,8 @@ async fn call_with_retries(
     HandlerRun {
         outcome,
         last_handler: name.to_owned(),
-        attempts: attempts.into_inner(),
-        tried: Vec::new(),
+        attempt_count: attempts.into_inner(),
+        tried_handlers: Vec::new(),
         error_type,
     }
 }
@@ -208,19 +211,19 @@ fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> Handl
 /// The counted result is `cancelled`, unless `finish` has replaced it by the result of the call.
 pub(super) struct CountedCall {
     shared: Arc<RouterShared>,
-    handler: String,
+    handler_name: String,
     start: Instant,
-    result: &'static str,
+    result_name: &'static str,
 }
 
 impl CountedCall {
     pub fn new(shared: &Arc<RouterShared>, handler: &str) -> CountedCall {
         let (shared, handler) = (shared.clone(), handler.to_owned());
-        CountedCall { shared, handler, start: Instant::now(), result: "cancelled" }
+        CountedCall { shared, handler_name: handler, start: Instant::now(), result_name: "cancelled" }
     }
 
     pub fn finish(mut self, result: &Result<Json, TaskFailure>) {
-        self.result = match result {
+        self.result_name = match result {
             Ok(_) => "handled",
             Err(TaskFailure::Failed(_)) => "failed",
             Err(TaskFailure::TimedOut(_)) => "timed_out",
@@ -231,6 +234,6 @@ impl CountedCall {
 
 impl Drop for CountedCall {
     fn drop(&mut self) {
-        self.shared.stats.count_call(&self.handler, self.result, self.start.elapsed());
+        self.shared.stats.count_call(&self.handler_name, self.result_name, self.start.elapsed());
     }
 }

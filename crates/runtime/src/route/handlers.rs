@@ -40,10 +40,10 @@ pub(super) struct RegisteredHandler {
     pub circuit: Option<Circuit>,
     /// Function that checks that the arguments in the rules fit the type of the handler's
     /// arguments. `None` if the handler takes its arguments as JSON.
-    pub check_args: Option<ArgsCheck>,
+    pub args_check: Option<ArgsCheck>,
     /// Whether this is the default handler, registered again under the name of a target because a
     /// policy is set for that target.
-    pub is_otherwise: bool,
+    pub is_default_handler: bool,
 }
 
 /// A function that checks the arguments that the rules pass to the handler of the given name.
@@ -55,8 +55,8 @@ impl RegisteredHandler {
             function,
             policy: Policy::new(),
             circuit: None,
-            check_args: None,
-            is_otherwise: false,
+            args_check: None,
+            is_default_handler: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::task::{self, TaskFailure, UserFunction};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A message with its outcome, for a hook of [`super::RouterBuilder::after`].
+/// A message with its outcome, for a hook of [`super::RouterBuilder::after_hooks`].
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
     /// The message as the caller passed it, before any hook changed it.
@@ -19,21 +19,21 @@ pub struct Finished {
 
 #[derive(Default)]
 pub(super) struct Hooks {
-    pub before: Vec<UserFunction<Arc<Json>, Json>>,
-    pub after: Vec<UserFunction<Finished, Json>>,
+    pub before_hooks: Vec<UserFunction<Arc<Json>, Json>>,
+    pub after_hooks: Vec<UserFunction<Finished, Json>>,
 }
 
 impl Hooks {
     pub fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty()
+        self.before_hooks.is_empty() && self.after_hooks.is_empty()
     }
 
     /// Calls the hooks before a decision, in order. A hook that returns null keeps the message.
     ///
     /// # Errors
     /// The error of the first hook that fails. The message is then not decided.
-    pub async fn call_before(&self, mut message: Arc<Json>) -> Result<Arc<Json>, String> {
-        for hook in &self.before {
+    pub async fn call_before_hooks(&self, mut message: Arc<Json>) -> Result<Arc<Json>, String> {
+        for hook in &self.before_hooks {
             match task::call_function(None, hook, message.clone()).await {
                 Ok(Json::Null) => {}
                 Ok(changed) => message = Arc::new(changed),
@@ -47,12 +47,17 @@ impl Hooks {
     /// other value becomes the reply. If a hook fails, its failure replaces the outcome's result.
     /// The caller must not receive the reply then: removing private data may have been the hook's
     /// task.
-    pub async fn call_after(&self, original: &Arc<Json>, message: &Arc<Json>, outcome: Outcome) -> Outcome {
-        if self.after.is_empty() {
+    pub async fn call_after_hooks(
+        &self,
+        original: &Arc<Json>,
+        message: &Arc<Json>,
+        outcome: Outcome,
+    ) -> Outcome {
+        if self.after_hooks.is_empty() {
             return outcome;
         }
         let mut outcome = Arc::new(outcome);
-        for hook in &self.after {
+        for hook in &self.after_hooks {
             let finished =
                 Finished { original: original.clone(), message: message.clone(), outcome: outcome.clone() };
             let route = || outcome.route.clone().unwrap_or_default();

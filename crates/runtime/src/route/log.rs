@@ -9,11 +9,11 @@ mod writer;
 
 pub(super) use line::DecisionRecord;
 #[cfg(feature = "watch")]
-pub(super) use line::decided_result;
+pub(super) use line::decided_result_name;
 pub use line::{DecidedMessage, observed_log_line};
 
 use super::outcome::Outcome;
-use line::QueuedEntry;
+use line::QueuedDecision;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -71,11 +71,11 @@ struct LogInner {
     counters: Arc<LogCounters>,
     /// Channel that disconnects when the thread that writes the log ends. So the last log handle
     /// can wait for the end of the thread.
-    writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
+    writer_end_receiver: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
 enum LogTask {
-    Write(Box<QueuedEntry>),
+    Write(Box<QueuedDecision>),
     /// Request to send a reply on `reply_sender` after all earlier lines were written or dropped.
     /// If `closes_log` is true, the log is closed.
     Flush {
@@ -99,9 +99,9 @@ pub struct LogStats {
 
 #[derive(Debug, Default)]
 struct LogCounters {
-    written: AtomicU64,
-    dropped: AtomicU64,
-    failed: AtomicU64,
+    written_count: AtomicU64,
+    dropped_count: AtomicU64,
+    failed_count: AtomicU64,
     last_error: Mutex<Option<String>>,
     /// Whether the latest line was dropped. A warning is logged only for the first line of a series
     /// of dropped lines.
@@ -113,21 +113,21 @@ struct LogCounters {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DecisionLogBuilder {
-    capacity: usize,
-    options: line::LineOptions,
+    queue_capacity: usize,
+    line_options: line::LineOptions,
 }
 
 impl DecisionLogBuilder {
     /// Sets how many decisions may wait in the queue, at least 1. Default: 1024. Each queued
     /// decision keeps its message in memory.
     pub fn capacity(mut self, lines: usize) -> Self {
-        self.capacity = lines.max(1);
+        self.queue_capacity = lines.max(1);
         self
     }
 
     /// Sets whether each line contains the decided message. Default: true.
     pub fn message(mut self, included: bool) -> Self {
-        self.options.message = included;
+        self.line_options.includes_message = included;
         self
     }
 
@@ -135,7 +135,7 @@ impl DecisionLogBuilder {
     /// explain the decision, the thread that writes the log decides the message again. The second
     /// decision repeats the calls of the program's functions that the rules use.
     pub fn explanation(mut self, included: bool) -> Self {
-        self.options.explanation = included;
+        self.line_options.includes_explanation = included;
         self
     }
 
@@ -143,7 +143,7 @@ impl DecisionLogBuilder {
     /// [`rulec::Rules::analyze_text`]. Default: false. If `text` is `@private`, the analysis is
     /// masked.
     pub fn analysis(mut self, included: bool) -> Self {
-        self.options.analysis = included;
+        self.line_options.includes_analysis = included;
         self
     }
 
@@ -161,10 +161,10 @@ impl DecisionLogBuilder {
     /// # Errors
     /// If the thread cannot be started.
     pub fn to_writer(self, writer: impl Write + Send + 'static) -> io::Result<DecisionLog> {
-        let (queue, tasks) = mpsc::channel(self.capacity);
+        let (queue, tasks) = mpsc::channel(self.queue_capacity);
         let (end_signal, writer_ended) = std::sync::mpsc::channel();
         let counters = Arc::new(LogCounters::default());
-        let mut writer = writer::LogWriter::new(writer, self.options, counters.clone());
+        let mut writer = writer::LogWriter::new(writer, self.line_options, counters.clone());
         thread::Builder::new().name("rulec-log".to_owned()).spawn(move || {
             writer.run_tasks(tasks);
             drop(end_signal);
@@ -173,7 +173,7 @@ impl DecisionLogBuilder {
             inner: Arc::new(LogInner {
                 queue: Some(queue),
                 counters,
-                writer_ended: Mutex::new(writer_ended),
+                writer_end_receiver: Mutex::new(writer_ended),
             }),
         })
     }
@@ -184,8 +184,12 @@ impl DecisionLog {
     /// [`DecisionLogBuilder::to_writer`] builds it.
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder {
-            capacity: 1024,
-            options: line::LineOptions { message: true, explanation: false, analysis: false },
+            queue_capacity: 1024,
+            line_options: line::LineOptions {
+                includes_message: true,
+                includes_explanation: false,
+                includes_analysis: false,
+            },
         }
     }
 
@@ -201,16 +205,16 @@ impl DecisionLog {
     /// the queue is full or closed, drops the decision and counts it. Never waits. `outcome` is
     /// unchanged when this function returns. It is mutable because its reply is moved out while the
     /// rest is cloned.
-    pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
+    pub(super) fn queue_decision(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
         match queue.try_reserve() {
             Ok(slot) => {
-                slot.send(LogTask::Write(Box::new(QueuedEntry::new(record, outcome, result))));
+                slot.send(LogTask::Write(Box::new(QueuedDecision::new(record, outcome, result))));
                 counters.latest_was_dropped.store(false, Ordering::Relaxed);
             }
             Err(error) => {
-                counters.dropped.fetch_add(1, Ordering::Relaxed);
+                counters.dropped_count.fetch_add(1, Ordering::Relaxed);
                 if !counters.latest_was_dropped.swap(true, Ordering::Relaxed) {
                     let reason = match error {
                         mpsc::error::TrySendError::Full(()) => "its queue is full",
@@ -230,16 +234,16 @@ impl DecisionLog {
     /// Waits until the lines of all earlier decisions were written or have failed. Then returns how
     /// many lines were written or lost.
     pub async fn flush(&self) -> LogStats {
-        self.send_and_wait(false).await
+        self.flush_and_wait(false).await
     }
 
     /// Like [`DecisionLog::flush`], but also closes the log and its clones. Decisions after the
     /// call are dropped and counted.
     pub async fn close(&self) -> LogStats {
-        self.send_and_wait(true).await
+        self.flush_and_wait(true).await
     }
 
-    async fn send_and_wait(&self, closes_log: bool) -> LogStats {
+    async fn flush_and_wait(&self, closes_log: bool) -> LogStats {
         let (reply_sender, reply) = oneshot::channel();
         if let Some(queue) = &self.inner.queue {
             // An error means that the log is already closed, so there is no reply to wait for.
@@ -254,7 +258,7 @@ impl DecisionLog {
 impl Drop for LogInner {
     fn drop(&mut self) {
         self.queue = None;
-        let writer_ended = self.writer_ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let writer_ended = self.writer_end_receiver.get_mut().unwrap_or_else(PoisonError::into_inner);
         if writer_ended.recv_timeout(DROP_GRACE_PERIOD) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             tracing::warn!(target: "rulec::log", "the decision log was left before everything was written; close it");
         }
@@ -264,9 +268,9 @@ impl Drop for LogInner {
 impl LogCounters {
     fn stats(&self) -> LogStats {
         LogStats {
-            written: self.written.load(Ordering::Relaxed),
-            dropped: self.dropped.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
+            written: self.written_count.load(Ordering::Relaxed),
+            dropped: self.dropped_count.load(Ordering::Relaxed),
+            failed: self.failed_count.load(Ordering::Relaxed),
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

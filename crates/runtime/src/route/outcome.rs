@@ -175,7 +175,7 @@ impl Outcome {
 }
 
 impl HandlerOutcome {
-    pub(super) fn is_reply(&self) -> bool {
+    pub(super) fn is_handled(&self) -> bool {
         matches!(self, HandlerOutcome::Handled(_))
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    all: bool,
+    grants_all: bool,
     granted: BTreeSet<String>,
 }
 
@@ -27,22 +27,22 @@ impl Permissions {
 
     /// Returns permissions that grant everything, for messages that the program itself creates.
     pub fn all() -> Permissions {
-        Permissions { all: true, granted: BTreeSet::new() }
+        Permissions { grants_all: true, granted: BTreeSet::new() }
     }
 
     /// True if `permission` is granted. Names are compared exactly, with case.
     pub fn has(&self, permission: &str) -> bool {
-        self.all || self.granted.contains(permission)
+        self.grants_all || self.granted.contains(permission)
     }
 
     /// Returns the permissions in `required` that this value does not grant.
-    pub(super) fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
+    pub(super) fn missing_permissions(&self, required: &[Arc<str>]) -> Vec<String> {
         required.iter().filter(|permission| !self.has(permission)).map(ToString::to_string).collect()
     }
 }
 
 impl<S: Into<String>> FromIterator<S> for Permissions {
     fn from_iter<I: IntoIterator<Item = S>>(permissions: I) -> Permissions {
-        Permissions { all: false, granted: permissions.into_iter().map(Into::into).collect() }
+        Permissions { grants_all: false, granted: permissions.into_iter().map(Into::into).collect() }
     }
 }

@@ -32,13 +32,13 @@ const MAX_POLICY_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Policy {
-    pub(super) time_limit: Option<Duration>,
-    pub(super) chain_limit: Option<Duration>,
+    pub(super) attempt_time_limit: Option<Duration>,
+    pub(super) chain_time_limit: Option<Duration>,
     /// The maximum number of retries, and the pause before the first one; `None` for no retries.
-    pub(super) retries: Option<(usize, Duration)>,
+    pub(super) retry_count_and_pause: Option<(usize, Duration)>,
     /// The number of consecutive failures that opens the circuit, and how long it stays open.
     /// `None` if the handler has no circuit breaker.
-    pub(super) circuit: Option<(u32, Duration)>,
+    pub(super) circuit_failures_and_pause: Option<(u32, Duration)>,
     pub(super) fallbacks: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Policy {
 
     /// Sets the time limit of one attempt, after which the attempt is aborted.
     pub fn time_limit(mut self, limit: Duration) -> Policy {
-        self.time_limit = Some(limit);
+        self.attempt_time_limit = Some(limit);
         self
     }
 
@@ -61,7 +61,7 @@ impl Policy {
     /// Only the chain limit of the handler that the route names counts. Chain limits of its
     /// fallbacks are ignored.
     pub fn chain_limit(mut self, limit: Duration) -> Policy {
-        self.chain_limit = Some(limit.min(MAX_POLICY_DURATION));
+        self.chain_time_limit = Some(limit.min(MAX_POLICY_DURATION));
         self
     }
 
@@ -73,7 +73,7 @@ impl Policy {
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
     pub fn retries(mut self, times: usize, first_pause: Duration) -> Policy {
-        self.retries = Some((times, first_pause.min(MAX_POLICY_DURATION)));
+        self.retry_count_and_pause = Some((times, first_pause.min(MAX_POLICY_DURATION)));
         self
     }
 
@@ -82,7 +82,7 @@ impl Policy {
     /// message tests whether the handler has recovered. If the test call fails, the circuit opens
     /// again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
-        self.circuit = Some((failures.max(1), open_for.min(MAX_POLICY_DURATION)));
+        self.circuit_failures_and_pause = Some((failures.max(1), open_for.min(MAX_POLICY_DURATION)));
         self
     }
 
@@ -97,14 +97,17 @@ impl Policy {
 
     /// True if the policy has no effect: it sets no limit, no retry, no circuit breaker and no
     /// fallback.
-    pub(super) fn is_plain(&self) -> bool {
-        let limits = self.time_limit.is_some() || self.chain_limit.is_some();
-        !limits && self.retries.is_none() && self.circuit.is_none() && self.fallbacks.is_empty()
+    pub(super) fn has_no_settings(&self) -> bool {
+        let limits = self.attempt_time_limit.is_some() || self.chain_time_limit.is_some();
+        !limits
+            && self.retry_count_and_pause.is_none()
+            && self.circuit_failures_and_pause.is_none()
+            && self.fallbacks.is_empty()
     }
 
     /// Returns the pauses before the retries of a handler; `None` if the policy has no retries.
     pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
-        let (times, first_pause) = self.retries.filter(|(times, _)| *times > 0)?;
+        let (times, first_pause) = self.retry_count_and_pause.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first_pause);
         Some(pauses.with_max_delay(MAX_RETRY_PAUSE.max(first_pause)).with_jitter())
     }
@@ -125,20 +128,20 @@ pub enum CircuitState {
 
 /// The circuit breaker of a handler, which stops calls of the handler after repeated failures.
 pub(super) struct Circuit {
-    machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
+    state_machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
     /// Whether a message is currently calling the handler to test whether it has recovered. The
     /// flag limits such tests to one message; the `failsafe` library would let all messages call
     /// the handler.
-    test_running: Arc<AtomicBool>,
+    is_test_running: Arc<AtomicBool>,
 }
 
 impl Circuit {
     pub fn new(handler: &str, failures: u32, open_for: Duration) -> Circuit {
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let listener = CircuitListener { handler: handler.into(), state: state.clone() };
+        let listener = CircuitListener { handler_name: handler.into(), state: state.clone() };
         let policy = consecutive_failures(failures, backoff::constant(open_for));
-        Circuit { machine: StateMachine::new(policy, listener), state, test_running: Arc::default() }
+        Circuit { state_machine: StateMachine::new(policy, listener), state, is_test_running: Arc::default() }
     }
 
     pub fn state(&self) -> CircuitState {
@@ -152,26 +155,26 @@ impl Circuit {
     /// Returns a permit to call the handler. `None` while the circuit is open, or while another
     /// message tests whether the handler has recovered.
     pub fn acquire_permit(&self) -> Option<CallPermit<'_>> {
-        if !self.machine.is_call_permitted() {
+        if !self.state_machine.is_call_permitted() {
             return None;
         }
         let is_test = self.state() == CircuitState::HalfOpen;
-        let test_is_running = is_test && self.test_running.swap(true, Ordering::AcqRel);
-        (!test_is_running).then_some(CallPermit { circuit: self, is_test })
+        let test_is_running = is_test && self.is_test_running.swap(true, Ordering::AcqRel);
+        (!test_is_running).then_some(CallPermit { circuit: self, is_recovery_test: is_test })
     }
 }
 
 /// A permit to call a handler once, which its circuit breaker has granted.
 pub(super) struct CallPermit<'c> {
     circuit: &'c Circuit,
-    is_test: bool,
+    is_recovery_test: bool,
 }
 
 impl CallPermit<'_> {
     pub fn record_result(self, succeeded: bool) {
         match succeeded {
-            true => self.circuit.machine.on_success(),
-            false => self.circuit.machine.on_error(),
+            true => self.circuit.state_machine.on_success(),
+            false => self.circuit.state_machine.on_error(),
         }
     }
 }
@@ -180,8 +183,8 @@ impl Drop for CallPermit<'_> {
     /// Ends the test call that shows whether the handler has recovered, even if the caller stopped
     /// waiting. The next message may then make another test call.
     fn drop(&mut self) {
-        if self.is_test {
-            self.circuit.test_running.store(false, Ordering::Release);
+        if self.is_recovery_test {
+            self.circuit.is_test_running.store(false, Ordering::Release);
         }
     }
 }
@@ -189,7 +192,7 @@ impl Drop for CallPermit<'_> {
 /// A listener of the circuit breaker. The listener stores each new state for [`Circuit::state`],
 /// and logs the state.
 struct CircuitListener {
-    handler: Arc<str>,
+    handler_name: Arc<str>,
     state: Arc<AtomicU8>,
 }
 
@@ -204,18 +207,18 @@ impl Instrument for CircuitListener {
 
     fn on_open(&self) {
         self.set_state(CircuitState::Open);
-        tracing::warn!(target: "rulec::router", handler = &*self.handler, "the circuit of a handler is open");
+        tracing::warn!(target: "rulec::router", handler = &*self.handler_name, "the circuit of a handler is open");
     }
 
     fn on_half_open(&self) {
         self.set_state(CircuitState::HalfOpen);
-        tracing::info!(target: "rulec::router", handler = &*self.handler, "a handler is tried again");
+        tracing::info!(target: "rulec::router", handler = &*self.handler_name, "a handler is tried again");
     }
 
     fn on_closed(&self) {
         // A new circuit is closed. This first state is not logged.
         if self.state.swap(CircuitState::Closed as u8, Ordering::Relaxed) != CircuitState::Closed as u8 {
-            tracing::info!(target: "rulec::router", handler = &*self.handler, "a handler has recovered");
+            tracing::info!(target: "rulec::router", handler = &*self.handler_name, "a handler has recovered");
         }
     }
 }

@@ -22,15 +22,15 @@ const MAX_COUNTED_PAIRS: usize = 10_000;
 /// Rules that decide every message only to compare their decisions with the decisions of the active
 /// rules.
 pub(super) struct ShadowRules {
-    checked: ActiveRules,
+    validated_rules: ActiveRules,
     counts: Mutex<ShadowCounts>,
 }
 
 #[derive(Default)]
 struct ShadowCounts {
-    messages: u64,
-    different: u64,
-    pairs: BTreeMap<(RoutePosition, RoutePosition), Differences>,
+    message_count: u64,
+    different_count: u64,
+    differences_by_pair: BTreeMap<(RoutePosition, RoutePosition), Differences>,
 }
 
 /// Counts for one pair of routes: the route that the active rules selected, and the route that the
@@ -145,24 +145,26 @@ impl ShadowRules {
     /// Decides a message again with the shadow rules. Counts and returns the difference from
     /// `active_decision`, the decision of the active rules. Returns `None` if the decisions are
     /// equal.
-    pub async fn observe(
+    pub async fn compare_decision(
         &self,
         shared: &RouterShared,
         active_decision: &Decision,
         message: &Json,
     ) -> Option<Difference> {
-        let rules = &self.checked.rules;
+        let rules = &self.validated_rules.rules;
         // The result is `None` if an edit has removed the entry table from the shadow rules.
         let shadow_decision = rulec::decide_async(|| shared.decide(rules, message)).await.ok();
         let generation = shadow_decision.as_ref().map_or_else(|| rules.generation(), Decision::generation);
         let difference = Difference::between(active_decision, shadow_decision.as_ref(), generation);
         let counts = &mut *self.lock_counts();
-        counts.messages += 1;
+        counts.message_count += 1;
         let difference = difference?;
-        counts.different += 1;
+        counts.different_count += 1;
         let pair = (difference.active_route.clone(), difference.shadow_route.clone());
-        if counts.pairs.len() < MAX_COUNTED_PAIRS || counts.pairs.contains_key(&pair) {
-            let count = counts.pairs.entry(pair).or_default();
+        if counts.differences_by_pair.len() < MAX_COUNTED_PAIRS
+            || counts.differences_by_pair.contains_key(&pair)
+        {
+            let count = counts.differences_by_pair.entry(pair).or_default();
             count.messages += 1;
             count.handler += u64::from(difference.differs_in(DecisionPart::Handler));
             count.args += u64::from(difference.differs_in(DecisionPart::Args));
@@ -176,12 +178,12 @@ impl ShadowRules {
         let to_pair_stats = |((from, to), differences): (&(RoutePosition, RoutePosition), &Differences)| {
             PairStats { from: from.clone(), to: to.clone(), differences: *differences }
         };
-        let mut pairs: Vec<PairStats> = counts.pairs.iter().map(to_pair_stats).collect();
+        let mut pairs: Vec<PairStats> = counts.differences_by_pair.iter().map(to_pair_stats).collect();
         pairs.sort_by_key(|pair| std::cmp::Reverse(pair.differences.messages));
         ShadowStats {
-            generation: self.checked.rules.generation(),
-            messages: counts.messages,
-            different: counts.different,
+            generation: self.validated_rules.rules.generation(),
+            messages: counts.message_count,
+            different: counts.different_count,
             pairs,
         }
     }
@@ -202,7 +204,9 @@ impl Router {
         let checked = self.validate(rules.into())?;
         let (generation, warnings) = (checked.rules.generation(), checked.warnings.clone());
         let _switching = self.lock_previous_rules();
-        self.shared.shadow.store(Some(Arc::new(ShadowRules { checked, counts: Mutex::default() })));
+        self.shared
+            .shadow_rules
+            .store(Some(Arc::new(ShadowRules { validated_rules: checked, counts: Mutex::default() })));
         tracing::info!(target: "rulec::router", generation, "rules decide in the shadow");
         Ok(warnings)
     }
@@ -210,14 +214,14 @@ impl Router {
     /// Returns the counts of the differences between the active and the shadow rules. `None` if
     /// there are no shadow rules.
     pub fn shadow_stats(&self) -> Option<ShadowStats> {
-        self.shared.shadow.load().as_ref().map(|shadow| shadow.stats())
+        self.shared.shadow_rules.load().as_ref().map(|shadow| shadow.stats())
     }
 
     /// Removes the shadow rules, and returns the counts of their differences from the active rules.
     /// `None` if there were no shadow rules.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
         let _switching = self.lock_previous_rules();
-        self.shared.shadow.swap(None).map(|shadow| shadow.stats())
+        self.shared.shadow_rules.swap(None).map(|shadow| shadow.stats())
     }
 
     /// Makes the shadow rules active. The caller names their generation (version number), so that
@@ -229,13 +233,13 @@ impl Router {
     /// edited since.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_previous_rules();
-        let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
-        let shadow_generation = shadow.checked.rules.generation();
+        let shadow = self.shared.shadow_rules.load_full().ok_or(SwitchError::NoShadow)?;
+        let shadow_generation = shadow.validated_rules.rules.generation();
         if shadow_generation != generation {
             return Err(SwitchError::OtherShadow { asked: generation, is: shadow_generation });
         }
-        let next = self.validate(shadow.checked.rules.clone())?;
-        self.shared.shadow.store(None);
+        let next = self.validate(shadow.validated_rules.rules.clone())?;
+        self.shared.shadow_rules.store(None);
         Ok(self.activate(next, &mut previous))
     }
 
@@ -262,7 +266,12 @@ impl Router {
         let previous = self.lock_previous_rules();
         Generations {
             in_force: self.rules().generation(),
-            shadow: self.shared.shadow.load().as_ref().map(|shadow| shadow.checked.rules.generation()),
+            shadow: self
+                .shared
+                .shadow_rules
+                .load()
+                .as_ref()
+                .map(|shadow| shadow.validated_rules.rules.generation()),
             previous: previous.generations(),
         }
     }

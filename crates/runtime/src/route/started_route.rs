@@ -23,14 +23,14 @@ pub struct StartedRoute {
     message: Arc<Json>,
     /// The request to the selected handler; `None` if no handler was selected.
     request: Option<Request>,
-    scope: String,
+    failure_scope: String,
     /// The permissions that the router's permission function returned for the sender; `None` if the
     /// function was not called.
     computed_permissions: Option<Permissions>,
-    pending: PendingDecision,
+    pending_decision: PendingDecision,
     /// Counts the handler call that the caller itself makes. `None` until
     /// [`StartedRoute::own_call`] has returned the request for this call.
-    call: Option<CountedCall>,
+    counted_call: Option<CountedCall>,
 }
 
 impl Router {
@@ -42,12 +42,12 @@ impl Router {
     /// Nothing is then counted or logged, and the caller uses [`Router::route`].
     pub fn begin_route(&self, original_message: impl Into<Arc<Json>>) -> Option<StartedRoute> {
         let original_message = original_message.into();
-        if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
+        if !self.shared.hooks.is_empty() || self.shared.shadow_rules.load().is_some() {
             return None;
         }
-        let scope = self.shared.failures.scope_of(&original_message);
-        let message = self.shared.failures.with_failures(original_message.clone(), &scope);
-        let rules = self.shared.active.load().rules.clone();
+        let scope = self.shared.failure_memory.scope_of(&original_message);
+        let message = self.shared.failure_memory.with_failures(original_message.clone(), &scope);
+        let rules = self.shared.active_rules.load().rules.clone();
         let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
         let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).now_or_never()?;
         let decision = Arc::new(decided.ok()?);
@@ -78,9 +78,18 @@ impl StartedRoute {
         });
         let outcome = Outcome::from_decision(&decision);
         let shared = router.shared.clone();
-        let pending = PendingDecision { shared, record: Some(record), outcome, start };
+        let pending = PendingDecision { shared, log_record: Some(record), outcome, started_at: start };
         let (router, computed_permissions) = (router.clone(), None);
-        StartedRoute { router, decision, message, request, scope, computed_permissions, pending, call: None }
+        StartedRoute {
+            router,
+            decision,
+            message,
+            request,
+            failure_scope: scope,
+            computed_permissions,
+            pending_decision: pending,
+            counted_call: None,
+        }
     }
 
     /// Returns the request for the selected handler. `None` if no handler was selected;
@@ -100,7 +109,7 @@ impl StartedRoute {
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
-        let is_plain = shared.handlers.get(&request.handler)?.policy.is_plain();
+        let is_plain = shared.handlers.get(&request.handler)?.policy.has_no_settings();
         if !is_plain {
             return None;
         }
@@ -110,7 +119,7 @@ impl StartedRoute {
         if !missing.is_empty() {
             return None;
         }
-        self.call = Some(CountedCall::new(shared, &request.handler));
+        self.counted_call = Some(CountedCall::new(shared, &request.handler));
         Some(request.clone())
     }
 
@@ -124,7 +133,7 @@ impl StartedRoute {
         let typed = result.as_ref().err().and_then(|error| error.downcast_ref::<TypedError>());
         let error_type = typed.map(|error| error.kind().to_owned());
         let result = result.map_err(|error| TaskFailure::Failed(error_chain_text(&*error)));
-        if let Some(call) = self.call.take() {
+        if let Some(call) = self.counted_call.take() {
             call.finish(&result);
         }
         let outcome = match result {
@@ -133,10 +142,10 @@ impl StartedRoute {
                 HandlerOutcome::Failed { route: request.route.clone(), error: failure.to_string() }
             }
         };
-        let failures = &self.router.shared.failures;
-        failures.record(&self.scope, &outcome, error_type.as_deref(), &request.handler);
-        self.pending.outcome.attempts = 1;
-        self.pending.finish(outcome)
+        let failures = &self.router.shared.failure_memory;
+        failures.record_outcome(&self.failure_scope, &outcome, error_type.as_deref(), &request.handler);
+        self.pending_decision.outcome.attempts = 1;
+        self.pending_decision.finish(outcome)
     }
 
     /// Calls the selected handler as [`Router::route`] does, with retries and fallbacks.
@@ -156,13 +165,18 @@ impl StartedRoute {
             fallback::run_handlers(&self.router.shared, &self.decision, request, &sender).await
         };
         let error_type = run.error_type.as_deref();
-        self.router.shared.failures.record(&self.scope, &run.outcome, error_type, &run.last_handler);
-        let outcome = &mut self.pending.outcome;
-        outcome.attempts = run.attempts;
-        outcome.tried = run.tried;
+        self.router.shared.failure_memory.record_outcome(
+            &self.failure_scope,
+            &run.outcome,
+            error_type,
+            &run.last_handler,
+        );
+        let outcome = &mut self.pending_decision.outcome;
+        outcome.attempts = run.attempt_count;
+        outcome.tried = run.tried_handlers;
         outcome.fallback =
             Some(run.last_handler).filter(|last_handler| Some(last_handler) != outcome.handler.as_ref());
-        self.pending.finish(run.outcome)
+        self.pending_decision.finish(run.outcome)
     }
 
     /// Takes the request for the selected handler. If no handler was selected, counts and logs the
@@ -170,7 +184,7 @@ impl StartedRoute {
     fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
         match self.request.take() {
             Some(request) => ControlFlow::Continue(request),
-            None => ControlFlow::Break(self.pending.finish(match self.decision.refusal() {
+            None => ControlFlow::Break(self.pending_decision.finish(match self.decision.refusal() {
                 Some(error) => HandlerOutcome::Invalid { error: error.to_string() },
                 None => HandlerOutcome::NoRoute,
             })),

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_are_counted_by_classes() {
+    fn latencies_are_counted_by_bucket() {
         let mut latencies = Latencies::default();
         assert_eq!(latencies.quantile(0.5), None);
         for us in [0, 100, 101, 900, 20_000_000] {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_counted_up_to_a_number() {
+    fn routes_are_counted_up_to_the_limit() {
         let stats = RouterCounters::default();
         for index in 0..MAX_COUNTED_ROUTES + 5 {
             stats.count_message("routes", Some(&index.to_string()), "handled", Duration::ZERO);

@@ -76,7 +76,7 @@ pub(super) fn warnings(
         .filter(|(name, _)| !targets.contains(name.as_str()) && !fallbacks.contains(name))
         .collect();
     unused.sort_by_key(|(name, _)| *name);
-    warnings.extend(unused.into_iter().map(|(name, handler)| match handler.is_otherwise {
+    warnings.extend(unused.into_iter().map(|(name, handler)| match handler.is_default_handler {
         false => Warning::UnusedHandler { name: name.clone() },
         true => {
             let near = nearest(name, targets.iter().copied()).map(str::to_owned);

@@ -219,11 +219,11 @@ impl FirstVersion {
             target,
             files: self.files,
             change_notify: change_notify.clone(),
-            folders,
+            folder_watcher: folders,
             file_digests: self.file_digests,
             status_sender,
         };
-        Ok(Watch { status, change_notify, task: tokio::spawn(watch_task.run()).abort_handle() })
+        Ok(Watch { status, change_notify, task: tokio::spawn(watch_task.run_watch_loop()).abort_handle() })
     }
 }
 
@@ -234,7 +234,7 @@ pub(super) struct WatchedFiles {
     compiler: Compiler,
     path: PathBuf,
     /// Whether rules as text are refused, so that only artifacts are accepted.
-    signed_only: bool,
+    requires_artifact: bool,
 }
 
 /// One version of the watched rule files: the compiled rules, and digests of the files that detect
@@ -246,11 +246,11 @@ struct RulesVersion {
 
 impl WatchedFiles {
     pub fn new(compiler: Compiler, path: &Path) -> WatchedFiles {
-        WatchedFiles { compiler, path: path.to_owned(), signed_only: false }
+        WatchedFiles { compiler, path: path.to_owned(), requires_artifact: false }
     }
 
     pub fn signed_only(self, signed_only: bool) -> WatchedFiles {
-        WatchedFiles { signed_only, ..self }
+        WatchedFiles { requires_artifact: signed_only, ..self }
     }
 
     /// Reads and compiles the rule files on a separate thread, because this work blocks. Returns an
@@ -258,10 +258,10 @@ impl WatchedFiles {
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
-                let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
+                let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
                 let rules = self.compile(&loader, &name);
                 let digests = loader.digests.into_inner();
-                RulesVersion { rules, file_digests: FileDigests { disk: Some(disk), digests } }
+                RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
             }
             Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
         })
@@ -278,13 +278,13 @@ impl WatchedFiles {
         {
             return Ok(self.compiler.load_artifact(bytes)?.into());
         }
-        if self.signed_only && content.is_ok() {
+        if self.requires_artifact && content.is_ok() {
             return Err(WatchError::Unsigned(self.path.clone()));
         }
         // Reads the main file only once, because another program may replace it at any time.
-        let loader = MainFileLoader { name, content: &content, disk };
+        let loader = MainFileLoader { main_path: name, main_file_bytes: &content, disk_loader: disk };
         let rules = LiveRules::new(self.compiler.clone(), &loader, name)?;
-        match is_blank(&rules, name) {
+        match is_main_file_blank(&rules, name) {
             true => Err(WatchError::Empty(self.path.clone())),
             false => Ok(rules),
         }
@@ -293,20 +293,20 @@ impl WatchedFiles {
 
 /// True if the file `main` is blank. Rules without statements are valid, but a blank main file is
 /// probably still being written, so it is refused.
-fn is_blank(rules: &LiveRules, main: &str) -> bool {
+fn is_main_file_blank(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
 /// A loader that records a digest of each file that it loads. A missing file is recorded too,
 /// because it may be created later.
 struct DigestingLoader<'d> {
-    disk: &'d dyn Loader,
+    disk_loader: &'d dyn Loader,
     digests: RefCell<BTreeMap<String, u64>>,
 }
 
 impl Loader for DigestingLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        let loaded = self.disk.load(path);
+        let loaded = self.disk_loader.load(path);
         self.digests.borrow_mut().insert(path.to_owned(), digest_of_file(&loaded));
         loaded
     }
@@ -315,14 +315,14 @@ impl Loader for DigestingLoader<'_> {
 /// A loader that returns the bytes of the main file, which was read before, and reads all other
 /// files from disk.
 struct MainFileLoader<'l> {
-    name: &'l str,
-    content: &'l Result<Vec<u8>, LoadError>,
-    disk: &'l DigestingLoader<'l>,
+    main_path: &'l str,
+    main_file_bytes: &'l Result<Vec<u8>, LoadError>,
+    disk_loader: &'l DigestingLoader<'l>,
 }
 
 impl Loader for MainFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if path == self.name { self.content.clone() } else { self.disk.load(path) }
+        if path == self.main_path { self.main_file_bytes.clone() } else { self.disk_loader.load(path) }
     }
 }
 
@@ -340,21 +340,21 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
 struct FileDigests {
     /// The loader of the rule files. `None` if their folder does not exist. The files then count as
     /// changed, so that they are read again.
-    disk: Option<DiskLoader>,
+    disk_loader: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }
 
 impl FileDigests {
     /// True if a rule file has changed since the last read.
     fn has_changed(&self) -> bool {
-        let Some(disk) = &self.disk else { return true };
+        let Some(disk) = &self.disk_loader else { return true };
         self.digests.iter().any(|(path, old_digest)| digest_of_file(&disk.load(path)) != *old_digest)
     }
 
     /// Returns the folders of the rule files. The folders are watched instead of the files, because
     /// editors replace a file by a new file.
     fn folders(&self) -> BTreeSet<PathBuf> {
-        let Some(disk) = &self.disk else { return BTreeSet::new() };
+        let Some(disk) = &self.disk_loader else { return BTreeSet::new() };
         let folder = |path: &String| disk.root().join(path).parent().map(Path::to_owned);
         self.digests.keys().filter_map(folder).collect()
     }
@@ -363,7 +363,7 @@ impl FileDigests {
 /// Makes the operating system report changes in a set of folders.
 struct FolderWatcher {
     watcher: RecommendedWatcher,
-    watched: BTreeSet<PathBuf>,
+    watched_folders: BTreeSet<PathBuf>,
 }
 
 impl FolderWatcher {
@@ -377,21 +377,21 @@ impl FolderWatcher {
             }
         };
         let watcher = RecommendedWatcher::new(on_event, Config::default())?;
-        Ok(FolderWatcher { watcher, watched: BTreeSet::new() })
+        Ok(FolderWatcher { watcher, watched_folders: BTreeSet::new() })
     }
 
     /// Makes the operating system watch exactly these folders: starts to watch new folders, and
     /// stops watching all others.
     fn watch_only(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
-        for unwatched in self.watched.difference(folders) {
+        for unwatched in self.watched_folders.difference(folders) {
             // The folder may no longer exist.
             let _ = self.watcher.unwatch(unwatched);
         }
-        let new_folders: Vec<PathBuf> = folders.difference(&self.watched).cloned().collect();
-        self.watched.retain(|folder| folders.contains(folder));
+        let new_folders: Vec<PathBuf> = folders.difference(&self.watched_folders).cloned().collect();
+        self.watched_folders.retain(|folder| folders.contains(folder));
         for folder in new_folders {
             match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => drop(self.watched.insert(folder)),
+                Ok(()) => drop(self.watched_folders.insert(folder)),
                 // An import may name a folder that does not exist yet. The periodic check finds it
                 // later.
                 Err(_) if !folder.exists() => {}
@@ -407,13 +407,13 @@ struct WatchTask<T> {
     target: T,
     files: WatchedFiles,
     change_notify: Arc<Notify>,
-    folders: FolderWatcher,
+    folder_watcher: FolderWatcher,
     file_digests: FileDigests,
     status_sender: watch::Sender<WatchStatus>,
 }
 
 impl<T: WatchTarget> WatchTask<T> {
-    async fn run(mut self) {
+    async fn run_watch_loop(mut self) {
         loop {
             if tokio::time::timeout(POLL_INTERVAL, self.change_notify.notified()).await.is_ok() {
                 // Waits at most `10 * QUIET_PERIOD`, because other files in the folders may change
@@ -428,7 +428,7 @@ impl<T: WatchTarget> WatchTask<T> {
                 tokio::task::spawn_blocking(move || (file_digests.has_changed(), file_digests)).await;
             let Ok((has_changed, file_digests)) = check_result else { return };
             self.file_digests = file_digests;
-            if has_changed && self.reload().await.is_err() {
+            if has_changed && self.reload_rules().await.is_err() {
                 return;
             }
         }
@@ -436,10 +436,10 @@ impl<T: WatchTarget> WatchTask<T> {
 
     /// Compiles the current rule files and makes them active in the target. If they are refused,
     /// stores the reason in the status. Returns an error only if the compiling thread panics.
-    async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
+    async fn reload_rules(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;
-        if let Err(error) = self.folders.watch_only(&self.file_digests.folders()) {
+        if let Err(error) = self.folder_watcher.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
         let activated = rules.and_then(|rules| self.target.activate_version(rules));
@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));
-        let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
+        let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
         let files = WatchedFiles::new(Compiler::new(), Path::new("a.rules"));
         let rules = files.compile(&loader, "a.rules").expect("the first version compiles");
         assert_eq!(rules.texts()[0].1, "default -> d");

@@ -1,7 +1,7 @@
 //! Rules from watched files without handlers, for a program that only needs decisions and acts on
 //! them itself.
 
-use super::log::{DecisionLog, DecisionRecord, decided_result};
+use super::log::{DecisionLog, DecisionRecord, decided_result_name};
 use super::outcome::Outcome;
 use super::stats::{RouterCounters, RouterStats};
 use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, WatchedFiles, next_status};
@@ -42,20 +42,20 @@ use tokio::sync::watch;
 /// ```
 #[derive(Clone)]
 pub struct WatchedRules {
-    shared: Arc<WatchedShared>,
+    shared: Arc<SharedWatchedRules>,
     /// Watches the rule files. The watching ends when all clones are dropped, because the watching
     /// task holds only `shared`, not this value.
     watch: Arc<Watch>,
     statuses: watch::Receiver<WatchStatus>,
 }
 
-struct WatchedShared {
+struct SharedWatchedRules {
     rules: ArcSwap<LiveRules>,
     counters: RouterCounters,
     log: Option<DecisionLog>,
 }
 
-impl WatchTarget for Arc<WatchedShared> {
+impl WatchTarget for Arc<SharedWatchedRules> {
     fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError> {
         let generation = rules.generation();
         self.rules.store(Arc::new(rules));
@@ -73,7 +73,7 @@ impl WatchTarget for Arc<WatchedShared> {
 pub struct WatchedRulesBuilder {
     compiler: Compiler,
     path: PathBuf,
-    signed_only: bool,
+    requires_artifact: bool,
     log: Option<DecisionLog>,
 }
 
@@ -94,7 +94,7 @@ impl WatchedRulesBuilder {
     /// accepted. The signatures of artifacts are checked if the compiler [trusts](Compiler::trust)
     /// keys. Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
-        self.signed_only = signed_only;
+        self.requires_artifact = signed_only;
         self
     }
 
@@ -105,9 +105,9 @@ impl WatchedRulesBuilder {
     /// # Errors
     /// If the current file cannot be loaded, or the operating system cannot watch files.
     pub async fn open(self) -> Result<WatchedRules, WatchError> {
-        let files = WatchedFiles::new(self.compiler, &self.path).signed_only(self.signed_only);
+        let files = WatchedFiles::new(self.compiler, &self.path).signed_only(self.requires_artifact);
         let first = FirstVersion::load(files).await?;
-        let shared = Arc::new(WatchedShared {
+        let shared = Arc::new(SharedWatchedRules {
             rules: ArcSwap::from_pointee(first.rules.clone()),
             counters: RouterCounters::default(),
             log: self.log,
@@ -128,7 +128,7 @@ impl std::fmt::Debug for WatchedRules {
 impl WatchedRules {
     /// Starts to build watched rules from a rule file or an artifact (a file of compiled rules).
     pub fn builder(compiler: Compiler, path: impl AsRef<Path>) -> WatchedRulesBuilder {
-        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), signed_only: false, log: None }
+        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), requires_artifact: false, log: None }
     }
 
     /// Loads a rule file or an artifact (a file of compiled rules) and watches it, without a
@@ -147,7 +147,7 @@ impl WatchedRules {
     pub fn decide(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rules.decide(message);
-        self.record(rules, message, decision, time, start)
+        self.record_decision(rules, message, decision, time, start)
     }
 
     /// Decides a message by the entry of this name (a table, choice or router, or the flows) in the
@@ -158,7 +158,7 @@ impl WatchedRules {
     pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rules.decide_in(entry, message)?;
-        Ok(self.record(rules, message, decision, time, start))
+        Ok(self.record_decision(rules, message, decision, time, start))
     }
 
     /// Like [`WatchedRules::decide`], but also awaits the results of the async host functions that
@@ -166,7 +166,7 @@ impl WatchedRules {
     pub async fn decide_async(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rulec::decide_async(|| rules.decide(message)).await;
-        self.record(rules, message, decision, time, start)
+        self.record_decision(rules, message, decision, time, start)
     }
 
     /// Returns the active version of the rules. Decisions by the returned rules are neither counted
@@ -214,7 +214,7 @@ impl WatchedRules {
 
     /// Counts and logs a decision with the result `decided` if a route was chosen, otherwise
     /// `no_route` or `invalid`.
-    fn record(
+    fn record_decision(
         &self,
         rules: LiveRules,
         message: &Json,
@@ -223,13 +223,13 @@ impl WatchedRules {
         start: Instant,
     ) -> Decision {
         let mut outcome = Outcome { elapsed: start.elapsed(), ..Outcome::from_decision(&decision) };
-        let result = decided_result(&outcome, &decision);
+        let result = decided_result_name(&outcome, &decision);
         let table = outcome.path.last().unwrap_or(&outcome.entry);
         self.shared.counters.count_message(table, outcome.route.as_deref(), result, outcome.elapsed);
         if let Some(log) = &self.shared.log {
             let (decision, message) = (Arc::new(decision.clone()), Arc::new(message.clone()));
             let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
-            log.record(record, &mut outcome, result);
+            log.queue_decision(record, &mut outcome, result);
         }
         decision
     }

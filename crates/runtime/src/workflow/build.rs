@@ -40,11 +40,11 @@ impl Workflow {
             factories: HashMap::new(),
             processors: HashMap::new(),
             routers: HashMap::new(),
-            merge: Arc::new(FirstValues),
-            merges: HashMap::new(),
+            merge_strategy: Arc::new(FirstValues),
+            node_merge_strategies: HashMap::new(),
             step_limit: DEFAULT_STEP_LIMIT,
             byte_limit: DEFAULT_BYTE_LIMIT,
-            passthrough: Vec::new(),
+            passthrough_fields: Vec::new(),
             runs_when_ready: false,
         }
     }
@@ -69,13 +69,13 @@ pub struct WorkflowBuilder {
     factories: HashMap<String, ProcessorFactory>,
     processors: HashMap<NodeId, Arc<dyn Processor>>,
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
-    merge: Arc<dyn MergeStrategy>,
+    merge_strategy: Arc<dyn MergeStrategy>,
     /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. Such a strategy
     /// overrides the strategy of the whole workflow for its node.
-    merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
+    node_merge_strategies: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,
-    passthrough: Vec<String>,
+    passthrough_fields: Vec<String>,
     runs_when_ready: bool,
 }
 
@@ -130,14 +130,14 @@ impl WorkflowBuilder {
     /// [`FirstValues`].
     #[must_use]
     pub fn merge(mut self, strategy: impl MergeStrategy + 'static) -> Self {
-        self.merge = Arc::new(strategy);
+        self.merge_strategy = Arc::new(strategy);
         self
     }
 
     /// Sets how the inputs of one node are merged, which overrides [`WorkflowBuilder::merge`].
     #[must_use]
     pub fn merge_at(mut self, node: impl Into<NodeId>, strategy: impl MergeStrategy + 'static) -> Self {
-        self.merges.insert(node.into(), Arc::new(strategy));
+        self.node_merge_strategies.insert(node.into(), Arc::new(strategy));
         self
     }
 
@@ -145,7 +145,7 @@ impl WorkflowBuilder {
     /// object without such a field, the field is copied from the node's input.
     #[must_use]
     pub fn passthrough(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.passthrough.extend(keys.into_iter().map(Into::into));
+        self.passthrough_fields.extend(keys.into_iter().map(Into::into));
         self
     }
 
@@ -222,7 +222,7 @@ impl WorkflowBuilder {
             .processors
             .keys()
             .chain(self.routers.keys())
-            .chain(self.merges.keys())
+            .chain(self.node_merge_strategies.keys())
             .filter(|id| !step_indices.contains_key(*id))
             .collect();
         unknown_nodes.sort();
@@ -238,19 +238,19 @@ impl WorkflowBuilder {
         let targets: Vec<Vec<usize>> =
             vertices.iter().map(|vertex| possible_targets(vertex, &step_indices)).collect();
         for (number, (step, vertex)) in steps.iter_mut().zip(vertices).enumerate() {
-            step.incoming = vertex.incoming;
-            step.keeps_merged = step.merge.keeps_previous() && leads_back(&targets, number);
+            step.incoming = vertex.incoming_sources;
+            step.keeps_merged_input = step.merge_strategy.keeps_previous() && is_on_cycle(&targets, number);
         }
-        let passthrough = self.passthrough;
+        let passthrough = self.passthrough_fields;
         let (step_limit, byte_limit) = (self.step_limit, self.byte_limit);
         let runs_when_ready = self.runs_when_ready;
         let plan = Arc::new(ExecutionPlan {
             steps,
             step_indices,
-            start,
+            start_index: start,
             step_limit,
             byte_limit,
-            passthrough,
+            passthrough_fields: passthrough,
             runs_when_ready,
         });
         Ok(Workflow { plan, findings: findings.into() })
@@ -276,14 +276,14 @@ impl WorkflowBuilder {
         };
         Ok(PlanStep {
             builder_router: self.routers.get(&node.id).cloned(),
-            merge: self.merges.get(&node.id).unwrap_or(&self.merge).clone(),
+            merge_strategy: self.node_merge_strategies.get(&node.id).unwrap_or(&self.merge_strategy).clone(),
             id: node.id,
             kind: node.kind,
             next: node.next,
             processor,
             time_limit: node.time_limit_ms.map(Duration::from_millis),
             incoming: Vec::new(),
-            keeps_merged: false,
+            keeps_merged_input: false,
         })
     }
 }
@@ -303,7 +303,7 @@ fn possible_targets(vertex: &Vertex, step_indices: &HashMap<NodeId, usize>) -> V
 
 /// True if a path leads from the node with the index `number` back to this node. `targets` contains
 /// for each node the indexes of the nodes that may receive its output.
-fn leads_back(targets: &[Vec<usize>], number: usize) -> bool {
+fn is_on_cycle(targets: &[Vec<usize>], number: usize) -> bool {
     let (mut seen, mut pending) = (vec![false; targets.len()], targets[number].clone());
     while let Some(next) = pending.pop() {
         if next == number {

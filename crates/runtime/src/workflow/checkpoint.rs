@@ -130,7 +130,7 @@ impl Run {
     /// Returns the changes of the run after the earlier save `since`. The size of the result does
     /// not depend on the number of nodes that ran before `since`.
     pub fn save_changes(&self, since: SavePoint) -> SavedChanges {
-        let state = self.state.since(since.executed, since.deliveries);
+        let state = self.state.state_since(since.executed, since.deliveries);
         SavedChanges { since, memory: self.clone_memory(), state }
     }
 

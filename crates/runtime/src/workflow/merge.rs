@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn strategies_keep_the_latest_all_or_the_nodes() {
+    fn each_strategy_merges_equal_keys_differently() {
         let inputs = || arrivals(vec![json!({"x": 1, "y": [1]}), json!({"x": 2, "y": 3}), json!("text")]);
         let node: NodeId = "j".into();
         assert_eq!(LatestValues.merge(&node, inputs()), json!({"x": 2, "y": 3}));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_merged_before_is_recognized_if_it_is_unchanged() {
+    fn unchanged_earlier_inputs_are_not_merged_again() {
         let node: NodeId = "j".into();
         let earlier = json!({"x": ["x"], "y": ["y"]});
         let append = |a: Value, b: Value| AppendValues.merge_again(&node, arrivals(vec![a, b]), &earlier);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_stand_whole_and_the_first_value_of_a_key_wins() {
+    fn branches_are_complete_and_the_first_value_wins() {
         let cases = [
             (
                 vec![json!({"x": 1, "y": null}), json!({"x": 2, "y": 3, "z": 4})],

@@ -18,11 +18,11 @@ use std::time::Duration;
 pub(super) struct ExecutionPlan {
     pub(super) steps: Vec<PlanStep>,
     pub(super) step_indices: HashMap<NodeId, usize>,
-    pub(super) start: usize,
+    pub(super) start_index: usize,
     pub(super) step_limit: usize,
     pub(super) byte_limit: usize,
     /// The fields that nodes copy from their inputs to their outputs.
-    pub(super) passthrough: Vec<String>,
+    pub(super) passthrough_fields: Vec<String>,
     /// Whether every node runs as soon as it is ready, concurrently with other nodes. If false,
     /// nodes run one after another.
     pub(super) runs_when_ready: bool,
@@ -37,14 +37,14 @@ pub(super) struct PlanStep {
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) builder_router: Option<Arc<dyn ConditionalRouter>>,
     /// The strategy that merges the inputs if several edges lead to the node.
-    pub(super) merge: Arc<dyn MergeStrategy>,
+    pub(super) merge_strategy: Arc<dyn MergeStrategy>,
     pub(super) time_limit: Option<Duration>,
     /// Source nodes of the incoming edges, without loop-backs; a node with two edges to this node
     /// is listed twice. The node runs when it has received as many inputs as it has such edges.
     pub(super) incoming: Vec<NodeId>,
     /// Whether the run keeps the merged input of the node for the next round. True if the merge
     /// strategy needs this input, and a path leads from the node back to itself.
-    pub(super) keeps_merged: bool,
+    pub(super) keeps_merged_input: bool,
 }
 
 impl PlanStep {
@@ -74,7 +74,7 @@ impl ExecutionPlan {
     }
 
     pub(super) fn start_step(&self) -> Option<&PlanStep> {
-        self.steps.get(self.start)
+        self.steps.get(self.start_index)
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Loop {
 /// The value that a loop stores between two rounds: the score of the previous round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopState {
-    previous: Option<f64>,
+    previous_score: Option<f64>,
 }
 
 /// A result of the check that a [`Loop`] makes after each round: a reason to exit, or a drop of the
@@ -99,7 +99,7 @@ impl LoopState {
     pub fn decide(&mut self, settings: &Loop, input: &Value) -> LoopDecision {
         let current_round = read_round(input, ROUND_FIELD);
         let score = read_score(input);
-        let previous = self.previous.replace(score);
+        let previous = self.previous_score.replace(score);
         let mut decision = LoopDecision { current_round, should_exit: false, exit_reason: None };
         // If several conditions are true, the last one determines the reason.
         if current_round >= settings.max_rounds {
@@ -147,9 +147,9 @@ impl Processor for Loop {
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
         let decision = {
             let mut memory = call.memory();
-            let mut state = LoopState { previous: memory.as_f64() };
+            let mut state = LoopState { previous_score: memory.as_f64() };
             let decision = state.decide(self, &input);
-            *memory = state.previous.into();
+            *memory = state.previous_score.into();
             decision
         };
         Box::pin(async move { add_decision_fields(input, decision) })

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inner_loop_starts_anew_and_the_outer_count_survives_it() {
+    fn an_inner_loop_restarts_and_the_outer_count_remains() {
         let (inner, outer): (NodeId, NodeId) = ("inner".into(), "outer".into());
         let mut rounds = RoundCounter::default();
         // Enters with `input`, then leaves with or without a loop-back. Returns the round number.

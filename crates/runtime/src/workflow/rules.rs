@@ -46,7 +46,7 @@ impl Workflow {
         let program = rules.program();
         let unknown_workflow = || {
             let known = program.workflows.iter().map(|workflow| workflow.name.to_string());
-            UnknownWorkflow { name: name.to_owned(), known: known.collect() }
+            UnknownWorkflow { name: name.to_owned(), declared_names: known.collect() }
         };
         let workflow_definition = program.workflow_named(name).ok_or_else(unknown_workflow)?;
         let start = workflow_definition.nodes.first().ok_or_else(unknown_workflow)?;
@@ -54,11 +54,11 @@ impl Workflow {
             .passthrough(workflow_definition.passthrough.iter().map(|key| key.to_string()));
         let mut routers: HashMap<TableId, Arc<RulesRouter>> = HashMap::new();
         for node_definition in &workflow_definition.nodes {
-            let mut node = Node::new(node_definition.id.clone(), &*node_definition.kind)
-                .next(node_definition.next.iter().cloned());
+            let mut node = Node::new(node_definition.id.clone(), &*node_definition.processor_kind)
+                .next(node_definition.next_nodes.iter().cloned());
             node.config = Value::Object((*node_definition.config).clone());
             node.parallel = node_definition.is_parallel();
-            node.time_limit_ms = node_definition.time_limit;
+            node.time_limit_ms = node_definition.time_limit_ms;
             builder = builder.node(node);
             let id = node_definition.id.clone();
             builder = match node_definition.merge {
@@ -83,14 +83,14 @@ impl Workflow {
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow {
     name: String,
-    known: Vec<String>,
+    declared_names: Vec<String>,
 }
 
 impl UnknownWorkflow {
     /// Returns the wrong name and the declared workflows as a localized message.
     pub fn to_message(&self) -> Message {
         let name = &self.name;
-        match &self.known[..] {
+        match &self.declared_names[..] {
             [] => message!(
                 "there is no workflow `{name}`; the rules declare none: `workflow NAME {{ node … }}`"
             ),

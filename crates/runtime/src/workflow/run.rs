@@ -96,7 +96,7 @@ impl RunState {
     /// Returns a copy of the state for [`Run::save_changes`]. The report in the copy lacks the
     /// first `executed` nodes that ran and the first `deliveries` deliveries, because an earlier
     /// save contains them.
-    pub(super) fn since(&self, executed: usize, deliveries: usize) -> RunState {
+    pub(super) fn state_since(&self, executed: usize, deliveries: usize) -> RunState {
         let RunState { pending, stack, waiting, merged, rounds, again, failed, report } = self;
         let Report { stalled, limit_hit, failures, outputs, .. } = report;
         let (executed, deliveries) = (report.executed.get(executed..), report.deliveries.get(deliveries..));
@@ -167,15 +167,15 @@ impl Run {
     /// If the future is dropped before it completes, the run must not be used any more: resume from
     /// a saved run.
     pub async fn step(&mut self) -> bool {
-        let Some(ready_node) = self.next_ready() else { return false };
+        let Some(ready_node) = self.next_ready_node() else { return false };
         let plan = self.plan.clone();
-        let jobs = self.enter_node(&plan, ready_node).await;
+        let jobs = self.prepare_node_jobs(&plan, ready_node).await;
         let results = join_all(jobs.into_iter().map(NodeJob::run_job)).await;
         let outgoing: Vec<Option<PendingOutput>> =
             results.into_iter().map(|result| self.finish_job(&plan, result)).collect();
         self.state.stack.extend(outgoing.into_iter().rev().flatten());
         if self.state.pending.is_none() {
-            self.state.pending = self.next_ready();
+            self.state.pending = self.next_ready_node();
         }
         true
     }
@@ -185,8 +185,10 @@ impl Run {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
         loop {
-            while let Some(ready_node) = self.next_ready() {
-                running.extend(self.enter_node(&plan, ready_node).await.into_iter().map(NodeJob::run_job));
+            while let Some(ready_node) = self.next_ready_node() {
+                running.extend(
+                    self.prepare_node_jobs(&plan, ready_node).await.into_iter().map(NodeJob::run_job),
+                );
             }
             let Some(result) = running.next().await else { return };
             let outgoing = self.finish_job(&plan, result);
@@ -197,7 +199,7 @@ impl Run {
     /// Delivers outputs until a node is ready, and returns the node. If no output is left, returns
     /// a failed node that should run again. `None` if no such node exists, or if the step limit is
     /// reached.
-    fn next_ready(&mut self) -> Option<ReadyNode> {
+    fn next_ready_node(&mut self) -> Option<ReadyNode> {
         if self.state.report.limit_hit {
             return None;
         }
@@ -286,7 +288,7 @@ impl Run {
         if inputs.len() == 1 {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
-        let PlanStep { merge, keeps_merged, .. } = target?;
+        let PlanStep { merge_strategy: merge, keeps_merged_input: keeps_merged, .. } = target?;
         let previous = self.state.merged.get(&to);
         let merged = catch_node_panic(|| match previous {
             Some(previous) => merge.merge_again(&to, inputs, previous),
@@ -308,7 +310,7 @@ impl Run {
 
     /// Returns the processor calls to make for a node, or for the children of a parallel node.
     /// Returns none if the calls would exceed the step limit; the node then stays pending.
-    async fn enter_node(
+    async fn prepare_node_jobs(
         &mut self,
         plan: &ExecutionPlan,
         ReadyNode { node, input }: ReadyNode,
@@ -329,7 +331,7 @@ impl Run {
             return Vec::new();
         }
         let input = Arc::new(input);
-        steps.into_iter().filter_map(|step| self.start_job(step, &input)).collect()
+        steps.into_iter().filter_map(|step| self.prepare_job(step, &input)).collect()
     }
 
     /// Returns those children of a parallel node that can run. The other children are recorded as
@@ -352,7 +354,7 @@ impl Run {
         children
     }
 
-    fn start_job(&mut self, step: &PlanStep, delivered_input: &Arc<Value>) -> Option<NodeJob> {
+    fn prepare_job(&mut self, step: &PlanStep, delivered_input: &Arc<Value>) -> Option<NodeJob> {
         let processor = step.processor.clone()?;
         let mut input = Value::clone(delivered_input);
         if let Some(field) = processor.round_field() {
@@ -367,7 +369,7 @@ impl Run {
             processor_call: call,
             delivered_input: delivered_input.clone(),
             input,
-            limit: step.time_limit,
+            time_limit: step.time_limit,
         })
     }
 
@@ -381,7 +383,7 @@ impl Run {
         let step = plan.find_step(&node)?;
         let routed = result.and_then(|mut output| {
             output = plan.check_size(output, "output")?;
-            pass_through_fields(&plan.passthrough, &delivered_input, &mut output);
+            pass_through_fields(&plan.passthrough_fields, &delivered_input, &mut output);
             let Some(router) = step.router() else { return Ok((output, step.next.clone(), false)) };
             let (targets, loop_back) = catch_node_panic(|| {
                 let route = router.route(&output, &step.next);
@@ -452,7 +454,7 @@ struct NodeJob {
     delivered_input: Arc<Value>,
     /// The node's input for the processor, with the round number of the current loop.
     input: Value,
-    limit: Option<Duration>,
+    time_limit: Option<Duration>,
 }
 
 /// The result of a finished processor call, with the node and its input as delivered.
@@ -464,7 +466,7 @@ struct JobResult {
 
 impl NodeJob {
     async fn run_job(self) -> JobResult {
-        let NodeJob { processor, processor_call, delivered_input, input, limit } = self;
+        let NodeJob { processor, processor_call, delivered_input, input, time_limit: limit } = self;
         let node = processor_call.node.clone();
         let outcome =
             task::run_with_limit(limit, async move { processor.process(&processor_call, input).await }).await;

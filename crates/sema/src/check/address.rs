@@ -28,7 +28,7 @@ enum AddressKind {
 impl Checker<'_> {
     /// Warns if an address is compared with a constant text that has a character which no address
     /// contains. A value counts as an address if its name suggests it, such as `email`.
-    pub(super) fn warn_not_in_address(
+    pub(super) fn warn_impossible_address_text(
         &mut self,
         binary: &ast::Binary,
         mode: TestMode,
@@ -67,7 +67,7 @@ impl Checker<'_> {
             (full_width.is_some() || has_blank).then_some((index, text, full_width))
         });
         let Some((index, text, full_width)) = found else { return };
-        let place = index.and_then(|index| element_span(self.written_list(&binary.right), index));
+        let place = index.and_then(|index| element_span(self.resolve_list_name(&binary.right), index));
         let span = place.unwrap_or(right.span);
         let (message, meant) = match full_width {
             Some(c) => {

@@ -15,44 +15,44 @@ use std::cmp::Ordering;
 
 /// The values of an operand for which its comparison with constants is true.
 #[derive(Clone)]
-pub(super) enum Accepted<'v> {
+pub(super) enum AcceptedSet<'v> {
     /// The comparison is true exactly for these values.
     Values(Vec<Value<'v>>),
     /// The comparison is true for all values except these.
     Others(Vec<Value<'v>>),
     /// The comparison is true exactly for the values between these bounds.
-    Between { low: Bound<'v>, high: Bound<'v> },
+    Between { low: RangeBound<'v>, high: RangeBound<'v> },
 }
 
 /// A bound of a range of values, and whether the bound itself belongs to the range. `None` if the
 /// range has no bound at this end.
-pub(super) type Bound<'v> = Option<(Value<'v>, bool)>;
+pub(super) type RangeBound<'v> = Option<(Value<'v>, bool)>;
 
-impl<'v> Accepted<'v> {
+impl<'v> AcceptedSet<'v> {
     /// Returns the values for which the comparison does not hold. `None` if this type cannot
     /// describe them.
-    pub(super) fn complement(self) -> Option<Accepted<'v>> {
+    pub(super) fn complement(self) -> Option<AcceptedSet<'v>> {
         let flip = |(value, included): (Value<'v>, bool)| Some((value, !included));
         Some(match self {
-            Accepted::Values(values) => Accepted::Others(values),
-            Accepted::Others(values) => Accepted::Values(values),
-            Accepted::Between { low: None, high: Some(high) } => {
-                Accepted::Between { low: flip(high), high: None }
+            AcceptedSet::Values(values) => AcceptedSet::Others(values),
+            AcceptedSet::Others(values) => AcceptedSet::Values(values),
+            AcceptedSet::Between { low: None, high: Some(high) } => {
+                AcceptedSet::Between { low: flip(high), high: None }
             }
-            Accepted::Between { low: Some(low), high: None } => {
-                Accepted::Between { low: None, high: flip(low) }
+            AcceptedSet::Between { low: Some(low), high: None } => {
+                AcceptedSet::Between { low: None, high: flip(low) }
             }
-            Accepted::Between { .. } => return None,
+            AcceptedSet::Between { .. } => return None,
         })
     }
 
     /// True unless the value is proven not to belong to the accepted values.
     fn may_contain(&self, value: Value<'_>) -> bool {
         match self {
-            Accepted::Values(values) => values.iter().any(|other| may_be_equal(*other, value)),
-            Accepted::Others(values) => !values.iter().any(|other| is_equal(*other, value)),
-            Accepted::Between { low, high } => {
-                let order = |bound: &Bound<'_>| bound.and_then(|(bound, _)| compare(value, bound));
+            AcceptedSet::Values(values) => values.iter().any(|other| may_be_equal(*other, value)),
+            AcceptedSet::Others(values) => !values.iter().any(|other| is_equal(*other, value)),
+            AcceptedSet::Between { low, high } => {
+                let order = |bound: &RangeBound<'_>| bound.and_then(|(bound, _)| compare(value, bound));
                 let is_below = |(_, included): &(Value<'_>, bool)| match order(low) {
                     Some(Ordering::Less) => true,
                     Some(Ordering::Equal) => !included,
@@ -69,21 +69,22 @@ impl<'v> Accepted<'v> {
     }
 
     /// True if it is proven that no value belongs to both sets.
-    pub(super) fn excludes(&self, other: &Accepted<'_>) -> bool {
+    pub(super) fn is_disjoint_from(&self, other: &AcceptedSet<'_>) -> bool {
         match (self, other) {
-            (Accepted::Values(values), set) | (set, Accepted::Values(values)) => {
+            (AcceptedSet::Values(values), set) | (set, AcceptedSet::Values(values)) => {
                 values.iter().all(|value| !set.may_contain(*value))
             }
-            (Accepted::Between { low, high }, Accepted::Between { low: other_low, high: other_high }) => {
-                has_gap(high, other_low) || has_gap(other_high, low)
-            }
+            (
+                AcceptedSet::Between { low, high },
+                AcceptedSet::Between { low: other_low, high: other_high },
+            ) => has_gap(high, other_low) || has_gap(other_high, low),
             _ => false,
         }
     }
 }
 
 /// True if no value lies at or below the upper bound and at or above the lower bound.
-fn has_gap(high: &Bound<'_>, low: &Bound<'_>) -> bool {
+fn has_gap(high: &RangeBound<'_>, low: &RangeBound<'_>) -> bool {
     let (Some((high, high_included)), Some((low, low_included))) = (high, low) else { return false };
     match compare(*high, *low) {
         Some(Ordering::Less) => true,
@@ -102,7 +103,7 @@ fn may_be_equal(left: Value<'_>, right: Value<'_>) -> bool {
 
 /// Returns the compared value and the values for which the condition holds. `None` for a condition
 /// that is no comparison with constants.
-pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
+pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, AcceptedSet<'_>)> {
     match &cond.kind {
         CondKind::Not(inner) => {
             let (left, accepted) = accepted_values(inner)?;
@@ -110,22 +111,22 @@ pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
         }
         CondKind::Predicate(test) => {
             let (left, accepted) = accepted_by_test(test)?;
-            let accepted = if test.negated { accepted.complement()? } else { accepted };
+            let accepted = if test.is_negated { accepted.complement()? } else { accepted };
             Some((left, accepted))
         }
         _ => None,
     }
 }
 
-fn accepted_by_test(test: &Predicate) -> Option<(&Expr, Accepted<'_>)> {
+fn accepted_by_test(test: &Predicate) -> Option<(&Expr, AcceptedSet<'_>)> {
     if test.mode != TestMode::default() {
         return None;
     }
     let op = test.op?;
     match &test.right {
-        Operand::Range { start, end, inclusive, wraps: false } if op == Op::In => {
-            let (low, high) = (ordered_constant(start)?, ordered_constant(end)?);
-            let accepted = Accepted::Between { low: Some((low, true)), high: Some((high, *inclusive)) };
+        Operand::Range { start, end, includes_end: inclusive, wraps_midnight: false } if op == Op::In => {
+            let (low, high) = (comparable_constant(start)?, comparable_constant(end)?);
+            let accepted = AcceptedSet::Between { low: Some((low, true)), high: Some((high, *inclusive)) };
             Some((&test.left, accepted))
         }
         Operand::Value(right) => match (test.left.as_const(), right.as_const()) {
@@ -137,25 +138,25 @@ fn accepted_by_test(test: &Predicate) -> Option<(&Expr, Accepted<'_>)> {
     }
 }
 
-fn accepted_by(op: Op, constant: &Const) -> Option<Accepted<'_>> {
+fn accepted_by(op: Op, constant: &Const) -> Option<AcceptedSet<'_>> {
     let value = constant.value();
     if op == Op::In {
         let elements: Vec<_> = value.elements()?.filter(|element| !element.is_missing()).collect();
-        return (!elements.is_empty()).then_some(Accepted::Values(elements));
+        return (!elements.is_empty()).then_some(AcceptedSet::Values(elements));
     }
     compare(value, value)?;
     Some(match op {
-        Op::Eq => Accepted::Values(vec![value]),
-        Op::Ne => Accepted::Others(vec![value]),
-        Op::Lt => Accepted::Between { low: None, high: Some((value, false)) },
-        Op::Le => Accepted::Between { low: None, high: Some((value, true)) },
-        Op::Gt => Accepted::Between { low: Some((value, false)), high: None },
-        Op::Ge => Accepted::Between { low: Some((value, true)), high: None },
+        Op::Eq => AcceptedSet::Values(vec![value]),
+        Op::Ne => AcceptedSet::Others(vec![value]),
+        Op::Lt => AcceptedSet::Between { low: None, high: Some((value, false)) },
+        Op::Le => AcceptedSet::Between { low: None, high: Some((value, true)) },
+        Op::Gt => AcceptedSet::Between { low: Some((value, false)), high: None },
+        Op::Ge => AcceptedSet::Between { low: Some((value, true)), high: None },
         _ => return None,
     })
 }
 
-fn ordered_constant(expr: &Expr) -> Option<Value<'_>> {
+fn comparable_constant(expr: &Expr) -> Option<Value<'_>> {
     let value = expr.as_const()?.value();
     compare(value, value).map(|_| value)
 }
@@ -181,7 +182,7 @@ fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
 impl Checker<'_> {
     /// Warns about two operands of `or` of which at least one is true for every value, as in
     /// `x > 1 or x < 5`.
-    pub(super) fn warn_alternatives_of_all(&mut self, parts: &[Cond]) {
+    pub(super) fn warn_or_always_true(&mut self, parts: &[Cond]) {
         let found: Vec<_> = parts
             .iter()
             .filter_map(|part| {
@@ -195,10 +196,10 @@ impl Checker<'_> {
             .enumerate()
             .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
         let pair = pairs.find(|((_, left, _, refused), (_, other_left, _, other_refused))| {
-            refused.excludes(other_refused) && self.is_same_source(*left, *other_left)
+            refused.is_disjoint_from(other_refused) && self.have_same_source_text(*left, *other_left)
         });
         let Some(((first, left, accepted, _), (second, _, other_accepted, _))) = pair else { return };
-        let is_partition = accepted.excludes(other_accepted);
+        let is_partition = accepted.is_disjoint_from(other_accepted);
         let (first, second) = (*first, *second);
         let slice = |span| self.loaded.sources.slice(span);
         let value = slice(*left);
@@ -231,7 +232,7 @@ impl Checker<'_> {
             .enumerate()
             .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
         let pair = pairs.find(|((_, left, accepted), (_, other_left, other_accepted))| {
-            accepted.excludes(other_accepted) && self.is_same_source(*left, *other_left)
+            accepted.is_disjoint_from(other_accepted) && self.have_same_source_text(*left, *other_left)
         });
         let Some(((first, ..), (second, ..))) = pair else { return };
         // A rule of a group may be lowered several times.
@@ -247,22 +248,28 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn is_same_source(&self, left: Span, right: Span) -> bool {
+    fn have_same_source_text(&self, left: Span, right: Span) -> bool {
         // A route that is compiled alone has no source text.
         let words = |span| self.loaded.sources.slice(span).split_whitespace();
         words(left).next().is_some() && words(left).eq(words(right))
     }
 
     /// Warns about a comparison that every result of a function satisfies, as in `len(x) >= 0`.
-    pub(super) fn warn_every_result(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr, span: Span) {
+    pub(super) fn warn_true_for_every_result(
+        &mut self,
+        binary: &ast::Binary,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) {
         let (call, bound, op) = match (left.as_const(), right.as_const()) {
             (None, Some(bound)) => (left, bound.value(), Some(binary.op.node)),
             (Some(bound), None) => (right, bound.value(), binary.op.node.mirrored()),
             _ => return,
         };
-        let Some((least, greatest, results)) = self.results_of(call) else { return };
+        let Some((least, greatest, results)) = self.result_range_of(call) else { return };
         let written = if left.as_const().is_none() { &binary.right } else { &binary.left };
-        if self.warn_unit_of_result((call, written), span) {
+        if self.warn_unit_out_of_range((call, written), span) {
             return;
         }
         let to_least = compare(bound, Value::Int(least));
@@ -292,8 +299,12 @@ impl Checker<'_> {
     /// `hour(now) >= 18h`: `18h` is 64,800, but `hour` returns at most 23. `call` is the call of
     /// the function. `written` is the number, or a range or list of numbers. Returns whether it
     /// warns.
-    pub(super) fn warn_unit_of_result(&mut self, (call, written): (&Expr, &ast::Expr), span: Span) -> bool {
-        let Some((least, Some(greatest), results)) = self.results_of(call) else { return false };
+    pub(super) fn warn_unit_out_of_range(
+        &mut self,
+        (call, written): (&Expr, &ast::Expr),
+        span: Span,
+    ) -> bool {
+        let Some((least, Some(greatest), results)) = self.result_range_of(call) else { return false };
         let numbers: Vec<&ast::Expr> = match &written.kind {
             ast::ExprKind::Range { start, end, .. } => vec![start, end],
             ast::ExprKind::List(items) => items.iter().collect(),
@@ -336,15 +347,15 @@ impl Checker<'_> {
         true
     }
 
-    fn results_of(&self, value: &Expr) -> Option<(i64, Option<i64>, Message)> {
+    fn result_range_of(&self, value: &Expr) -> Option<(i64, Option<i64>, Message)> {
         match &value.kind {
             ExprKind::Call(function, _) => result_range(*function),
             ExprKind::Fold { fold: Fold::Count, .. } => {
                 Some((0, None, message!("a number of elements is never below 0")))
             }
-            ExprKind::Read(inner, _) => self.results_of(inner),
+            ExprKind::Read(inner, _) => self.result_range_of(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.results_of(body),
+                Term::Expr(body) => self.result_range_of(body),
                 Term::Cond(_) => None,
             },
             _ => None,
@@ -356,7 +367,7 @@ impl Checker<'_> {
     /// `other` is the rest of the chain.
     pub(super) fn warn_covered_condition(&mut self, cond: &Cond, then: &Expr, other: &Expr) {
         let mut rest = other;
-        while let ExprKind::If { cond: later, then: later_then, other: later_other } = &rest.kind {
+        while let ExprKind::If { cond: later, then_value: later_then, else_value: later_other } = &rest.kind {
             if self.is_covered(later, cond) && !self.is_reported_at(Code::BranchOfIfNotReached, later.span) {
                 let slice = |span| self.loaded.sources.slice(span);
                 let message = message!(
@@ -393,9 +404,9 @@ impl Checker<'_> {
 
     /// True if it is proven that `earlier` holds whenever `later` holds.
     fn is_covered(&self, later: &Cond, earlier: &Cond) -> bool {
-        later.alternatives().iter().all(|later| {
+        later.disjuncts().iter().all(|later| {
             later.conjuncts().iter().any(|later| {
-                earlier.alternatives().iter().any(|earlier| self.comparison_implies(later, earlier))
+                earlier.disjuncts().iter().any(|earlier| self.comparison_implies(later, earlier))
             })
         })
     }
@@ -407,10 +418,11 @@ impl Checker<'_> {
             (accepted_values(later), accepted_values(earlier))
         {
             let refused = covering.complement();
-            return refused.is_some_and(|refused| refused.excludes(&accepted))
-                && self.is_same_source(value.span, other.span);
+            return refused.is_some_and(|refused| refused.is_disjoint_from(&accepted))
+                && self.have_same_source_text(value.span, other.span);
         }
-        let (Some((value, op, text)), Some((other, covering, part))) = (text_test(later), text_test(earlier))
+        let (Some((value, op, text)), Some((other, covering, part))) =
+            (as_text_comparison(later), as_text_comparison(earlier))
         else {
             return false;
         };
@@ -420,16 +432,16 @@ impl Checker<'_> {
             Op::EndsWith => text.ends_with(part) && op != Op::Contains && op != Op::StartsWith,
             _ => false,
         };
-        implies && self.is_same_source(value.span, other.span)
+        implies && self.have_same_source_text(value.span, other.span)
     }
 }
 
 /// Splits a comparison of a text with a constant text into the value, the operator and the
 /// constant. `None` for other conditions, and for comparisons with `not` or modifiers.
-fn text_test(cond: &Cond) -> Option<(&Expr, Op, &str)> {
+fn as_text_comparison(cond: &Cond) -> Option<(&Expr, Op, &str)> {
     let CondKind::Predicate(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };
-    let is_plain = !test.negated && test.mode == TestMode::default();
+    let is_plain = !test.is_negated && test.mode == TestMode::default();
     let op = test
         .op
         .filter(|op| is_plain && matches!(op, Op::Contains | Op::StartsWith | Op::EndsWith | Op::Eq))?;

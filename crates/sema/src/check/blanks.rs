@@ -16,10 +16,10 @@ use rulec_syntax::write::quote_string;
 impl Checker<'_> {
     /// Warns about white space around a constant text that must equal a value, or that must be a
     /// whole word of it.
-    pub(super) fn warn_blanks_around(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+    pub(super) fn warn_blanks_around_text(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let compares_whole = match binary.op.node {
             Op::Eq | Op::Ne | Op::In => true,
-            Op::Contains => binary.modifiers.word,
+            Op::Contains => binary.modifiers.whole_word,
             _ => false,
         };
         // The analysis reports a text that `trim` never returns.
@@ -44,7 +44,7 @@ impl Checker<'_> {
         };
         let is_doubtful = |text: &str| has_blanks_around(text) && !is_declared(text);
         let Some((index, text)) = texts.into_iter().find(|(_, text)| is_doubtful(text)) else { return };
-        let place = if is_single { None } else { element_span(self.written_list(written), index) };
+        let place = if is_single { None } else { element_span(self.resolve_list_name(written), index) };
         let span = place.unwrap_or(whole);
         if self.diagnostics.iter().any(|found| found.code == Code::BlankAround && found.span() == Some(span))
         {
@@ -96,7 +96,7 @@ impl Checker<'_> {
         let trimmed = text.trim_matches(is_blank);
         let is_piece = key.is_some_and(|key| {
             let key = key.to_lowercase();
-            PIECES_OF_TEXT.iter().any(|word| key.contains(word))
+            FREE_TEXT_NAME_PARTS.iter().any(|word| key.contains(word))
         });
         let is_both = text.starts_with(is_blank) && text.ends_with(is_blank);
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@');
@@ -121,7 +121,7 @@ impl Checker<'_> {
 
 /// Parts of names of arguments, such as `title`, whose texts are joined to other texts or shown to
 /// people. White space around such a text is probably intended.
-const PIECES_OF_TEXT: [&str; 24] = [
+const FREE_TEXT_NAME_PARTS: [&str; 24] = [
     "prefix", "suffix", "sep", "delim", "join", "glue", "before", "after", "pad", "indent", "text",
     "message", "msg", "title", "label", "prompt", "greet", "body", "note", "reply", "template", "start",
     "end", "stop",

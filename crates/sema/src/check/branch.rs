@@ -3,7 +3,7 @@
 //! although the file sets `regex: anchored`.
 
 use super::Checker;
-use super::file_settings::REGEX;
+use super::file_settings::REGEX_SETTING;
 use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Part};
 use hashbrown::HashSet;
 use regex_syntax::hir::Look;
@@ -41,15 +41,15 @@ impl Checker<'_> {
                 );
             }
             for (expression, fold) in &expressions {
-                self.setting_uses.record(file, REGEX);
-                if self.settings_of(file).anchored_regexes && !is_anchored(expression, *fold) {
-                    self.warn_not_anchored(expression);
+                self.setting_uses.record_used_settings(file, REGEX_SETTING);
+                if self.settings_of(file).warns_unanchored_regexes && !is_anchored(expression, *fold) {
+                    self.warn_unanchored_regex(expression);
                 }
             }
         }
     }
 
-    fn warn_not_anchored(&mut self, expression: &Expr) {
+    fn warn_unanchored_regex(&mut self, expression: &Expr) {
         let span = expression.span;
         // Several branches may use the definition that contains the expression. One warning is
         // enough.
@@ -59,7 +59,7 @@ impl Checker<'_> {
         }
         let message = message!("this expression matches anywhere in the text, not only from its start");
         let diagnostic = Diagnostic::new(Code::NotAnchored, span, message);
-        let diagnostic = match self.anchored_source(expression) {
+        let diagnostic = match self.anchored_regex_source(expression) {
             // The file says that its expressions match from the start, so the fix is certain.
             Some(anchored) => diagnostic.help(message!("write `{anchored}`")).fix(span, anchored),
             None => diagnostic.help(message!("begin each expression with `^`")),
@@ -69,7 +69,7 @@ impl Checker<'_> {
 
     /// Returns source text that replaces a regular expression and matches only from the start of a
     /// text. `None` if the checker cannot safely rewrite the source text of the expression.
-    fn anchored_source(&self, expression: &Expr) -> Option<String> {
+    fn anchored_regex_source(&self, expression: &Expr) -> Option<String> {
         let file = self.loaded.sources.get(expression.span.file)?;
         let source = file.text.get(expression.span.range())?;
         let Some(constant) = expression.as_const() else {
@@ -109,11 +109,11 @@ impl ConditionVisitor<'_, '_> {
                 self.reads_message = true
             }
             Part::Let(id) if self.seen_lets.insert(id.index()) => {
-                self.visit_part(self.checker.program.let_body(*id).part());
+                self.visit_part(self.checker.program.let_body(*id).as_part());
             }
             Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if test.op == Some(Op::Matches) => {
                 if let Operand::Value(expression) = &test.right {
-                    self.regexes.push((expression.clone(), test.mode.text.fold));
+                    self.regexes.push((expression.clone(), test.mode.text.folds_case));
                 }
             }
             _ => {}

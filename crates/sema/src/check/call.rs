@@ -2,14 +2,14 @@
 //! body of a `def` is inlined.
 
 use super::constant::constant_expr;
-use super::decimal::number_kinds;
+use super::decimal::number_or_element_kinds;
 use super::fields::NarrowingReason;
-use super::file_settings::{CASE, ZONE};
+use super::file_settings::{CASE_SETTING, ZONE_SETTING};
 use super::path::read_as_declared;
 use super::read::typed_read;
 use super::substitute::Substitution;
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
-use crate::hir::{self, BoundArgument, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_CONDITION_NODES};
+use crate::hir::{self, BoundArgument, Cond, CondKind, Expr, ExprKind, ExprSize, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -28,14 +28,14 @@ impl<'a> Checker<'a> {
         let mut bindings = Vec::new();
         for (index, (field, param)) in record.fields.into_iter().zip(params).enumerate() {
             let (kind, ty) = (ExprKind::Param(index as u32), field.ty.clone());
-            let expr = Expr { kind, ty, optional: field.optional, span: param.name.span };
+            let expr = Expr { kind, ty, may_be_missing: field.is_optional, span: param.name.span };
             self.scope.push(Binding::new(&field.name, expr, param.name.span));
             bindings.push((field.name, field.ty));
         }
         let checked = self.check_term(body);
         self.scope.truncate(self.scope.len() - bindings.len());
         let checked = checked?;
-        self.measure_checked(checked.part(), body.span)?;
+        self.measure_within_limits(checked.as_part(), body.span)?;
         Ok(CheckedDefinition::Def(Arc::new(DefBody { params: bindings, body: checked })))
     }
 
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
         let record = self.resolve_record(params);
         let ty = self.resolve_type_without_enumerations(result)?;
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
-        let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
+        let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::MESSAGE_KINDS;
         if composite(ty.kinds) || composite(element) {
             let message = message!("a host function cannot return {ty}");
             let help =
@@ -82,10 +82,11 @@ impl<'a> Checker<'a> {
             None => Err(AlreadyReported),
             Some(CheckedDefinition::Def(def)) => {
                 let args = self.check_arguments(name, args, &def.params, declared, span)?;
-                let sizes = args.iter().map(|arg| Measure::new(Part::Expr(arg), &self.let_measures).nodes);
+                let sizes =
+                    args.iter().map(|arg| ExprSize::new(Part::Expr(arg), &self.let_measures).node_count);
                 let (sizes, args) = (sizes.collect(), &*args);
                 let mut substitution = Substitution {
-                    sizes,
+                    arg_node_counts: sizes,
                     args,
                     copied_nodes: 0,
                     substituted_predicates: Vec::new(),
@@ -107,7 +108,7 @@ impl<'a> Checker<'a> {
                         expr.span = span;
                     }
                 }
-                if substitution.copied_nodes > MAX_NODES {
+                if substitution.copied_nodes > MAX_CONDITION_NODES {
                     return self.report_too_large(span, true);
                 }
                 let Substitution { substituted_predicates, substituted_args, .. } = substitution;
@@ -120,9 +121,9 @@ impl<'a> Checker<'a> {
                     }
                 }
                 for (function, param, arg) in substituted_args {
-                    self.check_known_argument(function, param, &arg)?;
+                    self.check_argument_validity(function, param, &arg)?;
                 }
-                self.measure_checked(term.part(), span)?;
+                self.measure_within_limits(term.as_part(), span)?;
                 Ok(term)
             }
             Some(CheckedDefinition::Extern(id)) => {
@@ -131,14 +132,14 @@ impl<'a> Checker<'a> {
                     (function.params.clone(), function.result.clone())
                 };
                 let args = self.check_arguments(name, args, &params, declared, span)?;
-                Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, optional: true, span }))
+                Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, may_be_missing: true, span }))
             }
             Some(CheckedDefinition::Let(..) | CheckedDefinition::List(_)) => {
                 let message = message!("`{}` takes no arguments", name.node);
                 self.report(
                     Diagnostic::new(Code::UnknownFunction, name.span, message)
                         .here(message!("called here"))
-                        .label(declared, message!("declared as a {}", symbol.node.keyword()))
+                        .label(declared, message!("declared as a {}", symbol.declaration.keyword()))
                         .help(message!("write `{}` without parentheses", name.node)),
                 )
             }
@@ -155,14 +156,14 @@ impl<'a> Checker<'a> {
         let row = function.info();
         let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
         let args_by_parameter = self.arguments_by_parameter(name, written_args, &names, None)?;
-        let required_count = names.len() - row.optional;
+        let required_count = names.len() - row.optional_count;
         if !row.accepts_argument_count(args_by_parameter.len())
             || args_by_parameter.iter().take(required_count).any(Option::is_none)
         {
-            let wanted = argument_count_phrase(required_count, names.len(), row.variadic);
+            let wanted = argument_count_phrase(required_count, names.len(), row.is_variadic);
             let message = message!("`{}` takes {wanted}, not {}", row.name, written_args.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
-            return self.report(self.with_whole_call(diagnostic, function, written_args, span));
+            return self.report(self.with_suggested_call(diagnostic, function, written_args, span));
         }
         let mut args = Vec::new();
         let mut optional = row.missing_result_reason().is_some();
@@ -172,7 +173,7 @@ impl<'a> Checker<'a> {
             if let Some(written_arg) =
                 written_arg.filter(|_| !kinds.overlaps(KindSet::BOOL) && !self.is_in_choice)
             {
-                self.check_late_parenthesis(name, written_arg, span)?;
+                self.check_comparison_in_argument(name, written_arg, span)?;
             }
             values.push(written_arg.map(|written_arg| self.check_value(written_arg)).transpose()?);
         }
@@ -183,7 +184,7 @@ impl<'a> Checker<'a> {
             .filter_map(|(value, (param, kinds))| Some((value.as_ref()?, *param, *kinds)))
             .collect();
         if let Some(diagnostic) =
-            self.exchanged_arguments(row.name, &typed, None).filter(|_| !self.is_in_choice)
+            self.swapped_arguments_error(row.name, &typed, None).filter(|_| !self.is_in_choice)
         {
             return self.report(diagnostic);
         }
@@ -196,27 +197,32 @@ impl<'a> Checker<'a> {
                 continue;
             };
             let arg = self.check_argument(row.name, param, arg, &Ty::from_kinds(kinds), None)?;
-            optional |= self.check_known_argument(function, param, &arg)? || arg.optional;
+            optional |= self.check_argument_validity(function, param, &arg)? || arg.may_be_missing;
             args.push(arg);
         }
         let takes_zone = names.get(args.len()) == Some(&"zone");
-        self.setting_uses.record(span.file, if takes_zone { ZONE } else { 0 });
+        self.setting_uses.record_used_settings(span.file, if takes_zone { ZONE_SETTING } else { 0 });
         let zone = self.settings_of(span.file).zone.filter(|_| takes_zone);
         if let Some(zone) = zone {
             let zone = constant_expr(zone.as_ref().into(), span);
-            self.check_known_argument(function, "zone", &zone)?;
+            self.check_argument_validity(function, "zone", &zone)?;
             args.push(zone);
         } else if let (true, Some(time)) = (takes_zone, args.first()) {
             self.warn_no_zone(function, time, span);
         }
         if function == Function::Capture {
-            self.setting_uses.record(span.file, CASE);
+            self.setting_uses.record_used_settings(span.file, CASE_SETTING);
             let ignore_case = self.ignores_case(span);
             self.check_capture(&mut args, ignore_case)?;
         }
         self.warn_constant_subject(function, &args, span);
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
-        let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
+        let call = Expr {
+            ty: row.result_ty(&types),
+            kind: ExprKind::Call(function, args),
+            may_be_missing: optional,
+            span,
+        };
         // As with `list[i]`, the type of an element is checked when the element is read.
         Ok(if row.returns_elements() {
             read_as_declared(Expr { ty: Ty::ANY, ..call }, call.ty)
@@ -287,7 +293,7 @@ impl<'a> Checker<'a> {
         let values = values.collect::<Checked<Vec<Expr>>>()?;
         let typed: Vec<_> =
             values.iter().zip(params).map(|(value, (param, ty))| (value, &**param, ty.kinds)).collect();
-        if let Some(diagnostic) = self.exchanged_arguments(&name.node, &typed, Some(declared)) {
+        if let Some(diagnostic) = self.swapped_arguments_error(&name.node, &typed, Some(declared)) {
             return self.report(diagnostic);
         }
         for (arg, (param, ty)) in values.into_iter().zip(params) {
@@ -308,7 +314,7 @@ impl<'a> Checker<'a> {
         declared: Option<Span>,
     ) -> Checked<Expr> {
         let arg = self.constant_as_datetime(arg, param_type.kinds)?;
-        let arg = self.constants_for_kinds(arg, number_kinds(param_type))?;
+        let arg = self.convert_constants_for_kinds(arg, number_or_element_kinds(param_type))?;
         self.check_enumeration_argument(&arg, param_type)?;
         let accepted = param_type.kinds.with_accepted_kinds();
         let inner_fits = match (&arg.ty.inner, &param_type.inner) {
@@ -326,7 +332,7 @@ impl<'a> Checker<'a> {
                 (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) => {
                     diagnostic.help(message!("write `number(…)` to read the number in a text"))
                 }
-                (given, KindSet::DECIMAL) if given.is_subset(KindSet::FLOAT.union(KindSet::STRING)) => {
+                (given, KindSet::DECIMAL) if given.is_subset_of(KindSet::FLOAT.union(KindSet::STRING)) => {
                     diagnostic.help(message!("write `decimal(…)` to read the number as a decimal"))
                 }
                 (KindSet::DECIMAL, wanted) if wanted.overlaps(KindSet::NUMBER) => {
@@ -346,7 +352,9 @@ impl<'a> Checker<'a> {
                         "for the first element, write `first({list})`; for each element, write `any x in {list}: …`"
                     ))
                 }
-                (given, KindSet::STRING) if given.is_subset(KindSet::NUMBER) && arg.as_const().is_some() => {
+                (given, KindSet::STRING)
+                    if given.is_subset_of(KindSet::NUMBER) && arg.as_const().is_some() =>
+                {
                     diagnostic.help(message!("a text is written in quotes"))
                 }
                 _ => diagnostic,

@@ -24,19 +24,22 @@ impl Checker<'_> {
         let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
         let args: Vec<&str> = args.iter().map(|arg| self.loaded.sources.slice(arg.value.span)).collect();
         if let Some(diagnostic) =
-            self.type_test_call(&name.node, &args, name.span, span).filter(|_| !is_defined)
+            self.type_test_diagnostic(&name.node, &args, name.span, span).filter(|_| !is_defined)
         {
             return self.report(diagnostic);
         }
-        let meant = || self.meant_count(name, &args, span).or_else(|| self.meant_time(name, &args, span));
+        let meant = || {
+            self.count_call_diagnostic(name, &args, span)
+                .or_else(|| self.time_call_diagnostic(name, &args, span))
+        };
         if let Some(diagnostic) = (!is_defined).then(meant).flatten() {
             return self.report(diagnostic);
         }
-        let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
+        let has_now = self.fields.declared_root_fields().is_none_or(|input| input.get("now").is_some());
         if let Some(written) =
             meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)
         {
-            let help = match builtins::reads_clock(&name.node) {
+            let help = match builtins::is_clock_function(&name.node) {
                 true => message!("rules never read the clock: write `{written}`, the time of the message"),
                 false => message!("write `{written}`"),
             };
@@ -57,15 +60,21 @@ impl Checker<'_> {
 
     /// Returns the diagnostic for a call by which other languages test a type or read a file, such
     /// as `is_number(x)`. `args` are the source texts of the arguments. `None` for other calls.
-    fn type_test_call(&self, name: &str, args: &[&str], name_span: Span, span: Span) -> Option<Diagnostic> {
+    fn type_test_diagnostic(
+        &self,
+        name: &str,
+        args: &[&str],
+        name_span: Span,
+        span: Span,
+    ) -> Option<Diagnostic> {
         let message = message!("there is no function `{}`", name);
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name_span, message);
-        if let Some(written) = meant_call::type_test(name, args) {
+        if let Some(written) = meant_call::type_test_expression(name, args) {
             let help = message!("write `{written}`: a value of another type counts as missing");
             return Some(diagnostic.help(help).likely_fix(span, written));
         }
         match args {
-            [value] if meant_call::returns_type(name) => Some(diagnostic.help(message!(
+            [value] if meant_call::returns_type_name(name) => Some(diagnostic.help(message!(
                 "to test the type, write `({value} as number) is present`, with the type that is meant"
             ))),
             [file] if meant_call::reads_file(name) && file.starts_with('"') => Some(
@@ -78,17 +87,17 @@ impl Checker<'_> {
 
     /// Adds a suggestion to the diagnostic for a call with a wrong number of arguments: a call that
     /// the author probably means. If there is none, the help shows the parameters.
-    pub(super) fn with_whole_call(
+    pub(super) fn with_suggested_call(
         &self,
         diagnostic: Diagnostic,
         function: Function,
         written_args: &[ast::Arg],
         span: Span,
     ) -> Diagnostic {
-        if let Some(help) = self.date_of_numbers(function, written_args) {
+        if let Some(help) = self.date_from_numbers_help(function, written_args) {
             return diagnostic.help(help);
         }
-        match self.call_with_fields(function, written_args) {
+        match self.suggest_call_with_fields(function, written_args) {
             Some(written) => {
                 let help = message!("write `{replacement}`", replacement = written.clone());
                 diagnostic.help(help).likely_fix(span, written)
@@ -99,20 +108,21 @@ impl Checker<'_> {
 
     /// Returns the call with the missing arguments, if only one field of the message fits each of
     /// them: `hour(now)` for `hour()`. `None` for other calls.
-    fn call_with_fields(&self, function: Function, written_args: &[ast::Arg]) -> Option<String> {
+    fn suggest_call_with_fields(&self, function: Function, written_args: &[ast::Arg]) -> Option<String> {
         let row = function.info();
-        let required = row.params.len() - row.optional;
+        let required = row.params.len() - row.optional_count;
         let missing = row.params.get(written_args.len()..required)?;
         if missing.is_empty() || !written_args.is_empty() {
             return None;
         }
-        let roots = self.fields.declared_roots()?;
+        let roots = self.fields.declared_root_fields()?;
         let mut args: Vec<String> = Vec::new();
         for (_, kinds) in missing {
             // The usual argument, if several fields fit.
             let usual = if kinds.has(Kind::DateTime) { "now" } else { "text" };
             let fits = |name: &&str| {
-                let is_subset = |field: &Field| field.ty.kinds.is_subset(*kinds) && *kinds != KindSet::ALL;
+                let is_subset =
+                    |field: &Field| field.ty.kinds.is_subset_of(*kinds) && *kinds != KindSet::MESSAGE_KINDS;
                 roots.get(name).is_some_and(|field| !field.ty.kinds.is_empty() && is_subset(field))
             };
             let mut fields = roots.names().filter(fits);
@@ -133,7 +143,7 @@ impl Checker<'_> {
 
     /// Returns the help text for a date or time of day that is given as several numbers, as in
     /// `date(2026, 1, 31)`. `None` for other calls.
-    fn date_of_numbers(&self, function: Function, written_args: &[ast::Arg]) -> Option<Message> {
+    fn date_from_numbers_help(&self, function: Function, written_args: &[ast::Arg]) -> Option<Message> {
         let number = |arg: &ast::Arg| self.loaded.sources.slice(arg.value.span).parse::<u32>().ok();
         let numbers: Vec<u32> = written_args.iter().map(number).collect::<Option<_>>()?;
         let text = match (function, numbers.as_slice()) {
@@ -175,11 +185,12 @@ fn operator_help(name: &str) -> Option<Message> {
         "datetime" | "timestamp" | "todatetime" => {
             message!("write the text alone next to a time, or `\"…\" as datetime`")
         }
-        _ if builtins::reads_clock(&lowercase) => builtins::NO_CLOCK_HELP,
+        _ if builtins::is_clock_function(&lowercase) => builtins::NO_CLOCK_HELP,
         _ => {
             let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
-            let mut row =
-                row.filter(|row| row.spelling == lowercase || row.foreign.contains(&lowercase.as_str()));
+            let mut row = row.filter(|row| {
+                row.spelling == lowercase || row.foreign_spellings.contains(&lowercase.as_str())
+            });
             let spelling = row.next()?.spelling;
             return Some(message!("`{spelling}` is written between its operands: `x {spelling} y`"));
         }

@@ -19,7 +19,7 @@ const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
 /// Returns the regular expression that a call of `capture` runs. `written` is the expression in the
 /// source text. If `ignore_case`, adds a prefix that makes the expression ignore case.
-pub(super) fn effective_pattern(written: &str, ignore_case: bool) -> String {
+pub(super) fn effective_regex(written: &str, ignore_case: bool) -> String {
     format!("{}{written}", if ignore_case { CASE_INSENSITIVE_PREFIX } else { "" })
 }
 
@@ -32,7 +32,7 @@ pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
     match group {
         None => groups.first().is_none_or(|group| group.always_matches),
         Some(Value::Int(0)) => true,
-        Some(wanted) => groups.iter().any(|group| group.always_matches && is_group(group, wanted)),
+        Some(wanted) => groups.iter().any(|group| group.always_matches && is_wanted_group(group, wanted)),
     }
 }
 
@@ -58,12 +58,14 @@ fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMo
     let Ok(hir) = text::parse_cached(pattern, false) else { return true };
     let wanted = match group {
         None => text::capture_groups(&hir).first().map_or(0, |group| group.number),
-        Some(wanted) => match text::capture_groups(&hir).iter().find(|group| is_group(group, wanted)) {
-            Some(group) => group.number,
-            None => 0,
-        },
+        Some(wanted) => {
+            match text::capture_groups(&hir).iter().find(|group| is_wanted_group(group, wanted)) {
+                Some(group) => group.number,
+                None => 0,
+            }
+        }
     };
-    let Some(part) = part_of_group(&hir, wanted) else { return true };
+    let Some(part) = find_group(&hir, wanted) else { return true };
     let properties = part.properties();
     if text.is_empty() {
         return properties.minimum_len().is_none_or(|least| least == 0);
@@ -76,15 +78,15 @@ fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMo
 
 /// Returns the part of a regular expression that is inside the group with the number `wanted`.
 /// Group 0 is the whole expression. `None` if there is no such group.
-fn part_of_group(hir: &Hir, wanted: u32) -> Option<&Hir> {
+fn find_group(hir: &Hir, wanted: u32) -> Option<&Hir> {
     match hir.kind() {
         _ if wanted == 0 => Some(hir),
         HirKind::Capture(capture) if capture.index == wanted => Some(&capture.sub),
-        kind => kind.subs().iter().find_map(|part| part_of_group(part, wanted)),
+        kind => kind.subs().iter().find_map(|part| find_group(part, wanted)),
     }
 }
 
-fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
+fn is_wanted_group(group: &text::RegexGroup<'_>, wanted: Value<'_>) -> bool {
     match wanted {
         Value::Int(number) => i64::from(group.number) == number,
         Value::Str(name) => group.name == Some(name),
@@ -108,14 +110,14 @@ impl Checker<'_> {
                 message!("write the regular expression in the call, as in `capture(text, r\"#(\\d+)\")`");
             return self.fail(Code::RegexNotConstant, span, message, help);
         };
-        self.check_pattern(written, ignore_case, span)?;
-        let effective = effective_pattern(written, ignore_case);
+        self.check_regex(written, ignore_case, span)?;
+        let effective = effective_regex(written, ignore_case);
         if let Ok(hir) = text::parse_cached(written, ignore_case) {
             if !text::surely_compiles(&hir) && text::compile_regex(&effective, false).is_err() {
                 return self.report(regex_too_large(span));
             }
             if let Some(group) = group.first() {
-                self.check_group(&text::capture_groups(&hir), group)?;
+                self.check_group_exists(&text::capture_groups(&hir), group)?;
             }
         }
         pattern.kind = ExprKind::Const(Const::Json(Arc::new(effective.into())));
@@ -141,7 +143,7 @@ impl Checker<'_> {
         }
         let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
         let texts: Vec<&str> = constant.as_str().into_iter().chain(elements).collect();
-        self.warn_never_empty((op, &texts), call, span);
+        self.warn_never_empty_result((op, &texts), call, span);
         let Some((pattern, group)) = capture_arguments(call) else { return };
         let Some(shown) = texts.first().copied().filter(|_| {
             let can_capture = |text: &&str| may_capture(pattern, group, text, mode);
@@ -170,7 +172,7 @@ impl Checker<'_> {
     /// Warns about the comparison of a call such as `url_host(…)` with an empty text. Such a
     /// function never returns an empty text: if there is no result, the value of the call is
     /// missing. `texts` are the constant texts.
-    fn warn_never_empty(&mut self, (op, texts): (Op, &[&str]), call: &Expr, span: Span) {
+    fn warn_never_empty_result(&mut self, (op, texts): (Op, &[&str]), call: &Expr, span: Span) {
         let Some(reason) = self.reason_for_no_text(call).filter(|_| texts == [""]) else { return };
         let code = if op == Op::Ne { Code::HoldsForEveryValue } else { Code::OutOfRange };
         let test = if op == Op::Ne { "is present" } else { "is missing" };
@@ -197,13 +199,13 @@ impl Checker<'_> {
         }
     }
 
-    fn check_group(&mut self, groups: &[text::Group<'_>], group: &Expr) -> Checked<()> {
+    fn check_group_exists(&mut self, groups: &[text::RegexGroup<'_>], group: &Expr) -> Checked<()> {
         let Some(wanted) = group.as_const().map(Const::value) else {
             let message = message!("the group of `capture` must be constant");
             let help = message!("write the number or the name of the group");
             return self.fail(Code::ConstantWanted, group.span, message, help);
         };
-        if matches!(wanted, Value::Int(0)) || groups.iter().any(|group| is_group(group, wanted)) {
+        if matches!(wanted, Value::Int(0)) || groups.iter().any(|group| is_wanted_group(group, wanted)) {
             return Ok(());
         }
         let message = message!("the regular expression has no group {}", wanted.to_json());
@@ -233,8 +235,8 @@ impl Checker<'_> {
     }
 }
 
-fn groups_help(groups: &[text::Group<'_>], wanted: Value<'_>) -> Message {
-    let name = |group: &text::Group<'_>| match group.name {
+fn groups_help(groups: &[text::RegexGroup<'_>], wanted: Value<'_>) -> Message {
+    let name = |group: &text::RegexGroup<'_>| match group.name {
         Some(name) => format!("{} (\"{name}\")", group.number),
         None => group.number.to_string(),
     };

@@ -37,7 +37,7 @@ impl Checker<'_> {
             },
             ExprKind::Read(inner, _)
             | ExprKind::Op(Op::Coalesce, inner, _)
-            | ExprKind::If { then: inner, .. } => self.clock_conversion(inner),
+            | ExprKind::If { then_value: inner, .. } => self.clock_conversion(inner),
             _ => None,
         }
     }
@@ -54,11 +54,11 @@ impl Checker<'_> {
         match (self.clock_conversion(&left), self.clock_conversion(&right)) {
             _ if is_other_list => Ok((left, right)),
             (Some(read), None) => {
-                let right = self.convert_like(&read, right)?;
+                let right = self.apply_clock_conversion(&read, right)?;
                 Ok((left, right))
             }
             (None, Some(read)) => {
-                let left = self.convert_like(&read, left)?;
+                let left = self.apply_clock_conversion(&read, left)?;
                 Ok((left, right))
             }
             (None, None) => {
@@ -73,7 +73,7 @@ impl Checker<'_> {
     /// Converts `value` to a date or a time of day, by the function and the time zone of the
     /// conversion `read`. A constant is converted at compile time; for any other value, a call is
     /// built.
-    pub(super) fn convert_like(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
+    pub(super) fn apply_clock_conversion(&mut self, read: &ClockConversion, value: Expr) -> Checked<Expr> {
         let (function, span) = (read.function, value.span);
         if self.clock_conversion(&value).is_some() {
             return Ok(value);
@@ -94,7 +94,7 @@ impl Checker<'_> {
         }
         if let ExprKind::List(items) = value.kind {
             let items: Checked<Vec<Expr>> =
-                items.into_iter().map(|item| self.convert_like(read, item)).collect();
+                items.into_iter().map(|item| self.apply_clock_conversion(read, item)).collect();
             return Ok(list_expr(items?, span));
         }
         let (param, kinds) = function.info().params[0];
@@ -102,15 +102,15 @@ impl Checker<'_> {
             return Ok(value);
         }
         let arg = self.check_argument(function.info().name, param, value, &Ty::from_kinds(kinds), None)?;
-        let zone_may_fail = |zone: &Expr| zone.optional || may_be_invalid(function, "zone", zone);
-        let optional = arg.optional
+        let zone_may_fail = |zone: &Expr| zone.may_be_missing || may_be_invalid(function, "zone", zone);
+        let optional = arg.may_be_missing
             || may_be_invalid(function, param, &arg)
             || read.zone.as_ref().is_some_and(zone_may_fail);
         if read.zone.is_none() {
             self.warn_no_zone(function, &arg, span);
         }
         let args = [arg].into_iter().chain(read.zone.clone()).collect();
-        Ok(Expr { optional, ..Expr::call(function, args, Ty::STRING, span) })
+        Ok(Expr { may_be_missing: optional, ..Expr::call(function, args, Ty::STRING, span) })
     }
 
     fn source_of(&self, span: Span) -> &str {
@@ -170,7 +170,7 @@ impl Checker<'_> {
     pub(super) fn warn_no_zone(&mut self, function: Function, arg: &Expr, span: Span) {
         let is_time = arg.as_const().is_none() && arg.ty.kinds.overlaps(KindSet::DATETIME);
         // The settings with an error may give the zone.
-        let is_unknown = self.symbols.is_broken("settings");
+        let is_unknown = self.symbols.is_name_broken("settings");
         if !is_time || is_unknown || !self.setting_uses.files_without_zone.insert(span.file) {
             return;
         }

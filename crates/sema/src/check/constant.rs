@@ -52,8 +52,8 @@ impl<'a> Checker<'a> {
         let is_declared = self.scope.get(name).is_some()
             || self.is_history_name(name)
             || self.symbols.definitions.get(name).is_some()
-            || self.symbols.is_broken(name)
-            || self.fields.declared_roots().is_some_and(|roots| roots.get(name).is_some())
+            || self.symbols.is_name_broken(name)
+            || self.fields.declared_root_fields().is_some_and(|roots| roots.get(name).is_some())
             || self.output_alias.is_some_and(|(alias, _)| alias == name);
         // The place decides the help for a word such as `empty` or `None`.
         let message = message!("`{name}` is not declared");
@@ -61,11 +61,11 @@ impl<'a> Checker<'a> {
         if is_declared || self.is_foreign_constant(name) || self.is_read_elsewhere(name, expr.span) {
             return Ok(());
         }
-        let diagnostic = match self.help_from_source(diagnostic, name, expr.span) {
+        let diagnostic = match self.with_help_from_source(diagnostic, name, expr.span) {
             Ok(helped) => return self.report(helped),
             Err(diagnostic) => diagnostic,
         };
-        let symbols = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let symbols = self.symbols.definitions.iter().filter(|symbol| symbol.declaration.is_value());
         let near = self.nearest(name, symbols.map(|symbol| symbol.name.node.as_str()));
         if near.is_some() {
             return self.report_once_in_file(diagnostic.did_you_mean(expr.span, near));
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
             let help = message!("declare it: `list {name} = [\"a\", \"b\"]`, or write the texts here");
             return self.report(diagnostic.help(help));
         }
-        let roots = self.fields.declared_roots();
+        let roots = self.fields.declared_root_fields();
         let value =
             roots.and_then(|roots| find_enumeration_value(roots, name, &mut MAX_COMPARED_FIELDS.clone()));
         let text = quote_string(value.as_deref().unwrap_or(name));
@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
         }
         let version = self.check_version(text, expr.span)?;
         let kind = ExprKind::Const(Const::Version(version.to_string().into()));
-        Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
+        Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), may_be_missing: false, span: expr.span })
     }
 
     /// Converts constant texts to date-times in an operator over a list, such as `in`. These are
@@ -183,19 +183,19 @@ impl<'a> Checker<'a> {
         if !wanted_kinds.has(Kind::DateTime) || wanted_kinds.has(Kind::String) {
             return Ok(expr);
         }
-        if let ExprKind::If { cond, then, other } = expr.kind {
+        if let ExprKind::If { cond, then_value: then, else_value: other } = expr.kind {
             let (then, other) = (
                 self.constant_as_datetime(*then, wanted_kinds)?,
                 self.constant_as_datetime(*other, wanted_kinds)?,
             );
             let ty = then.ty.join(&other.ty);
-            let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
+            let kind = ExprKind::If { cond, then_value: Box::new(then), else_value: Box::new(other) };
             return Ok(Expr { kind, ty, ..expr });
         }
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if let Some(time) = parse_datetime(text) {
             let kind = ExprKind::Const(Const::DateTime(time));
-            return Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span });
+            return Ok(Expr { kind, ty: Ty::DATETIME, may_be_missing: false, span: expr.span });
         }
         // A date alone, or a time without an offset, depends on the time zone; suggest an offset.
         let whole = ["Z", "T00:00:00Z"].map(|rest| format!("{}{rest}", text.replace(' ', "T")));
@@ -225,7 +225,7 @@ pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
 /// Builds a constant. The type is inferred from the value.
 pub(super) fn constant_expr(json: Json, span: Span) -> Expr {
     let ty = if json.is_f64() { Ty::FLOAT } else { type_of_json(&json) };
-    Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }
+    Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, may_be_missing: false, span }
 }
 
 fn type_of_json(json: &Json) -> Ty {
@@ -234,7 +234,7 @@ fn type_of_json(json: &Json) -> Ty {
         Json::Object(map) => {
             let field = |(name, value): (&String, &Json)| {
                 let (name, ty) = (name.as_str().into(), type_of_json(value));
-                Field { name, ty, optional: false, private: false }
+                Field { name, ty, is_optional: false, is_private: false }
             };
             Ty::record(map.iter().map(field).collect())
         }
@@ -259,13 +259,13 @@ pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),
     };
-    Expr { kind, ty, optional: false, span }
+    Expr { kind, ty, may_be_missing: false, span }
 }
 
 /// Counts the values in the nested lists and records of a constant. The count stops soon after it
 /// exceeds `limit`. Values directly in the outermost list or record are not counted, because the
 /// length of the source text limits them.
-pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
+pub(super) fn count_nested_values(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),
         Json::Object(map) => &mut map.values(),
@@ -275,7 +275,7 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     for part in parts.filter(|part| part.is_array() || part.is_object()) {
         let own_size =
             part.as_array().map_or_else(|| part.as_object().map_or(0, |map| map.len()), Vec::len) as u64;
-        size += own_size + nested_size(part, limit);
+        size += own_size + count_nested_values(part, limit);
         if size > limit {
             break;
         }
@@ -285,16 +285,20 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
 
 /// True if lists and records in the constant are nested more than `levels` levels deep, which is an
 /// error.
-pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
-    let exceeds_levels = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
+pub(super) fn is_nested_deeper_than(json: &Json, levels: usize) -> bool {
+    let exceeds_levels = |part: &Json| levels == 0 || is_nested_deeper_than(part, levels - 1);
     match json {
-        Json::Array(items) => levels == 0 || items.iter().any(|part| is_nested(part) && exceeds_levels(part)),
-        Json::Object(map) => levels == 0 || map.values().any(|part| is_nested(part) && exceeds_levels(part)),
+        Json::Array(items) => {
+            levels == 0 || items.iter().any(|part| is_list_or_record(part) && exceeds_levels(part))
+        }
+        Json::Object(map) => {
+            levels == 0 || map.values().any(|part| is_list_or_record(part) && exceeds_levels(part))
+        }
         _ => false,
     }
 }
 
-fn is_nested(json: &Json) -> bool {
+fn is_list_or_record(json: &Json) -> bool {
     json.is_array() || json.is_object()
 }
 

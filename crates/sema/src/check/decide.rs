@@ -4,8 +4,8 @@
 use super::constant::constant_expr;
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{
-    ANSWERS_FIELD, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT_FIELD, OUTPUT_FIELD, Operand,
-    Outcome, Part, Predicate, Question, Rule, RuleId, STEPS_FIELD, Table, TableId, TableKind,
+    ANSWERS_FIELD, Cond, CondKind, Destination, Expr, ExprKind, GuardedCondition, NEXT_FIELD, OUTPUT_FIELD,
+    Operand, Outcome, Part, Predicate, Question, Rule, RuleId, STEPS_FIELD, Table, TableId, TableKind,
 };
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
     /// is the statement's doc comment. If the name is already used or reserved, reports an error
     /// but still adds the table.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
-        let existing_span = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
+        let existing_span = self.entry_tables.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = existing_span {
             self.diagnostics.push(duplicate_error(message!("entry"), name, first, span));
         } else if matches!(name, crate::hir::ROUTES_TABLE | "none" | "default") {
@@ -56,14 +56,14 @@ impl<'a> Checker<'a> {
         let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
         // A table of requirements is not an entry point: no decision starts with it.
         if kind != TableKind::Requirements {
-            self.entries.entry(name.clone()).or_insert(id);
+            self.entry_tables.entry(name.clone()).or_insert(id);
         }
         self.program.tables.push(Table {
             name,
             kind,
-            order: Vec::new(),
+            evaluation_order: Vec::new(),
             default: None,
-            to_user: false,
+            is_shown_to_user: false,
             span,
             docs,
         });
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
             name: name.into(),
             table,
             priority: 0,
-            disabled: false,
+            is_disabled: false,
             condition: condition.into(),
             outcome,
             span,
@@ -96,14 +96,14 @@ impl<'a> Checker<'a> {
         self.without_duplicates(message!("branch"), &choice.branches, |branch| &branch.id);
         let name = &choice.name;
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
-        self.program.tables[table.index()].to_user = choice.to_user;
+        self.program.tables[table.index()].is_shown_to_user = choice.is_shown_to_user;
         if let Some(question) = &choice.question {
             return self.lower_question(choice, question, table);
         }
         self.warn_branches_hidden_by_default(choice);
         self.is_in_choice = true;
         self.fields.implicit_field = Some(STEPS_FIELD);
-        let has_default = choice.branches.iter().any(|branch| branch.default.is_some());
+        let has_default = choice.branches.iter().any(|branch| branch.default_span.is_some());
         for branch in choice.branches.iter().rev() {
             match self.lower_branch(branch, has_default) {
                 Ok(Some((condition, default))) => {
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::BranchForm, meaning.span, message, help);
         }
         let conditions = branch.conditions.as_deref().unwrap_or(&[]);
-        if branch.default.is_some() {
+        if branch.default_span.is_some() {
             if let [first, .., last] | [first @ last] = conditions {
                 let help = message!(
                     "a default branch answers at its own position, whatever its conditions are; remove the \
@@ -162,20 +162,24 @@ impl<'a> Checker<'a> {
         }
         let conditions = self.with_locals(&branch.locals, |this| this.check_conds(conditions))?;
         self.warn_branch_conditions(&conditions, branch.span.file);
-        let conditions =
-            conditions.into_iter().map(|cond| Guarded { usable: usable_condition(&cond), cond }).collect();
-        let kind = CondKind::Branch { all: !branch.any, conditions };
+        let conditions = conditions
+            .into_iter()
+            .map(|cond| GuardedCondition { presence_condition: values_present_condition(&cond), cond })
+            .collect();
+        let kind = CondKind::Branch { requires_all: !branch.requires_any, conditions };
         let condition = Cond { kind, span: branch.span };
-        self.measure_checked(Part::Cond(&condition), branch.span)?;
+        self.measure_within_limits(Part::Cond(&condition), branch.span)?;
         Ok(Some((condition, false)))
     }
 
     /// Reports branches that are never reached because of a default branch. Branches are tried from
     /// the last to the first, so a default hides every branch written before it.
     fn warn_branches_hidden_by_default(&mut self, choice: &Choice) {
-        let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
+        let Some(last) = choice.branches.iter().rposition(|branch| branch.default_span.is_some()) else {
+            return;
+        };
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
-        let (Some(first), Some(default_word)) = (hidden.first(), default.default) else { return };
+        let (Some(first), Some(default_word)) = (hidden.first(), default.default_span) else { return };
         let names: Vec<String> = hidden.iter().map(|branch| format!("`{}`", branch.id.node)).collect();
         let message = message!("the default hides {}", names.join(", "));
         let hidden_and_default = first.span.to(default.span);
@@ -185,7 +189,7 @@ impl<'a> Checker<'a> {
                 "branches are tried from the last to the first, and a default branch answers at \
                 its own position: write it first"
             ));
-        if hidden.iter().all(|branch| branch.default.is_none()) {
+        if hidden.iter().all(|branch| branch.default_span.is_none()) {
             let hidden_text =
                 self.loaded.sources.slice(Span { end: default.span.start, ..hidden_and_default });
             let reordered =
@@ -211,7 +215,7 @@ impl<'a> Checker<'a> {
                 );
                 self.emit(Code::BranchForm, first_span, message, help);
             }
-            if let Some(word) = branch.default {
+            if let Some(word) = branch.default_span {
                 if let Some(first) = default {
                     self.diagnostics.push(
                         Diagnostic::new(
@@ -240,9 +244,9 @@ impl<'a> Checker<'a> {
         };
         let slot =
             self.fields.intern_slot(None, &[ANSWERS_FIELD, name.node.as_str()], KindSet::STRING, false);
-        for branch in choice.branches.iter().filter(|branch| branch.default.is_none()) {
+        for branch in choice.branches.iter().filter(|branch| branch.default_span.is_none()) {
             let span = branch.id.span;
-            let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional: true, span };
+            let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, may_be_missing: true, span };
             let id = constant_expr(branch.id.node.as_str().into(), span);
             let condition = Predicate::without_modifiers(Op::Eq, answer, Operand::Value(id)).into_cond(span);
             let outcome = Outcome::Branch { default: false };
@@ -253,7 +257,7 @@ impl<'a> Checker<'a> {
         self.program.questions.push(Question {
             name: name.node.as_str().into(),
             text: question.node.as_str().into(),
-            branches,
+            branch_descriptions: branches,
             default: default.id.node.as_str().into(),
             span: name.span,
         });
@@ -262,11 +266,11 @@ impl<'a> Checker<'a> {
     fn lower_router(&mut self, router: &'a Router, statement: &'a Statement) {
         let name = &router.name;
         let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
-        self.output_alias = Some((router.param.node.as_str(), OUTPUT_FIELD));
+        self.output_alias = Some((router.output_param.node.as_str(), OUTPUT_FIELD));
         self.fields.implicit_field = Some(OUTPUT_FIELD);
         let slot = self.fields.intern_slot(None, &[NEXT_FIELD], KindSet::LIST, false);
         let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
-        let next = self.add_value(Expr { kind, ty, optional: true, span: name.span });
+        let next = self.add_value(Expr { kind, ty, may_be_missing: true, span: name.span });
         for (index, case) in router.cases.iter().enumerate() {
             let checked = self.with_locals(&case.locals, |this| {
                 let condition = match &case.condition {
@@ -276,7 +280,7 @@ impl<'a> Checker<'a> {
                 let destinations: Checked<Vec<Destination>> = case
                     .destinations
                     .iter()
-                    .map(|destination| this.lower_destination(destination, &router.param))
+                    .map(|destination| this.lower_destination(destination, &router.output_param))
                     .collect();
                 Ok((condition?, destinations?))
             });
@@ -285,12 +289,12 @@ impl<'a> Checker<'a> {
                     Some(_) => format!("when {}", index + 1),
                     None => "otherwise".to_owned(),
                 };
-                let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
+                let outcome = Outcome::Next { destinations, next, leads_back: case.loopback_span.is_some() };
                 self.add_rule(table, rule, condition, outcome, case.span);
             }
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
-            let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
+            let outcome = Outcome::Next { destinations: vec![Destination::All], next, leads_back: false };
             self.add_rule(table, "otherwise", always_true(name.span), outcome, name.span);
         }
         self.output_alias = None;
@@ -360,7 +364,7 @@ pub(super) fn always_true(span: Span) -> Cond {
 /// Builds the condition that `cond` is usable: all values that `cond` reads are present. The
 /// operands of `is present`, `is missing` and `unless` may be missing. For `a ?? b` and `if`, only
 /// the result must be present. A condition of a `let` must not be unknown.
-fn usable_condition(cond: &Cond) -> Cond {
+fn values_present_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);
     let tests = reads.into_iter().map(|value| {
@@ -381,7 +385,7 @@ fn collect_values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             // A `let` condition must be true or false as a whole, not unknown.
             CondKind::Let(id) => {
                 let kind = ExprKind::Let(*id);
-                return reads.push(Expr { kind, ty: Ty::BOOL, optional: true, span: *span });
+                return reads.push(Expr { kind, ty: Ty::BOOL, may_be_missing: true, span: *span });
             }
             _ => {}
         },

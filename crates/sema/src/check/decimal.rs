@@ -18,47 +18,58 @@ impl Checker<'_> {
     /// If one operand is a decimal or a list of decimals, converts the numeric constants of the
     /// other operand to decimals. Returns both operands.
     pub(super) fn constants_as_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
-        let (left_kinds, right_kinds) = (number_kinds(&left.ty), number_kinds(&right.ty));
-        Ok((self.constants_for_kinds(left, right_kinds)?, self.constants_for_kinds(right, left_kinds)?))
+        let (left_kinds, right_kinds) =
+            (number_or_element_kinds(&left.ty), number_or_element_kinds(&right.ty));
+        Ok((
+            self.convert_constants_for_kinds(left, right_kinds)?,
+            self.convert_constants_for_kinds(right, left_kinds)?,
+        ))
     }
 
     /// Converts the numeric constants of an expression to decimals, if `kinds` (the kinds of the
     /// other operand) include decimals but not floats.
-    pub(super) fn constants_for_kinds(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
+    pub(super) fn convert_constants_for_kinds(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
         let wants_decimals = kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT);
-        if wants_decimals { self.as_decimal(expr) } else { Ok(expr) }
+        if wants_decimals { self.into_decimal_constants(expr) } else { Ok(expr) }
     }
 
     /// Converts the numeric constants of an expression to decimals that have exactly the digits in
     /// the source text.
-    pub(super) fn as_decimal(&mut self, expr: Expr) -> Checked<Expr> {
-        let Expr { kind, ty, optional, span } = expr;
+    pub(super) fn into_decimal_constants(&mut self, expr: Expr) -> Checked<Expr> {
+        let Expr { kind, ty, may_be_missing: optional, span } = expr;
         let (kind, ty) = match kind {
             ExprKind::Const(constant) => self.constant_as_decimal(constant, ty, span)?,
-            ExprKind::Op(op, left, right) if is_numeric(&left) && right.as_deref().is_none_or(is_numeric) => {
-                let left = Box::new(self.as_decimal(*left)?);
-                let right = right.map(|right| self.as_decimal(*right).map(Box::new)).transpose()?;
+            ExprKind::Op(op, left, right)
+                if is_numeric_constant(&left) && right.as_deref().is_none_or(is_numeric_constant) =>
+            {
+                let left = Box::new(self.into_decimal_constants(*left)?);
+                let right =
+                    right.map(|right| self.into_decimal_constants(*right).map(Box::new)).transpose()?;
                 (ExprKind::Op(op, left, right), Ty::DECIMAL)
             }
             ExprKind::Op(Op::Coalesce, left, Some(right)) => {
-                let (left, right) = (self.as_decimal(*left)?, self.as_decimal(*right)?);
+                let (left, right) =
+                    (self.into_decimal_constants(*left)?, self.into_decimal_constants(*right)?);
                 let ty = left.ty.join(&right.ty);
                 (ExprKind::Op(Op::Coalesce, Box::new(left), Some(Box::new(right))), ty)
             }
-            ExprKind::If { cond, then, other } => {
-                let (then, other) = (self.as_decimal(*then)?, self.as_decimal(*other)?);
+            ExprKind::If { cond, then_value: then, else_value: other } => {
+                let (then, other) =
+                    (self.into_decimal_constants(*then)?, self.into_decimal_constants(*other)?);
                 let ty = then.ty.join(&other.ty);
-                (ExprKind::If { cond, then: Box::new(then), other: Box::new(other) }, ty)
+                (ExprKind::If { cond, then_value: Box::new(then), else_value: Box::new(other) }, ty)
             }
             ExprKind::List(items) => {
-                let items =
-                    items.into_iter().map(|item| self.as_decimal(item)).collect::<Checked<Vec<_>>>()?;
+                let items = items
+                    .into_iter()
+                    .map(|item| self.into_decimal_constants(item))
+                    .collect::<Checked<Vec<_>>>()?;
                 let element = items.iter().map(|item| item.ty.clone()).reduce(|all, ty| all.join(&ty));
                 (ExprKind::List(items), Ty::list(element.unwrap_or(Ty::DECIMAL)))
             }
             kind => (kind, ty),
         };
-        Ok(Expr { kind, ty, optional, span })
+        Ok(Expr { kind, ty, may_be_missing: optional, span })
     }
 
     fn constant_as_decimal(&mut self, constant: Const, ty: Ty, span: Span) -> Checked<(ExprKind, Ty)> {
@@ -93,13 +104,13 @@ impl Checker<'_> {
         left: &Expr,
         right: &Expr,
     ) -> Option<Diagnostic> {
-        let is_decimal = |expr: &Expr| number_kinds(&expr.ty).overlaps(KindSet::DECIMAL);
+        let is_decimal = |expr: &Expr| number_or_element_kinds(&expr.ty).overlaps(KindSet::DECIMAL);
         let may_be_float = |expr: &Expr| {
             // In a list of unknown element type, floats are allowed: a decimal equals a float with
             // the same digits.
             let is_list = expr.ty.kinds == KindSet::LIST;
-            number_kinds(&expr.ty).overlaps(KindSet::FLOAT)
-                && !(is_list && element_kinds(&expr.ty) == KindSet::ALL)
+            number_or_element_kinds(&expr.ty).overlaps(KindSet::FLOAT)
+                && !(is_list && element_kinds(&expr.ty) == KindSet::MESSAGE_KINDS)
         };
         let float = match (is_decimal(left), is_decimal(right)) {
             (true, false) if may_be_float(right) => right,
@@ -107,7 +118,7 @@ impl Checker<'_> {
             _ => return None,
         };
         // In the first pass, later uses may still narrow an undeclared field to a decimal.
-        if self.fields.is_narrowing_pass() && KindSet::ALL.is_subset(float.ty.kinds) {
+        if self.fields.is_narrowing_pass() && KindSet::MESSAGE_KINDS.is_subset_of(float.ty.kinds) {
             return None;
         }
         let message = message!("a decimal and a float cannot be used together");
@@ -142,11 +153,11 @@ impl Checker<'_> {
         match (function, args) {
             (Function::Decimal, [Some(number)]) => {
                 self.check_not_computed(number)?;
-                *number = self.as_decimal(number.clone())?;
+                *number = self.into_decimal_constants(number.clone())?;
             }
             (Function::Round, [Some(number), Some(_)]) => {
-                *number = self.as_decimal(number.clone())?;
-                let is_exact = number.ty.kinds.is_subset(KindSet::EXACT);
+                *number = self.into_decimal_constants(number.clone())?;
+                let is_exact = number.ty.kinds.is_subset_of(KindSet::EXACT_NUMBER);
                 if !is_exact && !self.fields.is_narrowing_pass() {
                     let message = message!("only a decimal is rounded to a number of places");
                     let help = message!("write `round(decimal(x), 2)`, or declare the field as `decimal`");
@@ -165,7 +176,7 @@ impl Checker<'_> {
                     return Ok(());
                 };
                 for arg in args.iter_mut().flatten() {
-                    *arg = self.constants_for_kinds(arg.clone(), decimal.ty.kinds)?;
+                    *arg = self.convert_constants_for_kinds(arg.clone(), decimal.ty.kinds)?;
                     if let Some(error) = self.float_with_decimal_error(span, &decimal, arg) {
                         return self.report(error);
                     }
@@ -179,7 +190,7 @@ impl Checker<'_> {
     /// Reports an error if a computed float is converted to a decimal, because the computation has
     /// already rounded its digits.
     fn check_not_computed(&mut self, arg: &Expr) -> Checked<()> {
-        if !arg.ty.kinds.overlaps(KindSet::FLOAT) || !is_computed(arg) || is_numeric(arg) {
+        if !arg.ty.kinds.overlaps(KindSet::FLOAT) || !is_computed(arg) || is_numeric_constant(arg) {
             return Ok(());
         }
         let message = message!("this float is computed, so its digits are already rounded");
@@ -193,7 +204,7 @@ impl Checker<'_> {
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
             return;
         }
-        let Some(computed) = [left, right].into_iter().find(|side| self.is_rounded(side)) else { return };
+        let Some(computed) = [left, right].into_iter().find(|side| self.may_be_rounded(side)) else { return };
         // `a-b` is usually a name with a hyphen and not a subtraction. Another warning reports it.
         let mut names = self.diagnostics.iter().filter(|found| found.code == Code::HyphenInName);
         if names.any(|found| found.span().is_some_and(|name| computed.span.contains(name))) {
@@ -210,7 +221,7 @@ impl Checker<'_> {
 
     /// True if a value may be a float that a computation has rounded. A comparison of it with `==`
     /// is then unreliable.
-    fn is_rounded(&self, expr: &Expr) -> bool {
+    fn may_be_rounded(&self, expr: &Expr) -> bool {
         if !expr.ty.kinds.overlaps(KindSet::FLOAT) {
             return false;
         }
@@ -219,22 +230,24 @@ impl Checker<'_> {
             ExprKind::Op(Op::Add | Op::Sub | Op::Mul, left, Some(right)) => {
                 let is_time = |side: &Expr| side.ty.kinds == KindSet::DATETIME;
                 let is_exact = is_whole_constant(left) || is_whole_constant(right) || is_time(left);
-                !is_exact || self.is_rounded(left) || self.is_rounded(right)
+                !is_exact || self.may_be_rounded(left) || self.may_be_rounded(right)
             }
             ExprKind::Op(Op::Div, ..) => true,
             ExprKind::Op(_, left, right) => {
-                self.is_rounded(left) || right.as_deref().is_some_and(|right| self.is_rounded(right))
+                self.may_be_rounded(left) || right.as_deref().is_some_and(|right| self.may_be_rounded(right))
             }
             ExprKind::Call(Function::Sum, args) => {
-                args.first().is_some_and(|list| element_kinds(&list.ty) != KindSet::ALL)
+                args.first().is_some_and(|list| element_kinds(&list.ty) != KindSet::MESSAGE_KINDS)
             }
             ExprKind::Call(Function::Abs | Function::Min | Function::Max, args) => {
-                args.iter().any(|arg| self.is_rounded(arg))
+                args.iter().any(|arg| self.may_be_rounded(arg))
             }
-            ExprKind::If { then, other, .. } => self.is_rounded(then) || self.is_rounded(other),
-            ExprKind::Read(inner, _) => self.is_rounded(inner),
+            ExprKind::If { then_value: then, else_value: other, .. } => {
+                self.may_be_rounded(then) || self.may_be_rounded(other)
+            }
+            ExprKind::Read(inner, _) => self.may_be_rounded(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.is_rounded(body),
+                Term::Expr(body) => self.may_be_rounded(body),
                 Term::Cond(_) => false,
             },
             _ => false,
@@ -243,7 +256,7 @@ impl Checker<'_> {
 }
 
 /// Returns the kinds of a value. For a list, returns the kinds of its elements.
-pub(super) fn number_kinds(ty: &Ty) -> KindSet {
+pub(super) fn number_or_element_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
@@ -255,19 +268,22 @@ pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     if !is_decimals || list.as_const().is_some() {
         return list;
     }
-    let (optional, span) = (list.optional, list.span);
-    Expr { optional, ..Expr::call(Function::Decimals, vec![list], Ty::list(Ty::DECIMAL), span) }
+    let (optional, span) = (list.may_be_missing, list.span);
+    Expr {
+        may_be_missing: optional,
+        ..Expr::call(Function::Decimals, vec![list], Ty::list(Ty::DECIMAL), span)
+    }
 }
 
 /// True for a number in the rules, and for arithmetic on such numbers. The digits of these numbers
 /// are in the source text, so the value can be computed exactly as a decimal.
-fn is_numeric(expr: &Expr) -> bool {
+fn is_numeric_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(constant) => {
             matches!(constant.value(), Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Decimal(_))
         }
         ExprKind::Op(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Neg, left, right) => {
-            is_numeric(left) && right.as_deref().is_none_or(is_numeric)
+            is_numeric_constant(left) && right.as_deref().is_none_or(is_numeric_constant)
         }
         _ => false,
     }
@@ -288,7 +304,7 @@ fn is_computed(expr: &Expr) -> bool {
                 Function::Sum | Function::Abs | Function::Min | Function::Max | Function::Similarity
             )
         }
-        ExprKind::If { then, other, .. } => is_computed(then) || is_computed(other),
+        ExprKind::If { then_value: then, else_value: other, .. } => is_computed(then) || is_computed(other),
         _ => false,
     }
 }

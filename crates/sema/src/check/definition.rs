@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
     /// Adds a `let` with the checked body `body` to the program, and returns its id. Reports an
     /// error if the body is too large after expansion.
     pub(super) fn add_let(&mut self, name: &ast::Ident, body: Term, let_span: Span) -> Checked<hir::LetId> {
-        let measure = self.measure_checked(body.part(), let_span)?;
+        let measure = self.measure_within_limits(body.as_part(), let_span)?;
         let id = hir::LetId(self.program.lets.len() as u32);
         self.let_measures.push(measure);
         self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
@@ -58,14 +58,14 @@ impl<'a> Checker<'a> {
                 Ok(hir::Expr { span: name.span, ..expr })
             }
             ast::ListSource::File(path) => {
-                let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
-                let Some(list_elements) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
+                let unit = self.loaded.files.iter().find(|unit| unit.file == path.span.file);
+                let Some(list_elements) = unit.and_then(|unit| unit.elements_by_list.get(&name.node)) else {
                     return Err(AlreadyReported);
                 };
                 Ok(hir::Expr {
                     kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(list_elements.as_slice().into()))),
                     ty: Ty::list(Ty::STRING),
-                    optional: false,
+                    may_be_missing: false,
                     span: name.span,
                 })
             }

@@ -3,7 +3,7 @@
 //! searched for the value of a field; `host ends_with "bank.com"` without a dot before the domain;
 //! and `<` between enumeration values.
 
-use super::names::is_text_path;
+use super::names::is_message_text;
 use super::regex_help::without_slashes;
 use super::units::last_word;
 use super::wildcard::element_span;
@@ -35,7 +35,7 @@ const TEXT_PART_WORDS: &[&str] =
 
 impl<'a> Checker<'a> {
     /// Warns about a valid comparison that its author probably did not intend.
-    pub(super) fn warn_doubtful(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+    pub(super) fn warn_doubtful_comparison(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         match binary.op.node {
             Op::Contains => self.warn_reversed_search(binary, left, right),
             Op::EndsWith => self.warn_domain_without_dot(binary, left, right),
@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
     /// words.
     fn warn_reversed_search(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let is_text = |slot: &ExprKind| match slot {
-            ExprKind::Slot(id) => is_text_path(&self.fields.slot(*id).path),
+            ExprKind::Slot(id) => is_message_text(&self.fields.slot(*id).path),
             _ => false,
         };
         let words = left.as_const().and_then(|words| words.value().elements());
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             }) || path.last().is_some_and(|name| SHORT_TEXT_WORDS.contains(&last_word(name).as_str()));
         let is_doubtful = |constant: &str| {
             is_part_of_address(constant)
-                || is_text_path(path) && constant.contains(|c: char| c.is_alphanumeric())
+                || is_message_text(path) && constant.contains(|c: char| c.is_alphanumeric())
         };
         if !constant.is_some_and(is_doubtful) || binary.modifiers.quantity.is_some() || is_part {
             return;
@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
             Op::StartsWith => message!("this holds only if {searched} begins with the whole of `{value}`"),
             Op::EndsWith => message!("this holds only if {searched} ends with the whole of `{value}`"),
             // A constant may list the allowed values of another field.
-            Op::Contains if is_text_path(path) => {
+            Op::Contains if is_message_text(path) => {
                 message!("this holds only if {searched} contains the whole of `{value}`")
             }
             _ => return,
@@ -223,22 +223,22 @@ impl<'a> Checker<'a> {
             _ => return,
         };
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
-        let is_simple = kinds == KindSet::STRING || kinds == KindSet::BOOL || kinds.is_subset(numbers);
+        let is_simple = kinds == KindSet::STRING || kinds == KindSet::BOOL || kinds.is_subset_of(numbers);
         let Some(elements) = right.as_const().and_then(|list| list.value().elements()) else { return };
         if !is_simple || kinds.is_empty() {
             return;
         }
         for (index, element) in elements.enumerate() {
-            let comparable = if kinds.is_subset(numbers) { numbers } else { kinds };
+            let comparable = if kinds.is_subset_of(numbers) { numbers } else { kinds };
             let scalars = numbers.union(KindSet::STRING).union(KindSet::BOOL);
             let is_other = element
                 .kind()
                 .map(KindSet::single)
-                .is_some_and(|kind| kind.is_subset(scalars) && !kind.overlaps(comparable));
+                .is_some_and(|kind| kind.is_subset_of(scalars) && !kind.overlaps(comparable));
             if !is_other {
                 continue;
             }
-            let span = element_span(self.written_list(&binary.right), index).unwrap_or(right.span);
+            let span = element_span(self.resolve_list_name(&binary.right), index).unwrap_or(right.span);
             let shown = element.to_json().to_string();
             let value = self.loaded.sources.slice(left.span);
             let message = match binary.op.node {
@@ -247,7 +247,7 @@ impl<'a> Checker<'a> {
             };
             let diagnostic = Diagnostic::new(Code::ElementOfOtherType, span, message);
             let meant = match element {
-                Value::Str(text) if kinds.is_subset(numbers) => {
+                Value::Str(text) if kinds.is_subset_of(numbers) => {
                     Some(text.trim().to_owned()).filter(|text| text.parse::<f64>().is_ok_and(f64::is_finite))
                 }
                 Value::Str(text) if kinds == KindSet::BOOL => {
@@ -269,9 +269,9 @@ impl<'a> Checker<'a> {
 
     /// Returns the list literal that `list` refers to. For the name of a `list` or `let` statement,
     /// this is the value in the statement. Any other expression is returned unchanged.
-    pub(super) fn written_list<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
+    pub(super) fn resolve_list_name<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
         let ast::ExprKind::Name(name) = &list.kind else { return list };
-        match self.symbols.definition(list.span.file, name).map(|symbol| &symbol.node) {
+        match self.symbols.definition(list.span.file, name).map(|symbol| &symbol.declaration) {
             Some(Definition::List { source: ast::ListSource::Elements(elements) }) => elements,
             Some(Definition::Let { value }) => value,
             _ => list,

@@ -16,19 +16,19 @@ use std::sync::Arc;
 
 /// Maximum number of values of an enumeration. The limit bounds time, because each text of such a
 /// field, in a message or in the rules, is compared with all values.
-const MAX_VALUES: usize = 1000;
+const MAX_ENUMERATION_VALUES: usize = 1000;
 
 impl<'a> Checker<'a> {
     pub(super) fn resolve_enumeration(&mut self, values: &[Spanned<String>]) -> Checked<Enumeration> {
         if let [Spanned { node: name, span }] = values
-            && (Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some())
+            && (Ty::from_builtin_name(name).is_some() || self.symbols.types.get(name).is_some())
         {
             let message = message!("a type is written without quotes");
             let diagnostic = Diagnostic::new(Code::Unexpected, *span, message);
             return self.report(diagnostic.help(message!("write `{name}`")).fix(*span, name.clone()));
         }
-        if let Some(too_many) = values.get(MAX_VALUES) {
-            let message = message!("an enumeration has at most {MAX_VALUES} values");
+        if let Some(too_many) = values.get(MAX_ENUMERATION_VALUES) {
+            let message = message!("an enumeration has at most {MAX_ENUMERATION_VALUES} values");
             let help = message!("declare `string`, and compare the field with a list");
             return self.fail(Code::TooComplex, too_many.span, message, help);
         }
@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
         let is_list = if is_left { right.ty.kinds } else { left.ty.kinds } == KindSet::LIST;
         let matches_some = |constant: Value<'_>, op: Op, mode: TestMode| {
             let arena = Arena::new(&self.program.limits);
-            let context = PredicateContext { arena: &arena, constant: true };
+            let context = PredicateContext { arena: &arena, is_right_constant: true };
             values.values().iter().any(|value| {
                 let value = Value::Str(value);
                 let (left, right) = if is_left { (constant, value) } else { (value, constant) };
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
                     );
                     return self.report_enumeration(diagnostic.help(help), field);
                 }
-                match same_but_case(values, text).or_else(|| self.nearest(text, texts())) {
+                match find_value_ignoring_case(values, text).or_else(|| self.nearest(text, texts())) {
                     Some(near) => diagnostic
                         .help(message!("did you mean \"{near}\"?"))
                         .likely_fix(span, rulec_syntax::write::quote_string(near)),
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
 
 /// Returns the value of an enumeration that differs from a text only in case or in the white space
 /// around it. `None` if there is none.
-pub(super) fn same_but_case<'v>(values: &'v Enumeration, text: &str) -> Option<&'v str> {
+pub(super) fn find_value_ignoring_case<'v>(values: &'v Enumeration, text: &str) -> Option<&'v str> {
     let lower = text.trim().to_lowercase();
     values.values().iter().map(|value| &**value).find(|value| value.to_lowercase() == lower && *value != text)
 }

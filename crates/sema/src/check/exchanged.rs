@@ -11,7 +11,7 @@ use rulec_lang::ty::KindSet;
 impl Checker<'_> {
     /// Returns the diagnostic for two swapped arguments. `args` are the checked arguments, each
     /// with the name and the kinds of its parameter. `None` if no two arguments are swapped.
-    pub(super) fn exchanged_arguments(
+    pub(super) fn swapped_arguments_error(
         &self,
         function: &str,
         args: &[(&Expr, &str, KindSet)],

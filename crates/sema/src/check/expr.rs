@@ -1,12 +1,13 @@
 //! Checks expressions: names, paths into the message, literals, logic and quantifiers.
 
 use super::constant::{
-    NULL_HELP, constant_expr, constant_json_of, is_deeper, list_expr, literal_json, nested_size,
+    NULL_HELP, constant_expr, constant_json_of, count_nested_values, is_nested_deeper_than, list_expr,
+    literal_json,
 };
 use super::fields::NarrowingReason;
-use super::names::is_text_path;
+use super::names::is_message_text;
 use super::path::ConstantPath;
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_NODES};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_CONDITION_NODES};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -58,7 +59,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Block(kind, parts) => {
                 let parts = self.check_conds(parts)?;
                 if *kind == BlockKind::Any {
-                    self.warn_alternatives_of_all(&parts);
+                    self.warn_or_always_true(&parts);
                 }
                 let kind = match kind {
                     BlockKind::All => CondKind::And(parts),
@@ -96,10 +97,10 @@ impl<'a> Checker<'a> {
         self.check_bare_texts(op, parts)?;
         let mut parts = self.check_conds(parts)?;
         if op == Op::Or {
-            self.warn_alternatives_of_all(&parts);
+            self.warn_or_always_true(&parts);
         }
         if op == Op::Unless {
-            parts.iter_mut().skip(1).for_each(into_exception);
+            parts.iter_mut().skip(1).for_each(replace_by_complement);
         }
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
@@ -112,21 +113,30 @@ impl<'a> Checker<'a> {
         let (then, other) = self.constants_as_decimals(then?, other?)?;
         let (cond, then, other) = (Box::new(cond?), Box::new(then), Box::new(other));
         self.warn_covered_condition(&cond, &then, &other);
-        let (ty, optional) = (then.ty.join(&other.ty), then.optional || other.optional);
-        Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
+        let (ty, optional) = (then.ty.join(&other.ty), then.may_be_missing || other.may_be_missing);
+        Ok(Expr {
+            kind: ExprKind::If { cond, then_value: then, else_value: other },
+            ty,
+            may_be_missing: optional,
+            span,
+        })
     }
 
     /// Reports an error if a constant is too large or nested too deep; otherwise returns the
     /// constant. A short text can be a large constant, because it may contain other constants by
     /// name.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
-        if constant_json_of(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
+        if constant_json_of(&expr)
+            .is_some_and(|json| count_nested_values(json, MAX_CONDITION_NODES) > MAX_CONDITION_NODES)
+        {
             return self.report_too_large(expr.span, true);
         }
-        if constant_json_of(&expr).is_some_and(|json| is_deeper(json, rulec_base::json::MAX_DEPTH)) {
+        if constant_json_of(&expr)
+            .is_some_and(|json| is_nested_deeper_than(json, rulec_base::json::MAX_NESTING_DEPTH))
+        {
             let message = message!(
                 "with its definitions expanded, this is nested more than {} deep",
-                rulec_base::json::MAX_DEPTH
+                rulec_base::json::MAX_NESTING_DEPTH
             );
             let help = message!(
                 "no message can be nested this deep, so no value could be equal to this one; use fewer levels"
@@ -140,17 +150,17 @@ impl<'a> Checker<'a> {
     /// condition that it is true.
     pub(super) fn check_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let term = self.check_term(expr)?;
-        self.term_as_cond(term)
+        self.term_into_cond(term)
     }
 
-    fn term_as_cond(&mut self, term: Term) -> Checked<Cond> {
+    fn term_into_cond(&mut self, term: Term) -> Checked<Cond> {
         let value = match term {
             Term::Cond(cond) => return Ok(cond),
             Term::Expr(value) => value,
         };
         let span = value.span;
         if value.ty.kinds.overlaps(KindSet::BOOL)
-            && let Some(error) = self.case_of_condition_error(&value)
+            && let Some(error) = self.non_condition_case_error(&value)
         {
             return self.report(error);
         }
@@ -169,12 +179,12 @@ impl<'a> Checker<'a> {
                     message!("for the rest write `otherwise -> NODE`")
                 }
                 KindSet::STRING if is_for_the_rest => message!("for the rest write `default -> HANDLER`"),
-                kinds if kinds.is_subset(KindSet::NUMBER) && value.as_const().is_none() => {
+                kinds if kinds.is_subset_of(KindSet::NUMBER) && value.as_const().is_none() => {
                     let file = self.loaded.sources.get(span.file);
                     let written = file.and_then(|file| file.text.get(span.range())).unwrap_or("x");
                     message!("compare it, as in `{written} > 0`")
                 }
-                kinds if kinds.is_subset(KindSet::NUMBER) => {
+                kinds if kinds.is_subset_of(KindSet::NUMBER) => {
                     message!("each side of `and` and `or` must be a whole condition, such as `x > 3`")
                 }
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
@@ -183,7 +193,7 @@ impl<'a> Checker<'a> {
                         write `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
                     )
                 }
-                kinds if kinds == KindSet::STRING && is_short_path(slice) && value.optional => {
+                kinds if kinds == KindSet::STRING && is_short_path(slice) && value.may_be_missing => {
                     message!(
                         "to test whether it is there, write `{slice} is present`; to compare it, write `{slice} == \"a\"`"
                     )
@@ -206,7 +216,7 @@ impl<'a> Checker<'a> {
     /// Checks the complete condition of a rule, including its size after definitions are expanded.
     pub(super) fn check_rule_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let cond = self.check_cond(expr)?;
-        self.measure_checked(Part::Cond(&cond), expr.span)?;
+        self.measure_within_limits(Part::Cond(&cond), expr.span)?;
         Ok(cond)
     }
 
@@ -230,7 +240,7 @@ impl<'a> Checker<'a> {
             Term::Expr(value) => value,
             Term::Cond(cond) => {
                 let (span, optional) = (cond.span, self.may_be_unknown(&cond));
-                Expr { kind: ExprKind::Cond(Box::new(cond)), ty: Ty::BOOL, optional, span }
+                Expr { kind: ExprKind::Cond(Box::new(cond)), ty: Ty::BOOL, may_be_missing: optional, span }
             }
         })
     }
@@ -248,14 +258,14 @@ impl<'a> Checker<'a> {
     fn part_may_be_unknown(&self, part: Part<'_>) -> bool {
         match part {
             Part::Cond(cond) => self.may_be_unknown(cond),
-            Part::Expr(value) => value.optional,
-            Part::Let(id) => self.part_may_be_unknown(self.program.let_body(id).part()),
+            Part::Expr(value) => value.may_be_missing,
+            Part::Let(id) => self.part_may_be_unknown(self.program.let_body(id).as_part()),
         }
     }
 
     pub(super) fn resolve_name(&mut self, name: &'a str, span: Span) -> Checked<Term> {
         if let Some(binding) = self.scope.get(name) {
-            binding.used.set(true);
+            binding.is_used.set(true);
             if let ExprKind::Let(id) = binding.expr.kind {
                 return Ok(self.let_reference(id, span));
             }
@@ -263,7 +273,7 @@ impl<'a> Checker<'a> {
             self.pending_type_tests.extend(binding.guard.clone());
             return Ok(Term::Expr(expr));
         }
-        if let Some(expr) = self.history_name(name, span) {
+        if let Some(expr) = self.resolve_history_name(name, span) {
             return Ok(Term::Expr(expr));
         }
         if let Some(symbol) = self.symbols.definition(span.file, name) {
@@ -292,7 +302,7 @@ impl<'a> Checker<'a> {
             Term::Cond(_) => Term::Cond(Cond { kind: CondKind::Let(id), span }),
             Term::Expr(body) => {
                 let kind = body.as_const().cloned().map_or(ExprKind::Let(id), ExprKind::Const);
-                Term::Expr(Expr { kind, ty: body.ty.clone(), optional: body.optional, span })
+                Term::Expr(Expr { kind, ty: body.ty.clone(), may_be_missing: body.may_be_missing, span })
             }
         }
     }
@@ -308,7 +318,7 @@ impl<'a> Checker<'a> {
                 let slot = self.fields.slot(*id).clone();
                 // A payload field and a read with `as` have a declared type, so other uses do not
                 // narrow this type.
-                if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
+                if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset_of(kinds) {
                     self.fields.narrow_kinds(&slot.path, kinds, expr.span, reason);
                 }
             }
@@ -317,7 +327,7 @@ impl<'a> Checker<'a> {
                     self.narrow_field(&body, kinds, reason);
                 }
             }
-            ExprKind::If { then, other, .. } => {
+            ExprKind::If { then_value: then, else_value: other, .. } => {
                 self.narrow_field(then, kinds, reason);
                 self.narrow_field(other, kinds, reason);
             }
@@ -342,14 +352,14 @@ impl<'a> Checker<'a> {
                     return diagnostic;
                 }
                 let name = path.join(".");
-                if let Some(declared_span) = self.fields.declared_at(path) {
+                if let Some(declared_span) = self.fields.declaration_span(path) {
                     return diagnostic.label(declared_span, message!("`{name}` is declared here"));
                 }
-                match self.fields.first_use(path) {
+                match self.fields.narrowing_origin(path) {
                     Some((declared_span, reason)) if diagnostic.span() != Some(declared_span) => {
                         diagnostic.label(declared_span, message!("`{name}` is used here as {reason}"))
                     }
-                    _ if is_text_path(path) && diagnostic.help.is_none() => diagnostic
+                    _ if is_message_text(path) && diagnostic.help.is_none() => diagnostic
                         .help(message!("`text` is a string unless an `input` block declares another type")),
                     _ => diagnostic,
                 }
@@ -379,7 +389,7 @@ impl<'a> Checker<'a> {
 
 /// Replaces `cond`, the condition after `unless`, by its complement: a condition that is true if
 /// `cond` is false or unknown.
-fn into_exception(cond: &mut Cond) {
+fn replace_by_complement(cond: &mut Cond) {
     let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, placeholder));
     cond.kind = CondKind::NotTrue(inner);

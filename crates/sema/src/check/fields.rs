@@ -3,7 +3,7 @@
 //! program. Without a declared `input`, every use of a field narrows the field's type.
 
 use super::DeclaredInput;
-use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
+use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_message_text, is_same_path};
 use super::read::UNDECLARED_KINDS;
 use super::uses::{CountedFields, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::hir::{BindingRoot, Slot, SlotId};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 pub(super) struct ResolvedField {
     pub ty: Ty,
-    pub optional: bool,
-    pub private: bool,
+    pub is_optional: bool,
+    pub is_private: bool,
 }
 
 /// The reason why a path does not lead to a field.
@@ -36,9 +36,9 @@ pub(super) struct MessageFields {
     /// The field names in the paths that this struct stores; equal names share memory.
     names: NameInterner,
     inferred_types: HashMap<OwnedPath, InferredType>,
-    done_inferring: bool,
+    is_inference_done: bool,
     /// The sequence number of the current statement. Uses of fields are stored with this number.
-    statement: u32,
+    statement_number: u32,
     /// Undeclared names that were already compared with names of definitions, to find misspellings.
     compared_names: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
@@ -54,7 +54,7 @@ pub(super) struct MessageFields {
     /// caller of the checker does not need these numbers.
     pub(super) counted_uses: Option<CountedUses>,
     /// The fields that each route uses, by the route's span; empty unless `counted_uses` is set.
-    pub(super) by_route: UsesByRoute,
+    pub(super) uses_by_route: UsesByRoute,
     /// The fields that the current route uses. `None` outside routes, or if no caller needs them.
     route_uses: Option<RouteUses>,
     /// The fields that the last checked route used; empty unless `existing_uses` is set.
@@ -111,7 +111,7 @@ pub(super) struct FieldUseSite {
     pub(super) kinds: KindSet,
     pub(super) use_span: Span,
     pub(super) reason: NarrowingReason,
-    statement: u32,
+    statement_number: u32,
 }
 
 /// A use of a field that accepts several kinds of value, although another statement accepts fewer
@@ -130,9 +130,11 @@ pub(super) struct NarrowedUse<'f> {
 impl InferredType {
     fn add_use(&mut self, use_site: FieldUseSite, remaining_kinds: KindSet) {
         let is_overloaded =
-            !is_one_family(use_site.kinds) && use_site.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
-        let is_repeated =
-            self.overloaded_uses.last().is_some_and(|last| last.statement == use_site.statement);
+            !are_comparable(use_site.kinds) && use_site.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
+        let is_repeated = self
+            .overloaded_uses
+            .last()
+            .is_some_and(|last| last.statement_number == use_site.statement_number);
         if is_overloaded && !is_repeated && self.overloaded_uses.len() < 4 {
             self.overloaded_uses.push(use_site.clone());
         }
@@ -147,24 +149,25 @@ impl InferredType {
     /// excludes some of these kinds. The second use is `None` if only rules of an existing program,
     /// which accept `existing_kinds`, exclude them.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
-        if !is_one_family(self.kinds) {
+        if !are_comparable(self.kinds) {
             return None;
         }
         self.overloaded_uses.iter().find_map(|use_site| {
             let (statement_kinds, other_uses): (Vec<&FieldUseSite>, Vec<&FieldUseSite>) =
-                self.uses.iter().partition(|other| other.statement == use_site.statement);
+                self.uses.iter().partition(|other| other.statement_number == use_site.statement_number);
             let statement_kinds =
                 statement_kinds.iter().fold(use_site.kinds, |kinds, other| kinds.intersect(other.kinds));
-            let narrowing_use = other_uses.into_iter().find(|other| !statement_kinds.is_subset(other.kinds));
-            (!is_one_family(statement_kinds)
-                && (narrowing_use.is_some() || !statement_kinds.is_subset(existing_kinds)))
+            let narrowing_use =
+                other_uses.into_iter().find(|other| !statement_kinds.is_subset_of(other.kinds));
+            (!are_comparable(statement_kinds)
+                && (narrowing_use.is_some() || !statement_kinds.is_subset_of(existing_kinds)))
             .then_some((use_site, narrowing_use))
         })
     }
 }
 
 /// True if values of these kinds can be compared with each other: one kind, or numbers only.
-fn is_one_family(kinds: KindSet) -> bool {
+fn are_comparable(kinds: KindSet) -> bool {
     let is_other_number = |kind: Kind| kinds.has(Kind::Int) && matches!(kind, Kind::Float | Kind::Decimal);
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
@@ -188,11 +191,11 @@ impl MessageFields {
 
     /// True during the checker's first pass, in which uses narrow the types of message fields.
     pub(super) fn is_narrowing_pass(&self) -> bool {
-        self.infers_types() && !self.done_inferring
+        self.infers_types() && !self.is_inference_done
     }
 
     /// Returns the declared top-level fields of a message; `None` without a declared `input`.
-    pub(super) fn declared_roots(&self) -> Option<&RecordType> {
+    pub(super) fn declared_root_fields(&self) -> Option<&RecordType> {
         self.input.as_ref()?.ty.fields()
     }
 
@@ -202,7 +205,7 @@ impl MessageFields {
         !self.compared_names.contains(name) && self.compared_names.insert(name.into())
     }
 
-    pub(super) fn declared_at(&self, path: &[impl PathSegment]) -> Option<Span> {
+    pub(super) fn declaration_span(&self, path: &[impl PathSegment]) -> Option<Span> {
         self.input.as_ref()?.field_spans.get(&PathRef(path)).copied()
     }
 
@@ -212,26 +215,29 @@ impl MessageFields {
         span: Span,
     ) -> Result<ResolvedField, PathError> {
         match &self.input {
-            Some(input) => match find_declared(&input.ty, path) {
+            Some(input) => match find_declared_field(&input.ty, path) {
                 Err(PathError::UnknownField { at: 0, .. })
                     if self.implicit_field == Some(path[0].as_ref()) =>
                 {
-                    Ok(ResolvedField { ty: Ty::ANY, optional: true, private: false })
+                    Ok(ResolvedField { ty: Ty::ANY, is_optional: true, is_private: false })
                 }
                 result => result,
             },
             None => {
-                let record_lengths = 1..if self.done_inferring { 1 } else { path.len() };
+                let record_lengths = 1..if self.is_inference_done { 1 } else { path.len() };
                 for length in record_lengths {
                     let reason = NarrowingReason::Field(self.names.intern_name(path[length].as_ref()));
                     self.narrow_kinds(&path[..length], KindSet::DICT, span, &reason);
                 }
                 // In the first pass, each use is checked as if the field had any kind.
                 // `narrow_kinds` finds the uses that conflict, whatever their order.
-                let accepts_all_kinds = !self.done_inferring && !is_text_path(path);
-                let kinds =
-                    if accepts_all_kinds { KindSet::ALL } else { read_kinds(self.remaining_kinds(path)) };
-                Ok(ResolvedField { ty: Ty::from_kinds(kinds), optional: true, private: false })
+                let accepts_all_kinds = !self.is_inference_done && !is_message_text(path);
+                let kinds = if accepts_all_kinds {
+                    KindSet::MESSAGE_KINDS
+                } else {
+                    read_kinds(self.remaining_kinds(path))
+                };
+                Ok(ResolvedField { ty: Ty::from_kinds(kinds), is_optional: true, is_private: false })
             }
         }
     }
@@ -241,7 +247,7 @@ impl MessageFields {
     pub(super) fn is_implicitly_read(&self, path: &[impl PathSegment]) -> bool {
         let has_same_root = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
         self.slots.iter().any(has_same_root)
-            && self.declared_roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
+            && self.declared_root_fields().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
     /// Returns the kinds that an undeclared field may still have after the uses so far. The field
@@ -249,8 +255,8 @@ impl MessageFields {
     fn remaining_kinds(&self, path: &[impl PathSegment]) -> KindSet {
         let inferred = self.inferred_types.get(&PathRef(path)).map(|inferred| inferred.kinds);
         let existing_kinds =
-            || self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
-        let default_kinds = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
+            || self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.accepted_kinds(path));
+        let default_kinds = if is_message_text(path) { KindSet::STRING } else { UNDECLARED_KINDS };
         inferred.or_else(existing_kinds).unwrap_or(default_kinds)
     }
 
@@ -265,7 +271,7 @@ impl MessageFields {
     pub(super) fn end_route(&mut self, span: Span) {
         match (self.route_uses.take(), &mut self.counted_uses) {
             (Some(route), Some(counted_uses)) => {
-                self.by_route.insert(span, counted_uses.add_route(Arc::new(route)))
+                self.uses_by_route.insert(span, counted_uses.add_route(Arc::new(route)))
             }
             (Some(route), None) => self.last_route_uses = route,
             (None, _) => {}
@@ -274,12 +280,12 @@ impl MessageFields {
 
     /// Returns the message fields that `input` declares. Without `input`, returns the counted uses
     /// of undeclared fields, and the fields that each route uses.
-    pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
+    pub(super) fn into_known_fields(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
             None => CountedFields::Uses(self.counted_uses.unwrap_or_default()),
         };
-        (counted_fields, self.by_route)
+        (counted_fields, self.uses_by_route)
     }
 
     /// Records a use of an undeclared field. `kinds` are the kinds of value that the use accepts.
@@ -303,7 +309,7 @@ impl MessageFields {
         span: Span,
         reason: &NarrowingReason,
     ) {
-        if !self.is_narrowing_pass() || KindSet::ALL.is_subset(kinds) {
+        if !self.is_narrowing_pass() || KindSet::MESSAGE_KINDS.is_subset_of(kinds) {
             return;
         }
         self.record_use(path, kinds);
@@ -320,7 +326,7 @@ impl MessageFields {
         };
         let describe_kinds = |kinds| Ty::from_kinds(kinds).with_article();
         let remaining_kinds = inferred.kinds.intersect(kinds);
-        let known = self.existing_uses.as_ref().and_then(|known| known.kinds(path));
+        let known = self.existing_uses.as_ref().and_then(|known| known.accepted_kinds(path));
         if remaining_kinds.is_empty() {
             let (name, other, this) =
                 (join_path(path), describe_kinds(inferred.kinds), describe_kinds(kinds));
@@ -342,7 +348,7 @@ impl MessageFields {
                 None => conflict
                     .help(message!("`{name}` is a string unless an `input` block declares another type")),
             });
-        } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+        } else if let Some(known) = known.filter(|known| !known.is_subset_of(kinds)) {
             let (name, other, this) = (join_path(path), describe_kinds(known), describe_kinds(kinds));
             let message = message!("other rules read `{name}` as {other}, but this works for {this} only");
             let help =
@@ -350,7 +356,12 @@ impl MessageFields {
             self.conflicts.push(conflict(message).help(help));
         } else {
             inferred.add_use(
-                FieldUseSite { kinds, use_span: span, reason: reason.clone(), statement: self.statement },
+                FieldUseSite {
+                    kinds,
+                    use_span: span,
+                    reason: reason.clone(),
+                    statement_number: self.statement_number,
+                },
                 remaining_kinds,
             );
         }
@@ -358,7 +369,7 @@ impl MessageFields {
 
     /// Marks the end of the checker's first pass. From now on, uses of fields do not narrow types.
     pub(super) fn end_inference(&mut self) {
-        self.done_inferring = true;
+        self.is_inference_done = true;
         self.compared_names.clear();
         self.slots.clear();
         self.slot_ids.clear();
@@ -366,16 +377,18 @@ impl MessageFields {
 
     /// Returns the span and the reason of the first use that narrowed an undeclared field, for
     /// error messages. `None` if no use narrowed it.
-    pub(super) fn first_use(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
+    pub(super) fn narrowing_origin(&self, path: &[impl PathSegment]) -> Option<(Span, &NarrowingReason)> {
         self.inferred_types.get(&PathRef(path))?.uses.first().map(|first| (first.use_span, &first.reason))
     }
 
     /// Returns the uses of fields that another statement narrows to fewer kinds, in source order.
     pub(super) fn narrowed_uses(&self) -> Vec<NarrowedUse<'_>> {
-        let narrowed_uses = self.inferred_types.iter().filter(|(path, _)| !is_text_path(path)).filter_map(
+        let narrowed_uses = self.inferred_types.iter().filter(|(path, _)| !is_message_text(path)).filter_map(
             |(path, inferred)| {
-                let existing_kinds =
-                    self.existing_uses.as_ref().and_then(|existing_kinds| existing_kinds.kinds(path));
+                let existing_kinds = self
+                    .existing_uses
+                    .as_ref()
+                    .and_then(|existing_kinds| existing_kinds.accepted_kinds(path));
                 let (narrowed_use, narrowing_use) =
                     inferred.first_narrowed_use(existing_kinds.unwrap_or(UNDECLARED_KINDS))?;
                 Some(NarrowedUse { path, kinds: read_kinds(inferred.kinds), narrowed_use, narrowing_use })
@@ -390,7 +403,7 @@ impl MessageFields {
 
     /// Starts the check of a statement: until the next call, uses are recorded for this statement.
     pub(super) fn begin_statement(&mut self) {
-        self.statement += 1;
+        self.statement_number += 1;
     }
 
     /// Returns the id of the slot that reads the field at `path` and converts its value to `kinds`.
@@ -406,7 +419,7 @@ impl MessageFields {
         let MessageFields { slots, slot_ids, hasher, names, input, .. } = self;
         let is_same_slot = |id: &SlotId| {
             let slot = &slots[id.index()];
-            slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
+            slot.root.as_ref() == root && slot.kinds == kinds && is_same_path(&slot.path, path)
         };
         let key = hasher.hash_one((root, path, kinds));
         if let Some(id) = slot_ids.find(key, is_same_slot) {
@@ -414,9 +427,15 @@ impl MessageFields {
         }
         let id = SlotId(slots.len() as u32);
         let declared = input.as_ref().filter(|_| root.is_none());
-        let field = declared.and_then(|input| find_declared(&input.ty, path).ok());
+        let field = declared.and_then(|input| find_declared_field(&input.ty, path).ok());
         let values = field.and_then(|field| field.ty.values().cloned()).filter(|_| kinds.has(Kind::String));
-        slots.push(Slot { root: root.cloned(), path: names.intern_path(path), kinds, values, private });
+        slots.push(Slot {
+            root: root.cloned(),
+            path: names.intern_path(path),
+            kinds,
+            values,
+            is_private: private,
+        });
         slot_ids.insert_unique(key, id, |id| {
             let Slot { root, path, kinds, .. } = &slots[id.index()];
             hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
@@ -456,13 +475,15 @@ fn join_path(path: &[impl PathSegment]) -> String {
     names.join(".")
 }
 
-pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<ResolvedField, PathError> {
-    let mut field = ResolvedField { ty: input.clone(), optional: false, private: false };
+pub(super) fn find_declared_field(input: &Ty, path: &[impl PathSegment]) -> Result<ResolvedField, PathError> {
+    let mut field = ResolvedField { ty: input.clone(), is_optional: false, is_private: false };
     for (index, name) in path.iter().enumerate() {
         field = match field_of_type(&field.ty, name.as_ref()) {
-            Ok(ResolvedField { ty, optional, private }) => {
-                ResolvedField { ty, optional: field.optional | optional, private: field.private | private }
-            }
+            Ok(ResolvedField { ty, is_optional: optional, is_private: private }) => ResolvedField {
+                ty,
+                is_optional: field.is_optional | optional,
+                is_private: field.is_private | private,
+            },
             Err(Some(record)) => return Err(PathError::UnknownField { at: index, record }),
             Err(None) => return Err(PathError::NoFields { at: index, ty: field.ty }),
         };
@@ -473,11 +494,11 @@ pub(super) fn find_declared(input: &Ty, path: &[impl PathSegment]) -> Result<Res
 /// Looks up a field in a type. On failure, returns the record type that lacks the field, or `None`
 /// if the type has no declared fields.
 pub(super) fn field_of_type(ty: &Ty, name: &str) -> Result<ResolvedField, Option<Arc<RecordType>>> {
-    let optional_field = |ty| ResolvedField { ty, optional: true, private: false };
+    let optional_field = |ty| ResolvedField { ty, is_optional: true, is_private: false };
     match &ty.inner {
         InnerType::Fields(record) => match record.get(name) {
-            Some(Field { ty, optional, private, .. }) => {
-                Ok(ResolvedField { ty: ty.clone(), optional: *optional, private: *private })
+            Some(Field { ty, is_optional: optional, is_private: private, .. }) => {
+                Ok(ResolvedField { ty: ty.clone(), is_optional: *optional, is_private: *private })
             }
             None => Err(Some(record.clone())),
         },

@@ -22,7 +22,7 @@ pub(super) struct FileSettings {
     /// then conditions respect case, and flows ignore it.
     pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
-    pub full_case: bool,
+    pub uses_full_case_folding: bool,
     pub form: NormalizationForm,
     /// The time zone for clock functions that are called without one; `None` if the file sets none.
     pub zone: Option<Arc<str>>,
@@ -31,7 +31,7 @@ pub(super) struct FileSettings {
     pub keeps_white_space: bool,
     /// Whether the checker warns about regular expressions in choices that may match in the middle
     /// of a text (`regex: anchored`).
-    pub anchored_regexes: bool,
+    pub warns_unanchored_regexes: bool,
 }
 
 impl FileSettings {
@@ -43,25 +43,25 @@ impl FileSettings {
 
 /// A set of settings (of [`SETTING_NAMES`]), one bit for each setting.
 type SettingSet = u8;
-pub(super) const CASE: SettingSet = 1;
-pub(super) const NORMALIZATION: SettingSet = 2;
-pub(super) const ZONE: SettingSet = 4;
-pub(super) const WHITE_SPACE: SettingSet = 8;
-pub(super) const REGEX: SettingSet = 16;
+pub(super) const CASE_SETTING: SettingSet = 1;
+pub(super) const NORMALIZATION_SETTING: SettingSet = 2;
+pub(super) const ZONE_SETTING: SettingSet = 4;
+pub(super) const WHITE_SPACE_SETTING: SettingSet = 8;
+pub(super) const REGEX_SETTING: SettingSet = 16;
 /// The bit and the name of each setting that a [`SettingSet`] can contain.
 const SETTING_NAMES: [(SettingSet, &str); 5] = [
-    (CASE, "case"),
-    (NORMALIZATION, "normalize"),
-    (ZONE, "zone"),
-    (WHITE_SPACE, "white_space"),
-    (REGEX, "regex"),
+    (CASE_SETTING, "case"),
+    (NORMALIZATION_SETTING, "normalize"),
+    (ZONE_SETTING, "zone"),
+    (WHITE_SPACE_SETTING, "white_space"),
+    (REGEX_SETTING, "regex"),
 ];
 
 /// A setting that a file contains, stored to warn later if the setting has no effect.
 struct WrittenSetting {
     name: &'static str,
     /// Whether the setting affects only the file that contains it.
-    of_file: bool,
+    is_per_file: bool,
     /// The statements that the setting affects, in words.
     applies_to: Message,
     span: Span,
@@ -74,32 +74,37 @@ pub(super) struct SettingUses<'a> {
     /// The settings that are known so far to affect the definition which is being checked.
     current_settings: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
-    by_file: RefCell<HashMap<FileId, SettingSet>>,
+    settings_by_file: RefCell<HashMap<FileId, SettingSet>>,
     /// The settings that the files contain.
-    written: Vec<WrittenSetting>,
-    by_definition: HashMap<&'a str, SettingSet>,
+    written_settings: Vec<WrittenSetting>,
+    settings_by_definition: HashMap<&'a str, SettingSet>,
     /// The settings that the statements of each table depend on.
-    by_table: HashMap<TableId, SettingSet>,
+    settings_by_table: HashMap<TableId, SettingSet>,
     /// Identifies the warnings about different settings that were already reported: the file that
     /// uses a definition or table, and the span of the name in its declaration.
-    reported: HashSet<(FileId, Span)>,
+    reported_uses: HashSet<(FileId, Span)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
 }
 
 impl SettingUses<'_> {
     /// Records that the current definition depends on these settings of its file.
-    pub fn record(&self, file: FileId, settings: SettingSet) {
+    pub fn record_used_settings(&self, file: FileId, settings: SettingSet) {
         self.current_settings.set(self.current_settings.get() | settings);
         if settings != 0 {
-            *self.by_file.borrow_mut().entry(file).or_insert(0) |= settings;
+            *self.settings_by_file.borrow_mut().entry(file).or_insert(0) |= settings;
         }
     }
 
     /// Records that a file contains a setting, to warn later if no statement depends on it.
-    pub fn record_written(&mut self, setting: &'static Setting, span: Span) {
-        let Setting { name, of_file, ref applies_to, .. } = *setting;
-        self.written.push(WrittenSetting { name, of_file, applies_to: applies_to.clone(), span });
+    pub fn record_written_setting(&mut self, setting: &'static Setting, span: Span) {
+        let Setting { name, is_per_file: of_file, ref applies_to, .. } = *setting;
+        self.written_settings.push(WrittenSetting {
+            name,
+            is_per_file: of_file,
+            applies_to: applies_to.clone(),
+            span,
+        });
     }
 
     /// Records that the main file sets a limit, to warn later if no statement depends on it. Limits
@@ -111,7 +116,12 @@ impl SettingUses<'_> {
             Limit::Violations => message!("payloads"),
             _ => return,
         };
-        self.written.push(WrittenSetting { name: limit.info().name, of_file: false, applies_to, span });
+        self.written_settings.push(WrittenSetting {
+            name: limit.info().name,
+            is_per_file: false,
+            applies_to,
+            span,
+        });
     }
 }
 
@@ -122,26 +132,30 @@ impl<'a> Checker<'a> {
 
     /// Calls `check`, which checks the definition `name`, and stores the settings that the
     /// definition depends on.
-    pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_recorded_settings<T>(
+        &mut self,
+        name: &'a str,
+        check: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         self.setting_uses.current_settings.set(0);
         let checked = check(self);
-        self.setting_uses.by_definition.insert(name, self.setting_uses.current_settings.get());
+        self.setting_uses.settings_by_definition.insert(name, self.setting_uses.current_settings.get());
         checked
     }
 
     /// Calls `check`, which checks the statements of a table. Then stores the settings that these
     /// statements depend on.
-    pub(super) fn recording_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
+    pub(super) fn with_recorded_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
         self.setting_uses.current_settings.set(0);
         check(self);
-        self.setting_uses.by_table.insert(table, self.setting_uses.current_settings.get());
+        self.setting_uses.settings_by_table.insert(table, self.setting_uses.current_settings.get());
     }
 
     /// Warns if the definition `name` depends on settings that differ between its own file and the
     /// file that uses it. `declared` is the span of the definition, and `span` is the use. Each
     /// file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
-        let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
+        let used = self.setting_uses.settings_by_definition.get(name).copied().unwrap_or(0);
         self.setting_uses.current_settings.set(self.setting_uses.current_settings.get() | used);
         self.warn_differing_settings(name, used, declared, span);
     }
@@ -149,8 +163,8 @@ impl<'a> Checker<'a> {
     /// Warns about each `goto` to a table of another file if the table depends on settings that
     /// differ between the two files.
     pub(super) fn warn_jumps_to_other_settings(&mut self) {
-        for (_, to, span) in self.jumps.clone() {
-            let used = self.setting_uses.by_table.get(&TableId(to as u32)).copied().unwrap_or(0);
+        for (_, to, span) in self.goto_edges.clone() {
+            let used = self.setting_uses.settings_by_table.get(&TableId(to as u32)).copied().unwrap_or(0);
             let (name, declared) = (self.program.tables[to].name.clone(), self.program.tables[to].span);
             if let Some(declared) = declared {
                 self.warn_differing_settings(&name, used, declared, span);
@@ -164,13 +178,17 @@ impl<'a> Checker<'a> {
         }
         let (theirs, ours) = (self.settings_of(declared.file), self.settings_of(span.file));
         let differing = [
-            (CASE, (theirs.ignores_case(), theirs.full_case) != (ours.ignores_case(), ours.full_case)),
-            (NORMALIZATION, theirs.form != ours.form),
-            (ZONE, theirs.zone != ours.zone),
+            (
+                CASE_SETTING,
+                (theirs.ignores_case(), theirs.uses_full_case_folding)
+                    != (ours.ignores_case(), ours.uses_full_case_folding),
+            ),
+            (NORMALIZATION_SETTING, theirs.form != ours.form),
+            (ZONE_SETTING, theirs.zone != ours.zone),
         ];
         let differing = differing.into_iter().filter(|(_, differs)| *differs);
         let differing = differing.fold(0, |set, (setting, _)| set | setting) & used;
-        if differing == 0 || !self.setting_uses.reported.insert((span.file, declared)) {
+        if differing == 0 || !self.setting_uses.reported_uses.insert((span.file, declared)) {
             return;
         }
         let names = SETTING_NAMES.iter().filter(|(setting, _)| differing & setting != 0);
@@ -191,8 +209,8 @@ impl<'a> Checker<'a> {
     /// file makes no decisions. Then settings of the whole program get no warning, because they may
     /// affect the files that import the main file.
     pub(super) fn warn_settings_without_effect(&mut self, main_decides: bool) {
-        for WrittenSetting { name, of_file, applies_to, span } in
-            std::mem::take(&mut self.setting_uses.written)
+        for WrittenSetting { name, is_per_file: of_file, applies_to, span } in
+            std::mem::take(&mut self.setting_uses.written_settings)
         {
             if self.has_effect(span.file, name) || !(of_file || main_decides) {
                 continue;
@@ -210,12 +228,19 @@ impl<'a> Checker<'a> {
     fn has_effect(&self, file: FileId, setting: &str) -> bool {
         let program = &self.program;
         if let Some((bit, _)) = SETTING_NAMES.iter().find(|(_, name)| *name == setting) {
-            return self.setting_uses.by_file.borrow().get(&file).is_some_and(|used| used & bit != 0);
+            return self
+                .setting_uses
+                .settings_by_file
+                .borrow()
+                .get(&file)
+                .is_some_and(|used| used & bit != 0);
         }
         let has_intent_flows =
             || program.flows.iter().any(|flow| matches!(flow.trigger, Trigger::Intent { .. }));
         let shows_reason = |question: &Question| {
-            program.table_named(&question.name).is_some_and(|table| program.tables[table.index()].to_user)
+            program
+                .table_named(&question.name)
+                .is_some_and(|table| program.tables[table.index()].is_shown_to_user)
         };
         match setting {
             "version" => program.payloads.iter().any(|payload| payload.span.file == file),
@@ -225,7 +250,7 @@ impl<'a> Checker<'a> {
             "stop_words" | "request_bytes" | "request_work" => {
                 program.externs.iter().any(|function| function.feature.is_some())
             }
-            "regex_memory" | "regex_bytes" | "regex_work" => !program.patterns.is_empty(),
+            "regex_memory" | "regex_bytes" | "regex_work" => !program.regex_facts.is_empty(),
             "violations" => !program.payloads.is_empty(),
             "flow_prompt" => has_intent_flows(),
             "choice_prompt" | "choice_tool" | "choice_branches" => !program.questions.is_empty(),

@@ -6,7 +6,7 @@ mod foreign;
 mod patterns;
 
 use super::constant::constant_expr;
-use super::file_settings::{CASE, NORMALIZATION, WHITE_SPACE};
+use super::file_settings::{CASE_SETTING, NORMALIZATION_SETTING, WHITE_SPACE_SETTING};
 use super::{AlreadyReported, Checked, Checker};
 use crate::check::path::ConstantPath;
 use crate::hir::{
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
             let table =
                 *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
             let trigger = match &flow.trigger {
-                ast::Trigger::Keyword { matching, patterns: list, case } => self
+                ast::Trigger::Keyword { match_mode: matching, patterns: list, case } => self
                     .match_mode((matching, list), *case, statement.span.file)
                     .and_then(|mode| self.lower_keyword_flow(table, flow, (mode, list), &mut patterns))
                     .map(|()| Trigger::Keyword),
@@ -70,7 +70,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        self.warn_patterns(&patterns);
+        self.warn_pattern_conflicts(&patterns);
     }
 
     /// Checks the declaration of the flow tool, a function that a language model calls to run a
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
             self.program.flow_tool = Some(FlowTool {
                 name: name.node.as_str().into(),
                 description: tool.description.as_ref().map_or("", |text| text.node.as_str()).into(),
-                parameter: parameter.as_str().unwrap_or_default().into(),
+                parameter_description: parameter.as_str().unwrap_or_default().into(),
                 endpoint,
                 span: name.span,
             });
@@ -211,7 +211,7 @@ impl<'a> Checker<'a> {
         let Some((_, operator)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
             let mode_names = MATCH_MODES.iter().map(|(word, _)| *word);
             let message = message!("`{}` is not a mode of matching a pattern", matching.node);
-            if let Some(diagnostic) = self.foreign_match_mode(matching, list, message.clone()) {
+            if let Some(diagnostic) = self.foreign_match_mode_error(matching, list, message.clone()) {
                 return self.report(diagnostic);
             }
             let help = message!("write `exact`, `contains` or `regex`");
@@ -226,12 +226,19 @@ impl<'a> Checker<'a> {
         let is_prepared = *operator != Op::Matches;
         // Without a setting, keyword flows ignore case, unlike the operators of conditions.
         let fold = case.or(settings.case).unwrap_or(Case::Ignore) == Case::Ignore;
-        let full = is_prepared && fold && settings.full_case;
-        self.setting_uses.record(file, if case.is_none() || full { CASE } else { 0 });
-        self.setting_uses.record(file, if is_prepared { NORMALIZATION | WHITE_SPACE } else { 0 });
+        let full = is_prepared && fold && settings.uses_full_case_folding;
+        self.setting_uses.record_used_settings(file, if case.is_none() || full { CASE_SETTING } else { 0 });
+        self.setting_uses.record_used_settings(
+            file,
+            if is_prepared { NORMALIZATION_SETTING | WHITE_SPACE_SETTING } else { 0 },
+        );
         let form = if is_prepared { settings.form } else { NormalizationForm::None };
         let trims = is_prepared && !settings.keeps_white_space;
-        Ok(PatternMode { operator: *operator, text: TextMode { fold, full, form }, trims })
+        Ok(PatternMode {
+            operator: *operator,
+            text_mode: TextMode { folds_case: fold, folds_fully: full, form },
+            trims,
+        })
     }
 
     fn lower_keyword_flow(
@@ -280,7 +287,8 @@ impl<'a> Checker<'a> {
         text: &Expr,
         span: Span,
     ) -> Checked<Cond> {
-        if mode.prepare(pattern).is_empty() || mode.operator == Op::Matches && pattern.trim().is_empty() {
+        if mode.prepare_text(pattern).is_empty() || mode.operator == Op::Matches && pattern.trim().is_empty()
+        {
             let message = if pattern.is_empty() {
                 message!("this pattern is empty")
             } else {
@@ -300,7 +308,7 @@ impl<'a> Checker<'a> {
             _ => text.clone(),
         };
         let right = constant_expr(Json::from(mode.strip_ignored_space(pattern)), span);
-        let (operator, mode) = (mode.operator, TestMode { text: mode.text, ..TestMode::default() });
+        let (operator, mode) = (mode.operator, TestMode { text: mode.text_mode, ..TestMode::default() });
         self.check_text_operand(operator, mode, &right)?;
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
             .into_cond(span))

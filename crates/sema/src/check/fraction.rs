@@ -37,7 +37,7 @@ fn fraction_of(value: Value<'_>) -> Option<f64> {
 
 /// Removes the rounding error of a float multiplication, for example of 0.07 × 100 =
 /// 7.000000000000001.
-fn rounded(percent: f64) -> f64 {
+fn without_rounding_error(percent: f64) -> f64 {
     (percent * 1e9).round() / 1e9
 }
 
@@ -54,8 +54,8 @@ fn fraction_help(side: &Expr, fraction: f64) -> Message {
         // A fraction below 1 can mean two things: a share of all keys, or a share of one percent.
         Some(parts) if (0.0..1.0).contains(&fraction) => message!(
             "for {}% of the keys write {}, and for {}% use finer buckets: `bucket(…, of: {})` and {}",
-            rounded(fraction * 100.0),
-            rounded(fraction * 100.0),
+            without_rounding_error(fraction * 100.0),
+            without_rounding_error(fraction * 100.0),
             fraction,
             100 * parts,
             fraction * f64::from(parts)

@@ -119,7 +119,9 @@ impl<'a> Checker<'a> {
         let operator = match binary.op.node {
             Op::Eq if op == Op::Or => "in".to_owned(),
             Op::Ne => "not in".to_owned(),
-            other if other.info().accepts.quantity => format!("{not}{} {quantity}", other.info().spelling),
+            other if other.info().accepted_modifiers.accepts_quantity => {
+                format!("{not}{} {quantity}", other.info().spelling)
+            }
             _ => return Ok(()),
         };
         let is_plain = binary.modifiers.quantity.is_none() && is_text(&&binary.right);

@@ -13,16 +13,16 @@ use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, HistoryPart, Literal, StatementKind};
 
 /// The name that rules use for the list of recorded messages.
-pub(super) const HISTORY: &str = "history";
+pub(super) const HISTORY_NAME: &str = "history";
 /// The field with which a test gives the age of a recorded message, in seconds.
 pub(super) const AGO_FIELD: &str = "ago";
 /// The name that rules use for the last recorded message.
-pub(super) const PREVIOUS: &str = "previous";
+pub(super) const PREVIOUS_NAME: &str = "previous";
 /// The message field with the current time, from which windows such as `within 1h` count back.
-const NOW: &str = "now";
+const NOW_FIELD: &str = "now";
 
 /// Maximum value of `at most`: the number of messages kept for each key.
-const MAX_MESSAGES: u64 = 1_000_000;
+const MAX_KEPT_MESSAGES: u64 = 1_000_000;
 
 impl<'a> Checker<'a> {
     /// Checks the `history` statement. Reports an error if there are several in all files together.
@@ -31,45 +31,45 @@ impl<'a> Checker<'a> {
         for statement in self.statements() {
             let StatementKind::History(declared) = &statement.kind else { continue };
             if let Some(first) = first {
-                let error = duplicate_error(message!("statement"), HISTORY, first, statement.span);
+                let error = duplicate_error(message!("statement"), HISTORY_NAME, first, statement.span);
                 self.diagnostics.push(error);
                 continue;
             }
             first = Some(statement.span);
             if let Ok(history) = self.check_history(declared, statement.span) {
-                self.history_element = Some(self.history_element_type());
+                self.history_element_type = Some(self.history_element_type());
                 self.program.history = Some(history);
             }
         }
     }
 
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {
-        let Some(input) = self.fields.declared_roots() else {
+        let Some(input) = self.fields.declared_root_fields() else {
             let message = message!("a history needs the types of the messages");
             let help = message!("declare the fields: `input {{ text: string, now: datetime }}`");
             return self.fail(Code::HistoryStatement, span, message, help);
         };
-        if let Some(name) = [HISTORY, PREVIOUS, AT_FIELD, DECISION_FIELD, AGO_FIELD]
+        if let Some(name) = [HISTORY_NAME, PREVIOUS_NAME, AT_FIELD, DECISION_FIELD, AGO_FIELD]
             .into_iter()
             .find(|name| input.get(name).is_some())
         {
-            let declared_at = self.fields.declared_at(&[name]);
+            let declared_at = self.fields.declaration_span(&[name]);
             let message = message!("the input has a field `{name}`, which is a name of the history");
             let diagnostic = Diagnostic::new(Code::HistoryName, declared_at.unwrap_or(span), message);
             let help =
                 message!("rename the field: the history has `history`, `previous`, `p.at` and `p.decision`");
             return self.report(diagnostic.label(span, message!("the history")).help(help));
         }
-        let key = match declared.key.is_empty() {
+        let key = match declared.key_path.is_empty() {
             true => None,
-            false => Some(self.check_history_key(&declared.key)?),
+            false => Some(self.check_history_key(&declared.key_path)?),
         };
         let seconds = |literal: &Literal| match literal {
             Literal::Int(seconds) => Some(*seconds as f64),
             Literal::Float(seconds) => Some(*seconds),
             _ => None,
         };
-        let keep = match &declared.keep {
+        let keep = match &declared.max_age {
             None => None,
             Some(Spanned { node, span }) => {
                 match seconds(node).filter(|seconds| (0.001..1e10).contains(seconds)) {
@@ -85,20 +85,20 @@ impl<'a> Checker<'a> {
                 }
             }
         };
-        let at_most = match &declared.at_most {
+        let at_most = match &declared.max_messages {
             None => None,
             Some(Spanned { node: Literal::Int(count), span: _ })
-                if (1..=MAX_MESSAGES as i64).contains(count) =>
+                if (1..=MAX_KEPT_MESSAGES as i64).contains(count) =>
             {
                 Some(*count as u64)
             }
             Some(Spanned { span, .. }) => {
-                let message = message!("`at most` needs a whole number from 1 to {MAX_MESSAGES}");
+                let message = message!("`at most` needs a whole number from 1 to {MAX_KEPT_MESSAGES}");
                 let help = message!("write how many messages are kept for each key: `at most 10_000`");
                 return self.fail(Code::HistoryStatement, *span, message, help);
             }
         };
-        Ok(History { key, keep, at_most, hashed: Vec::new(), span })
+        Ok(History { key, max_age_ms: keep, max_messages: at_most, hashed_paths: Vec::new(), span })
     }
 
     fn check_history_key(&mut self, key: &'a [ast::Ident]) -> Checked<SlotId> {
@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
         let value = self.check_message_path(&path, span)?;
         let kinds = KindSet::STRING.union(KindSet::INT).union(KindSet::BOOL);
         match &value.kind {
-            ExprKind::Slot(slot) if value.ty.kinds.is_subset(kinds) => Ok(*slot),
+            ExprKind::Slot(slot) if value.ty.kinds.is_subset_of(kinds) => Ok(*slot),
             _ => {
                 let message = message!(
                     "`{}` is {} and cannot separate histories",
@@ -124,9 +124,13 @@ impl<'a> Checker<'a> {
     /// Returns the type of a recorded message: the declared fields of the message, its time, and
     /// the decision about it.
     fn history_element_type(&self) -> Ty {
-        let mut record = self.fields.declared_roots().cloned().unwrap_or_default();
-        let field =
-            |name: &str, ty: Ty, optional: bool| Field { name: name.into(), ty, optional, private: false };
+        let mut record = self.fields.declared_root_fields().cloned().unwrap_or_default();
+        let field = |name: &str, ty: Ty, optional: bool| Field {
+            name: name.into(),
+            ty,
+            is_optional: optional,
+            is_private: false,
+        };
         let mut decision = RecordType::default();
         decision.push(field(CHOSEN_FIELD, Ty::STRING, true));
         decision.push(field("target", Ty::STRING, true));
@@ -137,16 +141,16 @@ impl<'a> Checker<'a> {
 
     /// Returns the expression for the name `history` or `previous`. `None` for another name, or if
     /// the program has no `history` statement.
-    pub(super) fn history_name(&mut self, name: &str, span: Span) -> Option<Expr> {
-        let element = self.history_element.clone()?;
+    pub(super) fn resolve_history_name(&mut self, name: &str, span: Span) -> Option<Expr> {
+        let element = self.history_element_type.clone()?;
         match name {
-            HISTORY => Some(self.history_list(element, span)),
-            PREVIOUS => {
+            HISTORY_NAME => Some(self.history_list(element, span)),
+            PREVIOUS_NAME => {
                 let list = Box::new(self.history_list(element.clone(), span));
-                let var = self.new_var(PREVIOUS, KindSet::DICT);
+                let var = self.new_var(PREVIOUS_NAME, KindSet::DICT);
                 let body = Box::new(Cond { kind: CondKind::Const(true), span });
                 let kind = ExprKind::Fold { fold: Fold::Last, list, var, body };
-                Some(Expr { kind, ty: element, optional: true, span })
+                Some(Expr { kind, ty: element, may_be_missing: true, span })
             }
             _ => None,
         }
@@ -154,38 +158,38 @@ impl<'a> Checker<'a> {
 
     /// True if `name` is `history` or `previous`, and the program has a `history` statement.
     pub(super) fn is_history_name(&self, name: &str) -> bool {
-        self.history_element.is_some() && matches!(name, HISTORY | PREVIOUS)
+        self.history_element_type.is_some() && matches!(name, HISTORY_NAME | PREVIOUS_NAME)
     }
 
     fn history_list(&mut self, element: Ty, span: Span) -> Expr {
         let slot = self.fields.intern_slot(Some(&BindingRoot::history()), &[""; 0], KindSet::LIST, false);
-        Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), optional: false, span }
+        Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), may_be_missing: false, span }
     }
 
     /// Checks a selection of recorded messages, such as `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
-        let Some(mut list) = self.history_name(HISTORY, part.word) else {
-            if self.symbols.is_broken(HISTORY) {
+        let Some(mut list) = self.resolve_history_name(HISTORY_NAME, part.keyword_span) else {
+            if self.symbols.is_name_broken(HISTORY_NAME) {
                 return Err(AlreadyReported);
             }
             let message = message!("the rules keep no history");
-            let help = match self.field_of_sessions() {
+            let help = match self.find_session_field() {
                 Some(key) => message!("declare what is kept: `history by {key} keep 24h`"),
                 None => {
                     message!("declare what is kept: `history by FIELD keep 24h`, with the field of the user")
                 }
             };
-            return self.fail(Code::NoHistory, part.word, message, help);
+            return self.fail(Code::NoHistory, part.keyword_span, message, help);
         };
-        if let Some(duration) = &part.within {
+        if let Some(duration) = &part.max_age {
             let since = self.check_window_start(duration)?;
-            list = window(list, WindowBound::Since, since, span);
+            list = window_expr(list, WindowBound::Since, since, span);
         }
-        let bounds = [(WindowBound::After, &part.after), (WindowBound::Before, &part.before)];
+        let bounds = [(WindowBound::After, &part.after_message), (WindowBound::Before, &part.before_message)];
         for (bound, operand) in bounds {
             let Some(operand) = operand else { continue };
             let element = self.check_value(operand)?;
-            if Some(&element.ty) != self.history_element.as_ref() {
+            if Some(&element.ty) != self.history_element_type.as_ref() {
                 let message = message!(
                     "a part of the history is bounded by one of its elements, but this is {}",
                     element.ty.with_article()
@@ -194,21 +198,21 @@ impl<'a> Checker<'a> {
                     message!("write the name of an element: `any p in history: all q in history after p: …`");
                 return self.fail(Code::HistoryBound, element.span, message, help);
             }
-            list = window(list, bound, element, span);
+            list = window_expr(list, bound, element, span);
         }
         Ok(list)
     }
 
     /// Returns the path of a declared field whose name suggests that it identifies a user or
     /// session. A help text proposes this field as the key of the history.
-    fn field_of_sessions(&self) -> Option<String> {
-        let input = self.fields.declared_roots()?;
+    fn find_session_field(&self) -> Option<String> {
+        let input = self.fields.declared_root_fields()?;
         let is_key = |field: &&Field| {
             let name = field.name.to_lowercase();
             let is_named =
                 ["session", "session_id", "user_id", "userid", "sessionid", "id", "key", "customer"]
                     .contains(&name.as_str());
-            is_named && field.ty.kinds.is_subset(KindSet::STRING.union(KindSet::INT))
+            is_named && field.ty.kinds.is_subset_of(KindSet::STRING.union(KindSet::INT))
         };
         let nested = input.fields.iter().find_map(|field| {
             let inner = field.ty.fields()?.fields.iter().find(is_key)?;
@@ -230,17 +234,17 @@ impl<'a> Checker<'a> {
         }
         self.check_window_length(&duration)?;
         self.warn_no_unit(span);
-        let now = self.fields.declared_roots().and_then(|input| input.get(NOW));
+        let now = self.fields.declared_root_fields().and_then(|input| input.get(NOW_FIELD));
         if now.is_none_or(|now| now.ty.kinds != KindSet::DATETIME) {
             let message = message!("a window ends now, but the input has no time `now`");
             let help =
                 message!("declare it: `input {{ now: datetime }}`; each message gives the current time");
             return self.fail(Code::HistoryBound, span, message, help);
         }
-        let now = self.check_message_path(&super::path::ConstantPath::new(NOW, span), span)?;
-        let optional = now.optional || duration.optional;
+        let now = self.check_message_path(&super::path::ConstantPath::new(NOW_FIELD, span), span)?;
+        let optional = now.may_be_missing || duration.may_be_missing;
         let kind = ExprKind::Op(Op::Sub, Box::new(now), Some(Box::new(duration)));
-        Ok(Expr { kind, ty: Ty::DATETIME, optional, span })
+        Ok(Expr { kind, ty: Ty::DATETIME, may_be_missing: optional, span })
     }
 
     /// Reports a window whose constant duration is longer than the time for which messages are
@@ -251,30 +255,30 @@ impl<'a> Checker<'a> {
         else {
             return Ok(());
         };
-        let (Some(keep), kept_at) = (history.keep, history.span) else { return Ok(()) };
+        let (Some(keep), kept_at) = (history.max_age_ms, history.span) else { return Ok(()) };
         if seconds * 1000.0 <= keep as f64 {
             return Ok(());
         }
         let message = message!(
             "this window is longer than the history is kept: {} of {}",
-            shown_seconds(seconds),
-            shown_seconds(keep as f64 / 1000.0)
+            format_seconds(seconds),
+            format_seconds(keep as f64 / 1000.0)
         );
         let diagnostic = Diagnostic::new(Code::HistoryTooShort, duration.span, message);
         let diagnostic =
-            diagnostic.label(kept_at, message!("kept for {}", shown_seconds(keep as f64 / 1000.0)));
+            diagnostic.label(kept_at, message!("kept for {}", format_seconds(keep as f64 / 1000.0)));
         self.report(diagnostic.help(message!("keep the history longer, or shorten the window")))
     }
 }
 
-fn window(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
-    let (ty, optional) = (list.ty.clone(), list.optional || operand.optional);
+fn window_expr(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
+    let (ty, optional) = (list.ty.clone(), list.may_be_missing || operand.may_be_missing);
     let kind = ExprKind::Window { list: Box::new(list), bound, operand: Box::new(operand) };
-    Expr { kind, ty, optional, span }
+    Expr { kind, ty, may_be_missing: optional, span }
 }
 
 /// Formats a number of seconds with the largest unit that divides it, such as `90m`.
-fn shown_seconds(seconds: f64) -> Message {
+fn format_seconds(seconds: f64) -> Message {
     for (unit, length) in [("d", 86_400.0), ("h", 3_600.0), ("m", 60.0)] {
         let count = seconds / length;
         if count >= 1.0 && count.fract() == 0.0 {

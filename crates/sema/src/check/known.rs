@@ -17,7 +17,7 @@ impl Checker<'_> {
     /// of buckets, date or time of day. An invalid constant is an error. Returns true if such an
     /// argument is not constant, because it may then be invalid at run time. Returns false for all
     /// other arguments.
-    pub(super) fn check_known_argument(
+    pub(super) fn check_argument_validity(
         &mut self,
         function: Function,
         param: &str,
@@ -31,12 +31,12 @@ impl Checker<'_> {
         let text = text.unwrap_or_default();
         match (function, param) {
             (_, "zone") => {
-                self.program.zones = Some(zone::tzdata_version().into());
+                self.program.time_zone_version = Some(zone::tzdata_version().into());
                 if is_constant {
                     self.check_zone(text, span)?
                 }
             }
-            (Function::Bucket, "hash") if is_constant => self.check_hash(text, span)?,
+            (Function::Bucket, "hash") if is_constant => self.check_hash_name(text, span)?,
             (Function::Version, _) if is_constant => drop(self.check_version(text, span)?),
             (Function::Date | Function::Time, _) if is_constant && parse_datetime(text).is_none() => {
                 drop(self.check_clock_text(function, text, span)?)
@@ -47,7 +47,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn check_zone(&mut self, name: &str, span: Span) -> Checked<()> {
-        if zone::is_zone(name) {
+        if zone::is_zone_name(name) {
             return Ok(());
         }
         let normalized_name = name.replace(' ', "_");
@@ -75,7 +75,7 @@ impl Checker<'_> {
             Some(version) => Ok(version),
             None => {
                 let message = message!("`{}` is not a version", text::to_one_line(text));
-                let help = match version_range(text) {
+                let help = match convert_version_range(text) {
                     Some(range) => message!("a range of versions is written as comparisons: `{range}`"),
                     None => message!("write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\""),
                 };
@@ -110,12 +110,13 @@ impl Checker<'_> {
         }
     }
 
-    fn check_hash(&mut self, name: &str, span: Span) -> Checked<()> {
+    fn check_hash_name(&mut self, name: &str, span: Span) -> Checked<()> {
         if BucketHash::from_name(name).is_some() {
             return Ok(());
         }
-        let names: Vec<String> = BucketHash::NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        let near = self.nearest(name, BucketHash::NAMES.iter().map(|(name, _)| *name));
+        let names: Vec<String> =
+            BucketHash::HASH_NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let near = self.nearest(name, BucketHash::HASH_NAMES.iter().map(|(name, _)| *name));
         let message = message!("there is no hash `{}`", text::to_one_line(name));
         let finding = Diagnostic::new(Code::UnknownHash, span, message);
         self.report(match near {
@@ -129,7 +130,7 @@ impl Checker<'_> {
 
 /// Converts a version range in the notation of a package manager, such as `~> 1.2`, `^1.4`, `1.x`
 /// or `>=1.2 <2`, to comparisons of a version `x`. `None` for any other text.
-fn version_range(text: &str) -> Option<String> {
+fn convert_version_range(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some((low, high)) = text.split_once(" - ") {
         let (low, high) = (parse_version_numbers(low)?, parse_version_numbers(high)?);

@@ -1,7 +1,7 @@
 //! Checks the names that a rule defines after `where`: definitions like `let`, but visible only in
 //! that rule.
 
-use super::names::is_text_path;
+use super::names::is_message_text;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{Expr, ExprKind, Term};
 use crate::resolve::{collect_names, cycle_error, duplicate_error, topological_sort};
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
         let outer_len = self.scope.len();
         let checked = self.define_locals(locals).and_then(|()| check(self));
         if checked.is_ok() {
-            let unused = self.scope.bindings()[outer_len..].iter().filter(|binding| !binding.used.get());
+            let unused = self.scope.bindings()[outer_len..].iter().filter(|binding| !binding.is_used.get());
             let unused: Vec<Diagnostic> = unused.map(unused_local_warning).collect();
             self.diagnostics.extend(unused);
         }
@@ -61,10 +61,10 @@ impl<'a> Checker<'a> {
                 continue;
             };
             let (ty, optional) = match self.program.let_body(id) {
-                Term::Expr(body) => (body.ty.clone(), body.optional),
+                Term::Expr(body) => (body.ty.clone(), body.may_be_missing),
                 Term::Cond(_) => (Ty::BOOL, true),
             };
-            let expr = Expr { kind: ExprKind::Let(id), ty, optional, span: name.span };
+            let expr = Expr { kind: ExprKind::Let(id), ty, may_be_missing: optional, span: name.span };
             self.scope.push(Binding::new(&name.node, expr, name.span));
         }
         result
@@ -77,10 +77,12 @@ impl<'a> Checker<'a> {
         let path = [name.node.as_str()];
         let existing_span = definition_span
             .or_else(|| self.scope.get(&name.node).map(|binding| binding.expr.span))
-            .or_else(|| self.fields.declared_at(&path));
+            .or_else(|| self.fields.declaration_span(&path));
         match existing_span {
             Some(first) => Some(duplicate_error(message!("name"), &name.node, first, name.span)),
-            None if is_text_path(&path) || self.output_alias.is_some_and(|(alias, _)| alias == name.node) => {
+            None if is_message_text(&path)
+                || self.output_alias.is_some_and(|(alias, _)| alias == name.node) =>
+            {
                 Some(hides_field_error(&name.node, name.span))
             }
             None => None,

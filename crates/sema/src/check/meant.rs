@@ -1,9 +1,9 @@
 //! Guesses what the author of a wrong name, path or value intended. Handles paths of fields, values
 //! of enumerations, negative indexes such as `next[-1]`, and JSON Schema in place of a type.
 
-use super::enumeration::same_but_case;
+use super::enumeration::find_value_ignoring_case;
 use super::{Checked, Checker};
-use rulec_base::diag::{Code, Diagnostic, is_single_slip};
+use rulec_base::diag::{Code, Diagnostic, has_one_near_candidate};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::ty::{Field, RecordType, Ty};
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the name of the `list` statement around a span; `None` outside such statements.
-    pub(super) fn list_around(&self, span: Span) -> Option<&'a str> {
+    pub(super) fn enclosing_list_name(&self, span: Span) -> Option<&'a str> {
         self.statements().find_map(|statement| {
             let place = statement.span;
             let is_around = place.file == span.file && (place.start..place.end).contains(&span.start);
@@ -57,7 +57,7 @@ impl<'a> Checker<'a> {
     /// If an unknown name is a named group of a regular expression in the same statement, returns
     /// the call that reads this group: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for
     /// other names.
-    pub(super) fn captured_group(&self, name: &str, span: Span) -> Option<String> {
+    pub(super) fn capture_call_for_group(&self, name: &str, span: Span) -> Option<String> {
         let statement = self.statements().find(|statement| {
             let place = statement.span;
             place.file == span.file && (place.start..place.end).contains(&span.start)
@@ -92,9 +92,9 @@ impl<'a> Checker<'a> {
                         let diagnostic = Diagnostic::new(Code::TestInput, key.span, message);
                         let help = message!("its fields are {}", super::join_names(record.names()));
                         let near = self.nearest(&key.node, record.names());
-                        let is_certain = is_single_slip(&key.node, record.names());
+                        let is_certain = has_one_near_candidate(&key.node, record.names());
                         let diagnostic = diagnostic.suggest_or_help(key.span, near, help);
-                        return Some(self.report(diagnostic.certain_if(is_certain)));
+                        return Some(self.report(diagnostic.mark_fixes_certain_if(is_certain)));
                     };
                     let found = self.report_unknown_key(inner, &field.ty, &format!("{path}.{}", key.node));
                     if found.is_some() {
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
     pub(super) fn tested_next_count(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
-            test.given.iter().find_map(|(path, value)| match (path.as_slice(), &value.kind) {
+            test.given_values.iter().find_map(|(path, value)| match (path.as_slice(), &value.kind) {
                 ([name], ast::ExprKind::List(nodes)) if name.node == "next" => Some(nodes.len()),
                 _ => None,
             })
@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
         // `{ type: string }` alone is an ordinary record with a field named `type`.
         let is_record = |field: &ast::Field| {
             field.name.node == "type"
-                && matches!(&field.ty.kind, TypeKind::Name(name) if Ty::builtin(name).is_some())
+                && matches!(&field.ty.kind, TypeKind::Name(name) if Ty::from_builtin_name(name).is_some())
         };
         if fields.iter().any(is_record) {
             return None;
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
                     let (name, mark) = (&property.name.node, if property.optional { "?" } else { "" });
                     written.push(format!("{name}{mark}: {text}"));
                     let (name, optional) = (Arc::from(name.as_str()), property.optional);
-                    record.push(Field { name, ty, optional, private: property.private });
+                    record.push(Field { name, ty, is_optional: optional, is_private: property.private });
                 }
                 Some((format!("{{ {} }}", written.join(", ")), Ty::record(record)))
             }
@@ -190,9 +190,11 @@ impl<'a> Checker<'a> {
             // The record must be a JSON Schema, because these types do not exist in the language.
             ("integer" | "boolean", _) => {
                 let name = Ty::builtin_for_foreign_name(kind)?;
-                Some((name.to_owned(), Ty::builtin(name)?))
+                Some((name.to_owned(), Ty::from_builtin_name(name)?))
             }
-            ("string" | "number", _) if fields.len() == 1 => Some((kind.to_owned(), Ty::builtin(kind)?)),
+            ("string" | "number", _) if fields.len() == 1 => {
+                Some((kind.to_owned(), Ty::from_builtin_name(kind)?))
+            }
             _ => None,
         }
     }
@@ -205,7 +207,7 @@ impl<'a> Checker<'a> {
         }
         if let TypeKind::Name(name) = &ty.kind
             && let Some(name) = Ty::builtin_for_foreign_name(name)
-            && let Some(builtin) = Ty::builtin(name)
+            && let Some(builtin) = Ty::from_builtin_name(name)
         {
             return Some((name.to_owned(), builtin));
         }
@@ -255,7 +257,7 @@ pub(super) fn find_enumeration_value(record: &RecordType, text: &str, left: &mut
         let values = field.ty.values_or_element_values();
         let found = values.and_then(|values| match values.contains(text) {
             true => Some(text.to_owned()),
-            false => same_but_case(values, text).map(str::to_owned),
+            false => find_value_ignoring_case(values, text).map(str::to_owned),
         });
         found.or_else(|| find_enumeration_value(field.ty.fields()?, text, left))
     })

@@ -13,7 +13,7 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
         return None;
     }
     let lower = name.to_lowercase().replace('_', "");
-    if builtins::reads_clock(name) {
+    if builtins::is_clock_function(name) {
         let is_date = lower.contains("date") || lower == "today";
         return (has_now && args.is_empty()).then(|| (if is_date { "date(now)" } else { "now" }).to_owned());
     }
@@ -53,9 +53,11 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
         ("between", [value, low, high]) => format!("{value} in {low}..={high}"),
         ("int" | "trunc" | "floordiv", [value]) => format!("floor({value})"),
         (_, [left, right]) => {
-            let mut infix = TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word());
+            let mut infix =
+                TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_spelled_as_word());
             let row = infix.find(|row| {
-                row.spelling.replace('_', "") == lower || row.foreign.contains(&name.to_lowercase().as_str())
+                row.spelling.replace('_', "") == lower
+                    || row.foreign_spellings.contains(&name.to_lowercase().as_str())
             })?;
             format!("{left} {} {right}", row.spelling)
         }
@@ -66,7 +68,7 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
 /// Converts a call by which another language tests a type to the type test of rules:
 /// `(x as number) is present` for `is_number(x)` and `isinstance(x, int)`. `args` are the source
 /// texts of the arguments. `None` for other functions.
-pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
+pub(super) fn type_test_expression(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let (value, ty) = match (lower.as_str(), args) {
         ("isinstance" | "istype" | "instanceof" | "is" | "isa", [value, ty]) => (value, ty.trim_matches('"')),
@@ -77,7 +79,7 @@ pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
         "numeric" | "num" => "number",
         "text" => "string",
         "date" | "time" | "timestamp" => "datetime",
-        ty => Ty::meant_name(ty)?,
+        ty => Ty::builtin_for_type_name(ty)?,
     };
     Some(format!("({value} as {ty}) is present"))
 }
@@ -91,7 +93,7 @@ pub(super) fn reads_file(name: &str) -> bool {
 }
 
 /// True for a function of another language that returns the name of a value's type.
-pub(super) fn returns_type(name: &str) -> bool {
+pub(super) fn returns_type_name(name: &str) -> bool {
     matches!(
         name.to_lowercase().replace('_', "").as_str(),
         "typeof" | "type" | "gettype" | "typename" | "kind" | "kindof" | "class"
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_become_expressions() {
+    fn foreign_calls_become_expressions() {
         let check = |name: &str, args: &[&str], expected: Option<&str>| {
             assert_eq!(expression_for_call(name, args, true).as_deref(), expected, "{name}");
         };
@@ -138,7 +140,7 @@ mod tests {
             ("is_admin", &["x"], None),
             ("isnan", &["x"], None),
         ] {
-            assert_eq!(type_test(name, args).as_deref(), expected, "{name}");
+            assert_eq!(type_test_expression(name, args).as_deref(), expected, "{name}");
         }
         assert_eq!(expression_for_call("now", &[], false), None);
     }

@@ -13,13 +13,18 @@ impl Checker<'_> {
     /// Returns the diagnostic for a call such as `COUNTIF(items, price > 10)`, with the expression
     /// that the call means. `args` are the source texts of the arguments. `None` for other
     /// functions, and for lists whose elements are no records.
-    pub(super) fn meant_count(&self, name: &Ident, args: &[&str], span: Span) -> Option<Diagnostic> {
+    pub(super) fn count_call_diagnostic(
+        &self,
+        name: &Ident,
+        args: &[&str],
+        span: Span,
+    ) -> Option<Diagnostic> {
         let lower = name.node.to_lowercase().replace('_', "");
         let (summed, pairs): (Option<&str>, Vec<(&str, &str)>) = match (lower.as_str(), args) {
-            ("countif" | "countifs", _) => (None, pairs(args)?),
+            ("countif" | "countifs", _) => (None, range_criterion_pairs(args)?),
             ("sumif", [list, criterion]) => (Some(list), vec![(list, criterion)]),
             ("sumif", [list, criterion, summed]) => (Some(summed), vec![(list, criterion)]),
-            ("sumifs", [summed, rest @ ..]) => (Some(summed), pairs(rest)?),
+            ("sumifs", [summed, rest @ ..]) => (Some(summed), range_criterion_pairs(rest)?),
             _ => return None,
         };
         let Some((list, record)) = self.list_of_records(pairs.first()?.0) else {
@@ -65,7 +70,7 @@ impl Checker<'_> {
     /// `items` for `items.price` and for `items`. `None` if the path leads to no such list, or to a
     /// field that is not declared.
     fn list_of_records<'t>(&self, path: &'t str) -> Option<(&'t str, &RecordType)> {
-        let mut record = self.fields.declared_roots()?;
+        let mut record = self.fields.declared_root_fields()?;
         let mut length = 0;
         for name in path.split('.') {
             let ty = &record.get(name)?.ty;
@@ -85,7 +90,7 @@ impl Checker<'_> {
 
 /// Splits arguments into pairs of a range and its criterion. `None` if the number of arguments is
 /// odd or zero.
-fn pairs<'a>(args: &[&'a str]) -> Option<Vec<(&'a str, &'a str)>> {
+fn range_criterion_pairs<'a>(args: &[&'a str]) -> Option<Vec<(&'a str, &'a str)>> {
     let is_even = args.len().is_multiple_of(2) && !args.is_empty();
     is_even.then(|| args.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
@@ -109,7 +114,7 @@ fn condition_on_element(text: &str, record: &RecordType) -> Option<String> {
         written.push_str(word);
         rest = &rest[word.len()..];
     }
-    (is_condition(text) && found && !has_foreign_sign(text)).then_some(written)
+    (is_condition(text) && found && !has_foreign_operator(text)).then_some(written)
 }
 
 /// True for the source text of a condition with an operator, but not for a text in quotes.
@@ -120,7 +125,7 @@ fn is_condition(text: &str) -> bool {
 }
 
 /// True for a condition with an operator of spreadsheets: `=` for equality, or `<>`.
-fn has_foreign_sign(text: &str) -> bool {
+fn has_foreign_operator(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_single = |at: usize| {
         let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);

@@ -25,16 +25,16 @@ type Remedy = (Message, Option<(Span, String)>);
 impl Checker<'_> {
     /// Adds a help text to a diagnostic about an unknown name if the source text around the name
     /// shows what its author meant. Otherwise returns `Err` with the unchanged diagnostic.
-    pub(super) fn help_from_source(
+    pub(super) fn with_help_from_source(
         &self,
         diagnostic: Diagnostic,
         name: &str,
         span: Span,
     ) -> Result<Diagnostic, Diagnostic> {
         let remedy = self
-            .every_element(name, span)
-            .or_else(|| self.unit_of_rate(name, span))
-            .or_else(|| self.word_for_nothing(name, span));
+            .every_element_remedy(name, span)
+            .or_else(|| self.rate_unit_remedy(name, span))
+            .or_else(|| self.missing_value_remedy(name, span));
         match remedy {
             Some((help, Some((span, written)))) => Ok(diagnostic.help(help).likely_fix(span, written)),
             Some((help, None)) => Ok(diagnostic.help(help)),
@@ -52,7 +52,7 @@ impl Checker<'_> {
 
     /// Returns the remedy for an index by which other languages mean any element of a list:
     /// `words[_]`. `None` for other names.
-    pub(super) fn every_element(&self, name: &str, span: Span) -> Option<Remedy> {
+    pub(super) fn every_element_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
         let (before, after) = self.texts_around(span)?;
         let is_index = matches!(name, "_" | "i" | "j" | "k" | "idx" | "index" | "any" | "all");
         let before = before.strip_suffix('[').filter(|_| is_index)?;
@@ -84,7 +84,7 @@ impl Checker<'_> {
                 let help = message!("to compare with every element of a list, write `in {list}`");
                 Some((help, Some((Span { start, ..whole }, format!("in {list}")))))
             }
-            Some(op) if op.info().accepts.quantity => {
+            Some(op) if op.info().accepted_modifiers.accepts_quantity => {
                 let help = message!("for any element of a list, write `{operator} any {list}`");
                 Some((help, Some((whole, format!("any {list}")))))
             }
@@ -100,7 +100,7 @@ impl Checker<'_> {
 
     /// Returns the remedy for the unit of a rate, such as `minute` in `> 5/minute`. `None` for
     /// other names.
-    pub(super) fn unit_of_rate(&self, name: &str, span: Span) -> Option<Remedy> {
+    pub(super) fn rate_unit_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
         let lower = name.to_lowercase();
         let (_, window) = RATE_UNITS.iter().find(|(words, _)| words.contains(&lower.as_str()))?;
         let (before, _) = self.texts_around(span)?;
@@ -123,7 +123,7 @@ impl Checker<'_> {
         });
         let is_count = !matches!(statement.kind, StatementKind::Test(_));
         Some(match written.filter(|_| is_count) {
-            Some(written) if seconds_of(written) == seconds_of(window) => {
+            Some(written) if parse_duration_seconds(written) == parse_duration_seconds(window) => {
                 let help = message!("the window of the count is `within {written}`: write `{number}`");
                 (help, Some((whole, number.to_owned())))
             }
@@ -145,7 +145,7 @@ impl Checker<'_> {
 
     /// Returns the remedy for a word such as `empty` by which authors mean that there is no value:
     /// `{ owner: empty }`. `None` for other names.
-    fn word_for_nothing(&self, name: &str, span: Span) -> Option<Remedy> {
+    fn missing_value_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
         let is_word = matches!(
             name.to_lowercase().as_str(),
             "empty"
@@ -192,10 +192,10 @@ impl Checker<'_> {
 }
 
 /// Converts a duration such as `10min` to a number of seconds. `None` for other texts.
-fn seconds_of(text: &str) -> Option<i64> {
+fn parse_duration_seconds(text: &str) -> Option<i64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
-    let unit = rulec_syntax::parse::UNITS.iter().find(|(name, ..)| *name == unit)?;
+    let unit = rulec_syntax::parse::UNITS_WITH_FACTORS.iter().find(|(name, ..)| *name == unit)?;
     number.parse::<i64>().ok()?.checked_mul(unit.1).filter(|_| unit.2 == 1)
 }
 

@@ -44,7 +44,10 @@ impl<'a> Checker<'a> {
                 expected_kinds_phrase(left_kinds)
             );
             diagnostic(Code::OperatorType, message, left_operand_help(row, &left.ty))
-        } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
+        } else if quantity.is_none()
+            && right.ty.kinds == KindSet::LIST
+            && row.accepted_modifiers.accepts_quantity
+        {
             let message = message!("`{written}` looks for one value, but its right side is a list");
             let help = message!(
                 "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
@@ -74,7 +77,7 @@ impl<'a> Checker<'a> {
                         source(right)
                     )
                 }
-                (KindSet::STRING, KindSet::STRING) if is_network(right) => {
+                (KindSet::STRING, KindSet::STRING) if is_network_constant(right) => {
                     message!("write `{} in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, KindSet::STRING) => {
@@ -88,10 +91,10 @@ impl<'a> Checker<'a> {
             };
             diagnostic(Code::ListWanted, message, Some(help))
         } else {
-            let message = pair_message(row, &written, quantity, left, right);
+            let message = operand_pair_message(row, &written, quantity, left, right);
             let help = self
                 .field_in_quotes_help(left, right)
-                .or_else(|| self.number_and_word_help(left, right))
+                .or_else(|| self.number_and_text_help(left, right))
                 .or_else(|| operand_pair_help(row, left, right));
             diagnostic(Code::OperatorType, message, help)
         };
@@ -101,7 +104,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other
     /// operands.
-    fn number_and_word_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
+    fn number_and_text_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
         let text =
             |side: &Expr| side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
         let (left, text) = match (text(left), text(right)) {
@@ -120,10 +123,10 @@ impl<'a> Checker<'a> {
         let is_clock = matches!(left.kind, ExprKind::Call(Function::Weekday | Function::Hour, _));
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
         let looks_like_date = text.matches(['-', ':']).count() == 2;
-        if is_clock || looks_like_date || !left.ty.kinds.is_subset(numbers) || left.as_const().is_some() {
+        if is_clock || looks_like_date || !left.ty.kinds.is_subset_of(numbers) || left.as_const().is_some() {
             return None;
         }
-        if let Some(share) = self.share_of_bucket(left, text) {
+        if let Some(share) = self.bucket_share_help(left, text) {
             return Some(share);
         }
         if let Some(meant) = meant_number(text) {
@@ -141,7 +144,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the help text for `bucket(user.id) == "10%"`, by which an author means 10 percent of
     /// the keys. `None` for other operands.
-    fn share_of_bucket(&self, left: &Expr, text: &str) -> Option<Message> {
+    fn bucket_share_help(&self, left: &Expr, text: &str) -> Option<Message> {
         let ExprKind::Call(Function::Bucket, args) = &left.kind else { return None };
         let percent: u32 = text.trim().strip_suffix('%')?.trim_end().parse().ok()?;
         let written = format!("{} in 0..{percent}", self.loaded.sources.slice(left.span));
@@ -154,7 +157,7 @@ impl<'a> Checker<'a> {
     /// `wanted` does not accept. `None` if it accepts all, or if `value` is no `if` or `??`.
     pub(super) fn case_of_other_type<'e>(&self, value: &'e Expr, wanted: KindSet) -> Option<&'e Expr> {
         let cases = match &value.kind {
-            ExprKind::If { then, other, .. } => [then, other],
+            ExprKind::If { then_value: then, else_value: other, .. } => [then, other],
             ExprKind::Op(Op::Coalesce, left, Some(right)) => [left, right],
             _ => return None,
         };
@@ -174,7 +177,7 @@ impl<'a> Checker<'a> {
         other: &Expr,
         fits: impl Fn(&Ty) -> bool,
     ) -> Option<Diagnostic> {
-        let case = misfit_of_if(operand, &|case: &Expr| case.ty.kinds.is_empty() || fits(&case.ty))?;
+        let case = find_misfit_case(operand, &|case: &Expr| case.ty.kinds.is_empty() || fits(&case.ty))?;
         let spelling = binary.op.node.info().spelling;
         let (found, compared) = (case.ty.with_article(), other.ty.with_article());
         let message = message!("in one case, `{spelling}` compares {found} with {compared}");
@@ -188,13 +191,13 @@ impl<'a> Checker<'a> {
     /// Returns the error for a condition `if C then 5 else 50 < n` of which one value is no
     /// condition. The `else` extends to the end of the condition, so an author may have meant
     /// `(if C then 5 else 50) < n`. `None` for other values.
-    pub(super) fn case_of_condition_error(&self, value: &Expr) -> Option<Diagnostic> {
+    pub(super) fn non_condition_case_error(&self, value: &Expr) -> Option<Diagnostic> {
         let is_cond = |case: &Expr| case.ty.kinds.is_empty() || case.ty.kinds.overlaps(KindSet::BOOL);
-        let case = misfit_of_if(value, &is_cond)?;
+        let case = find_misfit_case(value, &is_cond)?;
         let message = message!("expected a condition, but in one case this is {}", case.ty.with_article());
         let diagnostic =
             Diagnostic::new(Code::ConditionWanted, case.span, message).here(case.ty.to_message());
-        let help = match self.whole_if_compared(value) {
+        let help = match self.parenthesize_if(value) {
             Some(written) => message!(
                 "the last value after `else` extends to the end: to compare the whole, write `{written}`"
             ),
@@ -205,9 +208,9 @@ impl<'a> Checker<'a> {
 
     /// Returns `(if C then 5 else 50) < n` for `if C then 5 else 50 < n`. `None` if the last value
     /// is no comparison whose left side has the type of the other values.
-    fn whole_if_compared(&self, value: &Expr) -> Option<String> {
+    fn parenthesize_if(&self, value: &Expr) -> Option<String> {
         let (mut last, mut kinds) = (value, KindSet::EMPTY);
-        while let ExprKind::If { then, other, .. } = &last.kind {
+        while let ExprKind::If { then_value: then, else_value: other, .. } = &last.kind {
             kinds = kinds.union(then.ty.kinds);
             last = other;
         }
@@ -270,16 +273,16 @@ impl<'a> Checker<'a> {
 
 /// Returns the first possible value of an `if` for which `fits` is false. `None` if there is none,
 /// or if `value` is no `if`.
-fn misfit_of_if<'e>(value: &'e Expr, fits: &impl Fn(&Expr) -> bool) -> Option<&'e Expr> {
-    let ExprKind::If { then, other, .. } = &value.kind else { return None };
+fn find_misfit_case<'e>(value: &'e Expr, fits: &impl Fn(&Expr) -> bool) -> Option<&'e Expr> {
+    let ExprKind::If { then_value: then, else_value: other, .. } = &value.kind else { return None };
     [then, other].into_iter().find_map(|case| match &case.kind {
-        ExprKind::If { .. } => misfit_of_if(case, fits),
+        ExprKind::If { .. } => find_misfit_case(case, fits),
         _ => (!fits(case)).then_some(&**case),
     })
 }
 
 /// True for a constant text that is a network with a prefix length, such as `10.0.0.0/8`.
-fn is_network(value: &Expr) -> bool {
+fn is_network_constant(value: &Expr) -> bool {
     let text = value.as_const().and_then(|constant| constant.value().as_str());
     text.is_some_and(|text| text.contains('/') && parse_network(text).is_some())
 }
@@ -296,7 +299,7 @@ fn range_of_difference<'s>(right: &ast::Expr, source: impl Fn(Span) -> &'s str) 
 /// Builds the message for two operands of types that the operator accepts, but not in this
 /// combination. `written` is the operator in the source text. `quantity` is its modifier `any`,
 /// `all` or `none`, if it has one.
-fn pair_message(
+fn operand_pair_message(
     row: &OpInfo,
     written: &str,
     quantity: Option<Quantity>,
@@ -305,7 +308,7 @@ fn pair_message(
 ) -> Message {
     let text_left = left.ty.kinds.overlaps(KindSet::STRING);
     let (this, other) = (left.ty.with_article(), right.ty.with_article());
-    if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
+    if row.op == Op::HasKey || text_left && row.accepted_modifiers.accepts_quantity && row.op != Op::In {
         let (of, wanted) = match quantity {
             Some(quantity) => (format!(" {}", quantity.spelling()), message!("a list of strings")),
             None => (String::new(), message!("a string")),
@@ -327,7 +330,7 @@ fn is_element_search(row: &OpInfo) -> bool {
 
 /// Lists the kinds that an operator accepts, as a phrase such as "numbers and datetimes".
 fn expected_kinds_phrase(kinds: KindSet) -> Message {
-    let has_number = KindSet::NUMBER.is_subset(kinds);
+    let has_number = KindSet::NUMBER.is_subset_of(kinds);
     let plural_name = |kind: Kind| {
         Some(match kind {
             Kind::Int if has_number => message!("numbers"),
@@ -343,7 +346,7 @@ fn expected_kinds_phrase(kinds: KindSet) -> Message {
             Kind::Decimal => message!("decimals"),
         })
     };
-    let mut names: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
+    let mut names: Vec<Message> = match KindSet::MESSAGE_KINDS.is_subset_of(kinds) {
         true => vec![message!("values of any type")],
         false => kinds.iter().filter_map(plural_name).collect(),
     };
@@ -368,7 +371,7 @@ fn left_operand_help(row: &OpInfo, left: &Ty) -> Option<Message> {
         KindSet::BOOL if accepts_left(KindSet::STRING) => {
             Some(message!("a bool is a condition itself: write it without an operator"))
         }
-        kinds if kinds.is_subset(KindSet::NUMBER) && accepts_left(KindSet::STRING) => {
+        kinds if kinds.is_subset_of(KindSet::NUMBER) && accepts_left(KindSet::STRING) => {
             Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
         }
         _ => None,

@@ -18,12 +18,12 @@ pub(super) struct PathRef<'p, N>(pub(super) &'p [N]);
 
 impl<N: PathSegment> Equivalent<OwnedPath> for PathRef<'_, N> {
     fn equivalent(&self, key: &OwnedPath) -> bool {
-        same_path(key, self.0)
+        is_same_path(key, self.0)
     }
 }
 
 /// True if both paths have the same names.
-pub(super) fn same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
+pub(super) fn is_same_path(path: &[Arc<str>], names: &[impl PathSegment]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
@@ -44,6 +44,6 @@ impl NameInterner {
 }
 
 /// True for the path `text`, which is a string unless declared otherwise.
-pub(super) fn is_text_path(path: &[impl PathSegment]) -> bool {
+pub(super) fn is_message_text(path: &[impl PathSegment]) -> bool {
     matches!(path, [name] if name.as_ref() == "text")
 }

@@ -36,7 +36,11 @@ impl Checker<'_> {
                 Some((narrowing_use, self.loaded.sources.get(narrowing_use.use_span.file)?))
             }) else {
                 let hint = format!("another rule uses it as {this}").into();
-                self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
+                self.program.inferred.push(hir::InferredField {
+                    path: path.clone(),
+                    kinds,
+                    statement_description: hint,
+                });
                 continue;
             };
             self.diagnostics.push(
@@ -47,7 +51,11 @@ impl Checker<'_> {
             );
             let line = file.position(narrowing_use.use_span.start).line;
             let hint = message!("{}:{line} uses it as {}", file.name, narrowing_use.reason).as_str().into();
-            self.program.inferred.push(hir::InferredField { path: path.clone(), kinds, hint });
+            self.program.inferred.push(hir::InferredField {
+                path: path.clone(),
+                kinds,
+                statement_description: hint,
+            });
         }
     }
 }

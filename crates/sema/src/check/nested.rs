@@ -25,7 +25,7 @@ const MESSAGE_WORDS: &[&str] = &[
 /// in `message.text`, or left out the record around a field. For a missing record, also returns the
 /// path of the field. `names` are all names of the path. `is_near_field` is true for a name that is
 /// spelled almost like a field. `None` if no declared field fits.
-pub(super) fn meant_field(
+pub(super) fn meant_field_help(
     record: &RecordType,
     names: &[&str],
     is_near_field: impl Fn(&str) -> bool,
@@ -50,14 +50,14 @@ pub(super) fn meant_field(
 pub(super) fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
-    collect_paths(record, name, &mut Vec::new(), &mut paths);
+    collect_field_paths(record, name, &mut Vec::new(), &mut paths);
     let path = paths.pop()?;
     paths.is_empty().then_some(path)
 }
 
 /// Adds the paths to the fields of this name inside the records of `record`. `outer` are the names
 /// of the records around it.
-fn collect_paths<'t>(
+fn collect_field_paths<'t>(
     record: &'t RecordType,
     name: &'t str,
     outer: &mut Vec<&'t str>,
@@ -70,7 +70,7 @@ fn collect_paths<'t>(
             let keys = keys.iter().copied().chain([name]);
             paths.push(format_path(&quote_name(root), keys));
         }
-        collect_paths(inner, name, outer, paths);
+        collect_field_paths(inner, name, outer, paths);
         outer.pop();
     }
 }
@@ -78,14 +78,14 @@ fn collect_paths<'t>(
 /// Adds the text and the regular expression of every `matches` that a condition tests directly or
 /// as an operand of `and` or `or`. Leaves out a `matches` that is negated, ignores case, or has
 /// `any`, `all` or `none`: a call of `capture` might find another match.
-fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Expr)>) {
+fn collect_match_operands<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Expr)>) {
     match &condition.kind {
         CondKind::And(parts) | CondKind::Or(parts) => {
-            parts.iter().for_each(|part| collect_matches(part, matches));
+            parts.iter().for_each(|part| collect_match_operands(part, matches));
         }
         CondKind::Predicate(test) => {
             // Without its modifiers the expression might match another text.
-            let is_plain = !test.negated && !test.mode.text.fold && test.mode.quantity.is_none();
+            let is_plain = !test.is_negated && !test.mode.text.folds_case && test.mode.quantity.is_none();
             if let Operand::Value(pattern) = &test.right
                 && test.op == Some(Op::Matches)
                 && is_plain
@@ -105,7 +105,7 @@ impl Checker<'_> {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);
         let Some((group, call)) =
-            group.and_then(|group| Some((group, self.capture_of_match(condition, group)?)))
+            group.and_then(|group| Some((group, self.capture_call_start(condition, group)?)))
         else {
             return;
         };
@@ -119,9 +119,9 @@ impl Checker<'_> {
     /// Returns the start of a call of `capture` that reads the group `group`, up to the second
     /// argument: `capture(text, r"#(\d+)"`. The call reads the only match in `condition` that has
     /// this group. `None` without such a match, or with several.
-    fn capture_of_match(&self, condition: &Cond, group: u32) -> Option<String> {
+    fn capture_call_start(&self, condition: &Cond, group: u32) -> Option<String> {
         let mut matches = Vec::new();
-        collect_matches(condition, &mut matches);
+        collect_match_operands(condition, &mut matches);
         let mut calls = matches.into_iter().filter_map(|(left, pattern)| {
             let hir = text::parse_cached(pattern.as_const()?.value().as_str()?, false).ok()?;
             let has_group = text::capture_groups(&hir).iter().any(|found| found.number == group);
@@ -154,7 +154,7 @@ impl Checker<'_> {
 
     /// Adds a help text that shows how to read a character of a text, if `base` is a text and
     /// `index` a number. `span` is the span of the whole expression `base[index]`.
-    pub(super) fn character_of_text(
+    pub(super) fn with_character_help(
         &self,
         diagnostic: Diagnostic,
         base: &Expr,

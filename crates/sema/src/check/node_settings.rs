@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 /// The type of value that a setting of a workflow node accepts.
 #[derive(Clone, Copy, PartialEq)]
-enum ValueType {
+enum SettingValueType {
     /// A number from 0 to 1.
     Share,
     /// A whole number of at least 1.
@@ -24,13 +24,16 @@ enum ValueType {
 }
 
 /// A setting of a workflow node: its name, the type of its value, and whether the node needs it.
-type Setting = (&'static str, ValueType, bool);
+type NodeSetting = (&'static str, SettingValueType, bool);
 
 /// The built-in kinds of workflow nodes, each with its settings. The value 0 is allowed for
 /// `exit_on_score`; it means that no score ends the loop.
-const SETTINGS_BY_NODE_KIND: &[(&str, &[Setting])] = &[
-    ("vote", &[("threshold", ValueType::Share, true), ("voters", ValueType::Names, false)]),
-    ("loop", &[("max_rounds", ValueType::Count, true), ("exit_on_score", ValueType::Number, false)]),
+const SETTINGS_BY_NODE_KIND: &[(&str, &[NodeSetting])] = &[
+    ("vote", &[("threshold", SettingValueType::Share, true), ("voters", SettingValueType::Names, false)]),
+    (
+        "loop",
+        &[("max_rounds", SettingValueType::Count, true), ("exit_on_score", SettingValueType::Number, false)],
+    ),
 ];
 
 /// The kinds of workflow nodes that every program has, unless it replaces them.
@@ -43,13 +46,15 @@ pub fn node_setting_names(kind: &str) -> impl Iterator<Item = &'static str> {
     settings.into_iter().flat_map(|(_, settings)| settings.iter().map(|(name, ..)| *name))
 }
 
-impl ValueType {
+impl SettingValueType {
     fn accepts(self, value: &Json) -> bool {
         match self {
-            ValueType::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
-            ValueType::Count => value.as_i64().is_some_and(|count| count >= 1),
-            ValueType::Number => value.as_f64().is_some_and(|number| number >= 0.0),
-            ValueType::Names => value.as_array().is_some_and(|names| names.iter().all(Json::is_string)),
+            SettingValueType::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            SettingValueType::Count => value.as_i64().is_some_and(|count| count >= 1),
+            SettingValueType::Number => value.as_f64().is_some_and(|number| number >= 0.0),
+            SettingValueType::Names => {
+                value.as_array().is_some_and(|names| names.iter().all(Json::is_string))
+            }
         }
     }
 }
@@ -83,22 +88,22 @@ impl Checker<'_> {
             }
             let span = written.span;
             let (message, help) = match wanted {
-                ValueType::Share => {
+                SettingValueType::Share => {
                     let help = match percent_to_share(value) {
                         Some(share) => message!("write `{known}: {share}`"),
                         None => message!("write a share, as in `{known}: 0.6`"),
                     };
                     (message!("`{known}` is a number from 0 to 1"), help)
                 }
-                ValueType::Count => (
+                SettingValueType::Count => (
                     message!("`{known}` is a whole number of at least 1"),
                     message!("write it without quotes, as in `{known}: 3`"),
                 ),
-                ValueType::Number => (
+                SettingValueType::Number => (
                     message!("`{known}` is a number of at least 0"),
                     message!("write it without quotes, as in `{known}: 0.8`"),
                 ),
-                ValueType::Names => (
+                SettingValueType::Names => (
                     message!("`{known}` is a list of texts"),
                     message!("write for example `{known}: [\"legal\", \"finance\"]`"),
                 ),
@@ -110,7 +115,7 @@ impl Checker<'_> {
             node.config.iter().any(|(name, _)| settings.iter().all(|(known, ..)| *known != name.node));
         if let Some((name, wanted, _)) = missing.filter(|_| !has_unknown) {
             let example = match wanted {
-                ValueType::Share => "0.6",
+                SettingValueType::Share => "0.6",
                 _ => "3",
             };
             let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
@@ -128,8 +133,8 @@ impl Checker<'_> {
     /// Warns if a list of voters is empty or contains a name twice. With such a list, the workflow
     /// fails when it runs. `wanted` is the type of the setting; there is a warning only if it is a
     /// list of names.
-    fn warn_refused_voters(&mut self, wanted: ValueType, span: Span, value: &Json) {
-        let Some(names) = value.as_array().filter(|_| wanted == ValueType::Names) else { return };
+    fn warn_refused_voters(&mut self, wanted: SettingValueType, span: Span, value: &Json) {
+        let Some(names) = value.as_array().filter(|_| wanted == SettingValueType::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
         if let Some((_, name)) = twice {
             let message = message!("{name} is named twice; the run refuses this");

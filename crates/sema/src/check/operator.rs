@@ -5,7 +5,7 @@
 use super::constant::NULL_HELP;
 use super::decimal::elements_as_decimals;
 use super::fields::NarrowingReason;
-use super::file_settings::{CASE, NORMALIZATION};
+use super::file_settings::{CASE_SETTING, NORMALIZATION_SETTING};
 use super::presence::is_nonzero_constant;
 use super::read::{element_kinds, typed_read, union_of_kinds};
 use super::{Checked, Checker};
@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
                 .map(Term::Expr);
         }
         self.check_modifiers(row, binary)?;
-        self.check_null(binary)?;
+        self.check_null_comparison(binary)?;
         let left = self.check_operand(&binary.left, row);
         if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
             return self.check_in_range(binary, left?, (start, end, *inclusive), span);
@@ -51,18 +51,18 @@ impl<'a> Checker<'a> {
         self.warn_unknown_intents(&left, &right);
         self.warn_wildcards(binary, &left, &right);
         self.warn_elements_that_are_no_texts(binary, &left, &right);
-        self.warn_doubtful(binary, &left, &right);
-        self.warn_not_in_address(binary, mode, &left, &right);
+        self.warn_doubtful_comparison(binary, &left, &right);
+        self.warn_impossible_address_text(binary, mode, &left, &right);
         self.warn_network_as_text(binary, &left, &right, span);
         self.warn_name_in_quotes(binary, &left, &right, span);
         self.warn_text_never_captured((row.op, mode), &left, &right, span);
-        self.warn_every_result(binary, &left, &right, span);
+        self.warn_true_for_every_result(binary, &left, &right, span);
         self.warn_other_unit(binary, &left, &right);
-        self.warn_blanks_around(binary, &left, &right);
+        self.warn_blanks_around_text(binary, &left, &right);
         self.warn_difference_in_list(binary);
         self.warn_unreachable_number(row.op, &left, &right, span);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
-        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
+        Ok(Term::Cond(Predicate { is_negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
 
     /// Checks an operand of the operator `row`; the operand must be a value and not a condition.
@@ -95,7 +95,8 @@ impl<'a> Checker<'a> {
     }
 
     fn check_modifiers(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
-        let AcceptedModifiers { word, quantity, case } = row.accepts;
+        let AcceptedModifiers { accepts_word: word, accepts_quantity: quantity, accepts_case: case } =
+            row.accepted_modifiers;
         let (modifiers, operator_span) = (&binary.modifiers, binary.op.span);
         if let Some(quantity_modifier) = modifiers.quantity.filter(|_| !quantity) {
             if matches!(row.op, Op::Eq | Op::Ne) {
@@ -117,14 +118,16 @@ impl<'a> Checker<'a> {
                 message!("`{}` cannot be used with `{}`", row.spelling, quantity_modifier.spelling());
             let help = message!(
                 "`any`, `all` and `none` can only follow {}",
-                operators::operators_accepting(|accepts| accepts.quantity)
+                operators::operators_accepting(|accepts| accepts.accepts_quantity)
             );
             return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
-        if modifiers.word && !word {
+        if modifiers.whole_word && !word {
             let message = message!("`{}` cannot be used with `word`", row.spelling);
-            let help =
-                message!("`word` can only follow {}", operators::operators_accepting(|accepts| accepts.word));
+            let help = message!(
+                "`word` can only follow {}",
+                operators::operators_accepting(|accepts| accepts.accepts_word)
+            );
             return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
         if modifiers.case.is_some() && !case {
@@ -151,17 +154,26 @@ impl<'a> Checker<'a> {
     ) -> TestMode {
         let settings = self.settings_of(span.file);
         let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
-        let text = if row.accepts.case && may_be_texts(&left.ty) && may_be_texts(&right.ty) {
+        let text = if row.accepted_modifiers.accepts_case && may_be_texts(&left.ty) && may_be_texts(&right.ty)
+        {
             let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
             let fold = modifiers.case.or(settings.case) == Some(Case::Ignore);
-            let full = is_prepared && fold && settings.full_case;
-            self.setting_uses.record(span.file, if modifiers.case.is_none() || full { CASE } else { 0 });
-            self.setting_uses.record(span.file, if is_prepared { NORMALIZATION } else { 0 });
-            TextMode { fold, full, form: if is_prepared { settings.form } else { NormalizationForm::None } }
+            let full = is_prepared && fold && settings.uses_full_case_folding;
+            self.setting_uses.record_used_settings(
+                span.file,
+                if modifiers.case.is_none() || full { CASE_SETTING } else { 0 },
+            );
+            self.setting_uses
+                .record_used_settings(span.file, if is_prepared { NORMALIZATION_SETTING } else { 0 });
+            TextMode {
+                folds_case: fold,
+                folds_fully: full,
+                form: if is_prepared { settings.form } else { NormalizationForm::None },
+            }
         } else {
             TextMode::default()
         };
-        TestMode { word: modifiers.word, quantity: modifiers.quantity, text }
+        TestMode { whole_word: modifiers.whole_word, quantity: modifiers.quantity, text }
     }
 
     fn check_in_range(
@@ -189,7 +201,7 @@ impl<'a> Checker<'a> {
         // If only `end` is a date or a time of day, then `left` is converted only now, after it was
         // checked with `start`. So `start` must be converted too.
         let start = match &read {
-            Some(read) => self.convert_like(read, start)?,
+            Some(read) => self.apply_clock_conversion(read, start)?,
             None => start,
         };
         let wraps = read.is_some_and(|read| read.function == Function::Time);
@@ -198,9 +210,10 @@ impl<'a> Checker<'a> {
         self.warn_fraction(&left, &start);
         self.warn_fraction(&left, &end);
         self.warn_other_unit(binary, &left, &end);
-        self.warn_unit_of_result((&left, &binary.right), span);
-        let right = Operand::Range { start, end, inclusive, wraps };
-        let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
+        self.warn_unit_out_of_range((&left, &binary.right), span);
+        let right = Operand::Range { start, end, includes_end: inclusive, wraps_midnight: wraps };
+        let test =
+            Predicate { is_negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))
     }
 
@@ -267,7 +280,7 @@ impl<'a> Checker<'a> {
             return Ok((left, right));
         }
         self.warn_case_of_if(row, binary, &left, &right);
-        if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
+        if binary.modifiers.whole_word && !left.ty.kinds.overlaps(KindSet::STRING) {
             let message = message!("`word` searches for words in a text, but the left side is a list");
             let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
                 .label(left.span, left.ty.to_message())
@@ -379,15 +392,15 @@ impl<'a> Checker<'a> {
         }
         let results = fitting.iter().map(|(form, ..)| result_type(form.result, &left.ty, right_ty));
         let ty = results.reduce(|joined, ty| joined.join(&ty)).unwrap_or(Ty::ANY);
-        let right_optional = right.as_ref().is_some_and(|right| right.optional);
+        let right_optional = right.as_ref().is_some_and(|right| right.may_be_missing);
         let optional = match op.node {
             Op::Coalesce => right_optional,
             // Division by a nonzero constant never makes the result missing.
-            Op::Div | Op::Rem => left.optional || !right.as_ref().is_some_and(is_nonzero_constant),
-            _ => left.optional || right_optional,
+            Op::Div | Op::Rem => left.may_be_missing || !right.as_ref().is_some_and(is_nonzero_constant),
+            _ => left.may_be_missing || right_optional,
         };
         if let (Op::Coalesce, Some(right)) = (op.node, &right) {
-            self.warn_default_first(&left, right, span);
+            self.warn_default_for_constant(&left, right, span);
         }
         if let Some(written) = written_right {
             self.warn_hyphenated_name(op.node, written, span);
@@ -397,7 +410,7 @@ impl<'a> Checker<'a> {
             }
         }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
-        Ok(Expr { kind, ty, optional, span })
+        Ok(Expr { kind, ty, may_be_missing: optional, span })
     }
 }
 
@@ -416,8 +429,8 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
             // computes their result type.
             let number_kinds = |ty: &Ty| ty.kinds.without(KindSet::DECIMAL);
             let all_within =
-                |kinds: KindSet| operands.iter().flatten().all(|ty| number_kinds(ty).is_subset(kinds));
-            let any_float = operands.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
+                |kinds: KindSet| operands.iter().flatten().all(|ty| number_kinds(ty).is_subset_of(kinds));
+            let any_float = operands.iter().flatten().any(|ty| ty.kinds.is_subset_of(KindSet::FLOAT));
             match (all_within(KindSet::INT), any_float) {
                 (true, _) => Ty::INT,
                 (_, true) => Ty::FLOAT,
@@ -467,7 +480,7 @@ fn kinds_in_form(
                 .then_some((form.left, KindSet::LIST)),
                 // The left operand is compared with elements as a list only if it is known that the
                 // elements of the right operand are lists.
-                None if right.kinds == KindSet::LIST && element_kinds_found == KindSet::ALL => None,
+                None if right.kinds == KindSet::LIST && element_kinds_found == KindSet::MESSAGE_KINDS => None,
                 None => pair(form.left, element_kinds_found.intersect(right.kinds))
                     .map(|(left, _)| (left, element_kinds_found)),
             }
@@ -478,7 +491,7 @@ fn kinds_in_form(
             }
             let members = element_kinds(right).with_comparable_kinds();
             let is_mixed = members.without(KindSet::FLOAT.union(KindSet::DECIMAL)).iter().count() > 1;
-            let members = if is_mixed { KindSet::ALL } else { members };
+            let members = if is_mixed { KindSet::MESSAGE_KINDS } else { members };
             // A date-time may be an element of a list of texts, because JSON writes it as text.
             let compares_times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
             let members = if compares_times { KindSet::DATETIME } else { members };

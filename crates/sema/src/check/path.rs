@@ -5,7 +5,7 @@ use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, fu
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
+use rulec_base::diag::{Code, Diagnostic, Message, has_one_near_candidate};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn check_message_path(&mut self, path: &ConstantPath<'a>, span: Span) -> Checked<Expr> {
-        if self.is_request(path) {
+        if self.is_request_path(path) {
             return self.check_request_path(path, span);
         }
         let names = path.names.as_slice();
@@ -84,11 +84,11 @@ impl<'a> Checker<'a> {
         // no field is implicitly readable.
         let is_cacheable = !self.fields.is_narrowing_pass() && self.fields.implicit_field.is_none();
         if let Some((slot, ty, optional)) = self.cached_reads.get(names).filter(|_| is_cacheable) {
-            return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
+            return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), may_be_missing: *optional, span });
         }
         let is_declared_root =
-            self.fields.declared_roots().is_some_and(|roots| roots.get(names[0]).is_some());
-        if self.symbols.is_broken(names[0]) && !is_declared_root {
+            self.fields.declared_root_fields().is_some_and(|roots| roots.get(names[0]).is_some());
+        if self.symbols.is_name_broken(names[0]) && !is_declared_root {
             return Err(AlreadyReported);
         }
         let hidden_definition = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
@@ -115,22 +115,22 @@ impl<'a> Checker<'a> {
                 match self.output_alias {
                     Some((_, field)) if names[0] == field => self.reads_output = true,
                     Some((param, _)) if names.len() > 1 => {
-                        self.warn_other_output(param, path.segment_spans[0].0);
+                        self.warn_possible_output_name(param, path.segment_spans[0].0);
                     }
                     _ => {}
                 }
                 self.warn_foreign_property(path, span);
-                let ResolvedField { ty, optional, private } = field;
+                let ResolvedField { ty, is_optional: optional, is_private: private } = field;
                 let slot = self.fields.intern_slot(None, names, ty.kinds, private);
                 if is_cacheable {
                     self.cached_reads.insert(path.names.clone(), (slot, ty.clone(), optional));
                 }
-                Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
+                Ok(Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: optional, span })
             }
             Err(PathError::UnknownField { at: 0, record }) => self.report_unknown_root(path, &record),
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
-                let declared_span = self.fields.declared_at(&names[..at]);
+                let declared_span = self.fields.declaration_span(&names[..at]);
                 self.report_unknown_field(message, names[at], &record, declared_span, path.segment_spans[at])
             }
             Err(PathError::NoFields { at, ty }) => {
@@ -138,8 +138,8 @@ impl<'a> Checker<'a> {
                 let message =
                     message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.segment_spans[at].0, message)
-                    .label_declaration(self.fields.declared_at(&names[..at]));
-                if let Some(written) = function_of_property(names[at], &parent, &ty) {
+                    .label_declaration(self.fields.declaration_span(&names[..at]));
+                if let Some(written) = call_for_property(names[at], &parent, &ty) {
                     diagnostic = diagnostic.help(message!("write `{written}`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
@@ -172,8 +172,8 @@ impl<'a> Checker<'a> {
         }
         self.report(match self.nearest(name, record.names()) {
             Some(near) if is_plain_name => {
-                let is_certain = is_single_slip(name, record.names());
-                diagnostic.did_you_mean(name_span, Some(near)).certain_if(is_certain)
+                let is_certain = has_one_near_candidate(name, record.names());
+                diagnostic.did_you_mean(name_span, Some(near)).mark_fixes_certain_if(is_certain)
             }
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
             None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),
@@ -182,7 +182,7 @@ impl<'a> Checker<'a> {
 
     /// Warns about a name such as `result` in a router, which probably means the parameter of the
     /// router (the output of a node). The warning is dropped if the router reads its parameter too.
-    fn warn_other_output(&mut self, param: &str, span: Span) {
+    fn warn_possible_output_name(&mut self, param: &str, span: Span) {
         let name = self.loaded.sources.slice(span);
         if !OUTPUT_NAMES.contains(&name) || name == param || !self.fields.infers_types() {
             return;
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
 
     /// Checks a field of a value that is not a message path, such as a quantifier's element.
     pub(super) fn check_field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
-        let ResolvedField { ty, optional, .. } = match field_of_type(&base.ty, &name.node) {
+        let ResolvedField { ty, is_optional: optional, .. } = match field_of_type(&base.ty, &name.node) {
             Ok(field) => field,
             Err(Some(record)) => {
                 let message = message!("there is no field `{}` here", name.node);
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
             Err(None) => {
                 let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
                 let parent = self.loaded.sources.slice(base.span);
-                let help = match function_of_property(&name.node, parent, &base.ty) {
+                let help = match call_for_property(&name.node, parent, &base.ty) {
                     Some(written) => message!("write `{written}`"),
                     None => help_for_no_fields(parent, &base.ty, false),
                 };
@@ -213,27 +213,28 @@ impl<'a> Checker<'a> {
             }
         };
         self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
-        let optional = base.optional || optional;
-        Ok(Expr { optional, ..self.field_read(&base, &name.node, ty, span) })
+        let optional = base.may_be_missing || optional;
+        Ok(Expr { may_be_missing: optional, ..self.field_read(&base, &name.node, ty, span) })
     }
 
     /// Builds an expression that reads the field `name` of the value of `base` as the type `ty`.
     pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_of_member(base, name, &ty) {
-            return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
+            return Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: true, span };
         }
         let kind = ExprKind::Field(Box::new(base.clone()), name.into());
-        read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
+        read_as_declared(Expr { kind, ty: Ty::ANY, may_be_missing: true, span }, ty)
     }
 
     /// Builds an expression that reads the same field as the slot `id`, but converts it to the type
     /// `wanted_type`. `value` is the existing read of the slot, which shows whether the result may
     /// be missing.
-    fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
+    fn read_slot_as(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
-        let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
-        let optional = value.optional || !value.ty.kinds.is_subset(wanted_type.kinds);
-        Expr { kind: ExprKind::Slot(slot), ty: wanted_type, optional, span }
+        let slot =
+            self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.is_private);
+        let optional = value.may_be_missing || !value.ty.kinds.is_subset_of(wanted_type.kinds);
+        Expr { kind: ExprKind::Slot(slot), ty: wanted_type, may_be_missing: optional, span }
     }
 
     /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
@@ -243,8 +244,8 @@ impl<'a> Checker<'a> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
         let root = slot.root.clone()?;
-        let (mut path, mut private) = (slot.path.clone(), slot.private);
-        private |= base.ty.fields().and_then(|record| record.get(key)).is_some_and(|field| field.private);
+        let (mut path, mut private) = (slot.path.clone(), slot.is_private);
+        private |= base.ty.fields().and_then(|record| record.get(key)).is_some_and(|field| field.is_private);
         path.push(key.into());
         Some(self.fields.intern_slot(Some(&root), &path, ty.kinds, private))
     }
@@ -262,7 +263,7 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
                 .label(index.span, index.ty.to_message())
                 .help(message!("a list is indexed by an int, a dict by a string"));
-            let diagnostic = self.character_of_text(diagnostic, &base, &index, span);
+            let diagnostic = self.with_character_help(diagnostic, &base, &index, span);
             return self.report_with_type_origin(diagnostic, &base);
         }
         self.narrow_field(
@@ -282,11 +283,11 @@ impl<'a> Checker<'a> {
         if let Some(key) = constant_json_of(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_of_member(&base, key, &ty)
         {
-            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: true, span });
         }
         self.warn_index_from_end(&base, &index, span);
         let kind = ExprKind::Index(Box::new(base), Box::new(index));
-        Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
+        Ok(read_as_declared(Expr { kind, ty: Ty::ANY, may_be_missing: true, span }, ty))
     }
 
     /// Checks `x as T`: a value of another type than `T` counts as missing. Such a read does not
@@ -298,20 +299,21 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Expr> {
         let wanted = self.resolve_type_without_enumerations(ty)?;
-        let undeclared =
-            self.constant_path(operand).filter(|path| self.fields.infers_types() && !self.is_request(path));
+        let undeclared = self
+            .constant_path(operand)
+            .filter(|path| self.fields.infers_types() && !self.is_request_path(path));
         let read_typed = |value: Expr, ty: Ty| Expr {
             kind: ExprKind::Read(Box::new(value), ty.kinds),
             ty,
-            optional: true,
+            may_be_missing: true,
             span,
         };
         if let Some(path) = undeclared {
             // `resolve_path` also records that the parents of the path are records.
             let private =
-                matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.private);
+                matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.is_private);
             let slot = self.fields.intern_slot(None, &path.names, wanted.kinds, private);
-            let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
+            let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), may_be_missing: true, span };
             // The typed read (`as`) is kept around the field, so that other uses of the field
             // cannot narrow the type that the author wrote.
             return Ok(read_typed(value, wanted));
@@ -328,14 +330,14 @@ impl<'a> Checker<'a> {
             // wanted type. A payload field may be read as its actual kind instead of its declared
             // type.
             ExprKind::Slot(id)
-                if wanted.kinds.is_subset(value.ty.kinds)
+                if wanted.kinds.is_subset_of(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
                     || wanted.kinds == KindSet::DECIMAL
                     || self.fields.slot(id).root.is_some() =>
             {
-                self.reread_slot(id, wanted, &value, span)
+                self.read_slot_as(id, wanted, &value, span)
             }
-            _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
+            _ if value.ty.kinds.is_subset_of(wanted.kinds) => Expr { ty: wanted, span, ..value },
             _ => read_typed(value, wanted),
         })
     }
@@ -376,7 +378,7 @@ impl<'p> ConstantPath<'p> {
 
 /// Returns the call that an author probably means by a property of a value, such as `len(text)` for
 /// `text.length`. `None` if there is no such function for the type.
-fn function_of_property(field: &str, value: &str, ty: &Ty) -> Option<String> {
+fn call_for_property(field: &str, value: &str, ty: &Ty) -> Option<String> {
     let name = function_for_property(field)?;
     let (_, kinds) = Function::from_name(name)?.info().params.first()?;
     kinds.overlaps(ty.kinds).then(|| format!("{name}({value})"))
@@ -398,5 +400,9 @@ fn help_for_no_fields(value: &str, ty: &Ty, is_message_field: bool) -> Message {
 /// Wraps a value from a list, dict or record in a read of its declared type. A value of another
 /// kind then counts as missing.
 pub(super) fn read_as_declared(expr: Expr, ty: Ty) -> Expr {
-    if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..typed_read(expr, &ty) } }
+    if ty.kinds == KindSet::MESSAGE_KINDS {
+        expr
+    } else {
+        Expr { may_be_missing: expr.may_be_missing, ..typed_read(expr, &ty) }
+    }
 }

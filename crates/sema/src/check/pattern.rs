@@ -2,7 +2,7 @@
 //! keywords must be able to match.
 
 use super::{Checked, Checker, reason};
-use crate::hir::{Const, Expr, ExprKind, Part, Pattern};
+use crate::hir::{Const, Expr, ExprKind, Part, RegexFacts};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
 use rulec_base::text;
@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
             self.emit(Code::EmptyList, right.span, message!("an empty list contains nothing"), help);
         }
         for keyword in keywords {
-            if mode.word && keyword.is_empty() {
+            if mode.whole_word && keyword.is_empty() {
                 let message = message!("an empty keyword is not a word and never matches");
                 let help = message!("write the word to look for, or leave `word` out");
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
                 self.check_network(keyword, right.span)?;
             }
             if op.info().search == Some(Search::Regex) {
-                self.check_pattern(keyword, mode.text.fold, right.span)?;
+                self.check_regex(keyword, mode.text.folds_case, right.span)?;
             }
         }
         Ok(())
@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
             };
             let message =
                 message!("`{opening}…{closing}` is not replaced by a value: the text is used literally");
-            let help = match rulec_syntax::parse::joined_template(text) {
+            let help = match rulec_syntax::parse::template_to_join_call(text) {
                 Some(joined) => {
                     message!("write `{joined}`; for a literal text write a raw string, as in r\"…\"")
                 }
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
     pub(super) fn is_known_path(&self, path: &str, span: Span) -> bool {
         let mut names = path.split('.');
         let Some(first) = names.next() else { return false };
-        let Some(mut record) = self.fields.declared_roots() else { return false };
+        let Some(mut record) = self.fields.declared_root_fields() else { return false };
         let mut name = first;
         loop {
             let Some(field) = record.get(name) else {
@@ -210,14 +210,18 @@ impl<'a> Checker<'a> {
     /// Reports an error if all regular expressions together would need more memory than the limit.
     /// Runs before any of them is compiled.
     pub(super) fn check_regex_memory(&mut self) {
-        let patterns = &self.program.patterns;
-        let (total_size, max_size) =
-            (patterns.values().map(|pattern| pattern.size).sum::<usize>(), self.analysis_state.regex_memory);
+        let patterns = &self.program.regex_facts;
+        let (total_size, max_size) = (
+            patterns.values().map(|pattern| pattern.estimated_bytes).sum::<usize>(),
+            self.analysis_state.regex_memory_limit,
+        );
         if total_size <= max_size {
             return self.check_entities_compile();
         }
         let mut largest: Vec<_> = patterns.iter().map(|((text, _), pattern)| (text, *pattern)).collect();
-        largest.sort_by_key(|(_, pattern)| (Reverse(pattern.size), pattern.place.file, pattern.place.start));
+        largest.sort_by_key(|(_, pattern)| {
+            (Reverse(pattern.estimated_bytes), pattern.place.file, pattern.place.start)
+        });
         let Some(((text, first), others_by_size)) = largest.split_first() else {
             return broken_invariant!("patterns above the limit are not empty");
         };
@@ -230,11 +234,11 @@ impl<'a> Checker<'a> {
         );
         let size_label =
             |text: &str, size| message!("`{}` needs about {}", shorten_pattern(text), format_size(size));
-        let finding =
-            Diagnostic::new(Code::RegexTooLarge, first.place, message).here(size_label(text, first.size));
+        let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message)
+            .here(size_label(text, first.estimated_bytes));
         let next_largest = others_by_size.iter().take(2);
         let finding = next_largest.fold(finding, |finding, (text, pattern)| {
-            finding.label(pattern.place, size_label(text, pattern.size))
+            finding.label(pattern.place, size_label(text, pattern.estimated_bytes))
         });
         self.diagnostics.push(finding.help(message!(
             "limit the repetitions of the largest expressions, use ASCII classes such as `[0-9]` \
@@ -249,10 +253,10 @@ impl<'a> Checker<'a> {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
             for pattern in &entity.patterns {
-                let checked_pattern = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
+                let checked_pattern = self.program.regex_facts.get(&(pattern.clone(), entity.ignores_case));
                 if let Some(checked_pattern) =
                     checked_pattern.filter(|checked_pattern| !checked_pattern.surely_compiles)
-                    && text::compile_regex(pattern, entity.ignore_case).is_err()
+                    && text::compile_regex(pattern, entity.ignores_case).is_err()
                 {
                     failed.push(checked_pattern.place);
                 }
@@ -261,17 +265,20 @@ impl<'a> Checker<'a> {
         self.diagnostics.extend(failed.into_iter().map(regex_too_large));
     }
 
-    pub(super) fn check_pattern(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
+    pub(super) fn check_regex(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
         let key = (Arc::<str>::from(pattern), fold);
-        if self.program.patterns.contains_key(&key) {
+        if self.program.regex_facts.contains_key(&key) {
             return Ok(());
         }
         let error = match text::parse_cached(pattern, fold) {
             Ok(hir) => {
-                let size = text::compiled_size(&hir);
-                let checked_pattern =
-                    Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
-                self.program.patterns.insert(key, checked_pattern);
+                let size = text::max_compiled_bytes(&hir);
+                let checked_pattern = RegexFacts {
+                    place: span,
+                    surely_compiles: text::surely_compiles(&hir),
+                    estimated_bytes: size,
+                };
+                self.program.regex_facts.insert(key, checked_pattern);
                 return Ok(());
             }
             Err(error) => error,
@@ -296,7 +303,7 @@ impl<'a> Checker<'a> {
             }
             _ => (Message::verbatim(error.to_string()), 1, None),
         };
-        let meant = super::regex_help::meant_regex(pattern, &error).filter(|_| pattern.len() <= 80);
+        let meant = super::regex_help::suggest_regex(pattern, &error).filter(|_| pattern.len() <= 80);
         let pattern = shorten_pattern(pattern);
         let diagnostic = match unsupported {
             Some(what) => {
@@ -316,7 +323,7 @@ impl<'a> Checker<'a> {
             )
             .help(match (pattern.starts_with('*'), meant) {
                 (false, Some(meant)) => message!("write `r\"{meant}\"`"),
-                (false, None) if is_doubled_group(&error) => message!(
+                (false, None) if is_duplicate_group_error(&error) => message!(
                     "a name belongs to one group: join the alternatives around the group, as in \
                     `r\"(?:a|b)(?<name>[0-9]+)\"`, or give the second group another name"
                 ),
@@ -335,7 +342,7 @@ impl<'a> Checker<'a> {
 }
 
 /// True if the error is that two groups of the expression have the same name.
-fn is_doubled_group(error: &regex_syntax::Error) -> bool {
+fn is_duplicate_group_error(error: &regex_syntax::Error) -> bool {
     use regex_syntax::ast::ErrorKind;
     matches!(error, regex_syntax::Error::Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }))
 }

@@ -12,15 +12,15 @@ mod shape;
 use super::constant::constant_json_of;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
-    self, BindingId, BindingRoot, Block, Cond, CondKind, Effect, Expr, ExprKind, ObjectPath, Operand, Part,
-    Predicate, PrivateReads, Requirement, TableKind,
+    self, BindingId, BindingRoot, Cond, CondKind, Effect, Expr, ExprKind, ObjectPath, Operand, Part,
+    Predicate, PrivateReads, Requirement, RequirementBlock, TableKind,
 };
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, Ty};
-use rulec_syntax::ast::{self, Item, ItemKind, Notice, RuleTest};
+use rulec_syntax::ast::{self, PayloadItem, PayloadItemKind, RuleTest, ViolationNotice};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct ItemSite {
     /// The name of the payload or group, which is the prefix of the ids of rules about fields.
-    owner: Arc<str>,
+    owner_name: Arc<str>,
     object: Expr,
     place: ObjectPath,
     /// Whether the value may be no object, for example a number. A separate rule then reports it.
@@ -47,41 +47,41 @@ pub(super) struct PayloadState {
     binding_count: u32,
     /// The block that receives the rules: the payload's block, or the block of the innermost
     /// `each`. The rules of a block are evaluated for the same value.
-    block: Block,
+    block: RequirementBlock,
     /// Conditions under which each rule applies, such as the `when` of an enclosing `include`.
     guards: Vec<Cond>,
     /// The groups that are being inlined, outermost first, to detect a group that includes itself.
-    groups: Vec<Arc<str>>,
+    inlined_groups: Vec<Arc<str>>,
     /// The schema of the validated object.
-    object: hir::Object,
+    object: hir::ObjectSchema,
     /// The path of each list that an `each` traverses in the validated object, by element binding.
     list_paths: HashMap<BindingId, ObjectPath>,
     /// The names of the validated object's fields, including the fields of included groups.
-    pub(super) fields: Arc<[Arc<str>]>,
+    pub(super) field_names: Arc<[Arc<str>]>,
     /// The number of `each` blocks that enclose the current item; the nesting is limited.
     each_depth: usize,
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
-    items: usize,
+    item_count: usize,
     /// Number of inlined group items in all payloads so far. Limited, because copies take memory.
-    copies: usize,
+    copy_count: usize,
     /// Whether the payload was already reported as too large.
-    too_large: bool,
+    is_too_big: bool,
 }
 
 impl PayloadState {
     fn has_too_many_items(&self) -> bool {
-        self.items > MAX_ITEMS || self.copies > MAX_COPIES
+        self.item_count > MAX_PAYLOAD_ITEMS || self.copy_count > MAX_COPIED_ITEMS
     }
 }
 
 /// Maximum nesting depth of groups and `each` blocks, which are lowered recursively.
 const MAX_ITEM_DEPTH: usize = 64;
 /// Maximum number of items (fields, rules and so on) of a payload, with its groups inlined.
-const MAX_ITEMS: usize = 100_000;
+const MAX_PAYLOAD_ITEMS: usize = 100_000;
 /// Maximum number of copies of group items in all payloads of a program. Every payload is lowered
 /// in two passes, and the copies of both passes count.
-const MAX_COPIES: usize = 100_000;
+const MAX_COPIED_ITEMS: usize = 100_000;
 
 /// The data with which a violation of a requirement is reported.
 struct ViolationReport<'a> {
@@ -93,11 +93,11 @@ struct ViolationReport<'a> {
     repair: Message,
     shows_value: bool,
     correction: Option<hir::Correction>,
-    notice: &'a Notice,
+    notice: &'a ViolationNotice,
     /// Whether a violation is corrected but not reported, such as a field that gets its default.
-    completes: bool,
+    is_only_corrected: bool,
     /// Whether the requirement comes from the declaration of a field, and not from a rule.
-    of_field: bool,
+    is_from_field: bool,
 }
 
 /// The kind of statement that contains items (fields, rules and so on).
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         let mut ranks: HashMap<i64, Span> = HashMap::new();
         for symbol in symbols.payloads.iter() {
-            let (payload, docs) = symbol.node;
+            let (payload, docs) = symbol.declaration;
             if let Some(rank) = &payload.rank
                 && let Some(first) = ranks.insert(rank.node, rank.span)
             {
@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
                         )),
                 );
             }
-            if let Some(name) = &payload.fallback
+            if let Some(name) = &payload.fallback_kind
                 && symbols.payloads.get(&name.node).is_none()
             {
                 let message = message!("there is no payload kind `{}`", name.node);
@@ -143,8 +143,8 @@ impl<'a> Checker<'a> {
         for symbol in symbols.groups.iter() {
             // If groups are nested too deep, some groups were not reached. These groups are not
             // checked alone, because a payload may include them.
-            if !self.used_names.contains(symbol.name.node.as_str()) && !self.payload.too_large {
-                self.check_lone_group(symbol.node);
+            if !self.used_names.contains(symbol.name.node.as_str()) && !self.payload.is_too_big {
+                self.check_lone_group(symbol.declaration);
             }
         }
     }
@@ -153,18 +153,18 @@ impl<'a> Checker<'a> {
         let object = self.lower_body(&payload.name, &payload.body, None);
         self.program.payloads.push(hir::Payload {
             name: payload.name.node.as_str().into(),
-            rank: payload.rank.as_ref().map(|rank| rank.node),
-            interrupts: payload.interrupts,
-            suspends: payload.suspends,
-            internal: payload.internal,
-            strict: payload.strict,
-            fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
+            execution_rank: payload.rank.as_ref().map(|rank| rank.node),
+            interrupts: payload.interrupts_others,
+            suspends: payload.suspends_others,
+            is_internal: payload.is_internal,
+            is_strict: payload.is_strict,
+            fallback_payload: payload.fallback_kind.as_ref().map(|name| name.node.as_str().into()),
             object,
-            bindings: self.payload.binding_count,
+            binding_count: self.payload.binding_count,
             block: std::mem::take(&mut self.payload.block),
             span: payload.name.span,
             docs: docs.into(),
-            version: self.payload_versions.get(&payload.name.span.file).cloned(),
+            payload_version: self.payload_versions.get(&payload.name.span.file).cloned(),
         });
     }
 
@@ -181,24 +181,36 @@ impl<'a> Checker<'a> {
 
     /// Lowers `body`, the body of a payload, or of `group` if a group is checked alone. The names
     /// `payload` and `decision` are in scope. Returns the schema of the object.
-    fn lower_body(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
+    fn lower_body(
+        &mut self,
+        name: &ast::Ident,
+        body: &'a [PayloadItem],
+        group: Option<&ast::Group>,
+    ) -> hir::ObjectSchema {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
-        let PayloadState { copies, too_large, .. } = self.payload;
-        self.payload = PayloadState { copies, too_large, ..PayloadState::default() };
+        let PayloadState { copy_count: copies, is_too_big: too_large, .. } = self.payload;
+        self.payload = PayloadState { copy_count: copies, is_too_big: too_large, ..PayloadState::default() };
         let decision = super::constant::constant_expr(Json::from(name.node.as_str()), name.span);
         self.scope.push(Binding::new(shape::DECISION_NAME, decision.clone(), name.span));
         let object = self.collect_object(body, &mut groups.clone());
         self.scope.clear();
         let block = self.new_block(&name.node, name.span);
         let fields = object.fields.iter().map(|field| field.name.clone()).collect();
-        let PayloadState { items, copies, too_large, .. } = self.payload;
-        self.payload =
-            PayloadState { block, groups, fields, items, copies, too_large, ..PayloadState::default() };
+        let PayloadState { item_count: items, copy_count: copies, is_too_big: too_large, .. } = self.payload;
+        self.payload = PayloadState {
+            block,
+            inlined_groups: groups,
+            field_names: fields,
+            item_count: items,
+            copy_count: copies,
+            is_too_big: too_large,
+            ..PayloadState::default()
+        };
         let (root_binding, payload) = self.new_binding("payload", object.record_type(), false, name.span);
         self.bind_path(ObjectPath::new(root_binding), Binding::new("payload", payload.clone(), name.span));
         self.scope.push(Binding::new(shape::DECISION_NAME, decision, name.span));
         let site = ItemSite {
-            owner: name.node.as_str().into(),
+            owner_name: name.node.as_str().into(),
             object: payload,
             place: ObjectPath::new(root_binding),
             may_be_non_object: group.is_some(),
@@ -213,7 +225,7 @@ impl<'a> Checker<'a> {
         }
         self.lower_items(body, ItemOwner::Object, &site);
         self.scope.clear();
-        self.payload.fields = Arc::default();
+        self.payload.field_names = Arc::default();
         std::mem::take(&mut self.payload.object)
     }
 
@@ -230,24 +242,24 @@ impl<'a> Checker<'a> {
         self.payload.binding_count += 1;
         let root = BindingRoot { id, name: name.into() };
         let slot = self.fields.intern_slot(Some(&root), &[""; 0], ty.kinds, private);
-        (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
+        (id, Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: true, span })
     }
 
     /// Returns an analysis that finds out which expressions read private values.
     fn private_reads(&self) -> PrivateReads<'_> {
-        PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
+        PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_root_fields())
     }
 
     /// Returns a block (rules that are evaluated for the same value) with a new, empty table.
-    fn new_block(&mut self, name: &str, span: Span) -> Block {
+    fn new_block(&mut self, name: &str, span: Span) -> RequirementBlock {
         let table = self.push_table(TableKind::Requirements, name, Some(span), "");
-        Block { lets: Vec::new(), table, each: Vec::new() }
+        RequirementBlock { lets: Vec::new(), table, each_blocks: Vec::new() }
     }
 
     /// Lowers the items (fields, rules and so on) of a payload, a group or an `each`, in order.
-    fn lower_items(&mut self, items: &'a [Item], body: ItemOwner, site: &ItemSite) {
+    fn lower_items(&mut self, items: &'a [PayloadItem], body: ItemOwner, site: &ItemSite) {
         let scope = self.scope.len();
-        self.payload.items += items.len();
+        self.payload.item_count += items.len();
         if body == ItemOwner::Object {
             self.bring_fields_into_scope(items, site);
         }
@@ -255,7 +267,7 @@ impl<'a> Checker<'a> {
         for item in items {
             // An error in one item does not stop the others.
             let _: Checked<()> = match &item.kind {
-                ItemKind::Field(field) if body == ItemOwner::Each => self.fail(
+                PayloadItemKind::Field(field) if body == ItemOwner::Each => self.fail(
                     Code::Unexpected,
                     field.name.span,
                     message!("an `each` block cannot declare fields"),
@@ -264,17 +276,19 @@ impl<'a> Checker<'a> {
                         list<plan_node>`"
                     ),
                 ),
-                ItemKind::Field(field) => self.add_field_rules(field, site),
-                ItemKind::Rule(rule) => {
+                PayloadItemKind::Field(field) => self.add_field_rules(field, site),
+                PayloadItemKind::Rule(rule) => {
                     if body == ItemOwner::Object {
                         self.report_duplicate_rule(rule, &mut rules);
                     }
                     self.lower_rule(rule, site)
                 }
-                ItemKind::Closed { id, notice } => self.lower_closed(id.as_ref(), notice, item.span, site),
-                ItemKind::Let { name, value } => self.lower_local(name, value),
-                ItemKind::Include(include) => self.lower_include(include, site),
-                ItemKind::Each(each) => self.lower_each(each, site),
+                PayloadItemKind::Closed { id, notice } => {
+                    self.lower_closed(id.as_ref(), notice, item.span, site)
+                }
+                PayloadItemKind::Let { name, value } => self.lower_local(name, value),
+                PayloadItemKind::Include(include) => self.lower_include(include, site),
+                PayloadItemKind::Each(each) => self.lower_each(each, site),
             };
         }
         self.scope.truncate(scope);
@@ -288,9 +302,9 @@ impl<'a> Checker<'a> {
         rules: &mut HashMap<(&'a str, &'a str), Span>,
     ) {
         let sources = &self.loaded.sources;
-        let path_text = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
+        let path_text = rule.violation_path.as_ref().map_or("", |place| sources.slice(place.path.span));
         let no_path_span = Span { end: rule.id.span.start, ..rule.id.span };
-        let path_span = rule.place.as_ref().map_or(no_path_span, |place| place.path.span);
+        let path_span = rule.violation_path.as_ref().map_or(no_path_span, |place| place.path.span);
         if let Some(first) = rules.insert((&rule.id.node, path_text), path_span) {
             let message = message!("the rule `{}` appears twice for the same path", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
@@ -310,7 +324,7 @@ impl<'a> Checker<'a> {
         let guard = rule.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
         let checked_expr = match &rule.test {
             RuleTest::Require(condition) | RuleTest::Forbid(condition) => Some(condition),
-            RuleTest::Compiles => rule.place.as_ref().map(|place| &place.path),
+            RuleTest::Compiles => rule.violation_path.as_ref().map(|place| &place.path),
         };
         let span = checked_expr.map_or(rule.id.span, |checked_expr| checked_expr.span);
         let condition = match (&rule.test, checked_expr) {
@@ -328,13 +342,15 @@ impl<'a> Checker<'a> {
             // text.
             (RuleTest::Compiles, Some(path)) => self.check_value(path).map(|text| {
                 let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
-                is_present_condition(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
+                is_present_condition(&Expr { kind, ty: Ty::STRING, may_be_missing: true, span }, span)
             }),
             (RuleTest::Compiles, None) => Err(AlreadyReported),
         };
         let mut parts = std::mem::take(&mut self.pending_type_tests);
-        let place =
-            rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.lower_object_path(place));
+        let place = rule
+            .violation_path
+            .as_ref()
+            .map_or_else(|| Ok(site.place.clone()), |place| self.lower_object_path(place));
         let correction = self.lower_correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
         parts.extend(guard);
@@ -351,12 +367,12 @@ impl<'a> Checker<'a> {
             shows_value: false,
             correction,
             notice: &rule.notice,
-            completes: false,
-            of_field: false,
+            is_only_corrected: false,
+            is_from_field: false,
         };
         self.add_requirement(&rule.id.node, parts, violation, site)?;
         if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
-            last.compiles = true;
+            last.must_compile = true;
         }
         Ok(())
     }
@@ -365,7 +381,7 @@ impl<'a> Checker<'a> {
         self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn lower_correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
+    fn lower_correction(&mut self, notice: &'a ViolationNotice) -> Checked<Option<hir::Correction>> {
         let mut lower_value = |value_expr| self.check_value(value_expr).map(|value| self.add_value(value));
         let Some(correction) = &notice.correction else { return Ok(None) };
         Ok(Some(match &correction.node {
@@ -385,16 +401,16 @@ impl<'a> Checker<'a> {
         site: &ItemSite,
     ) -> Checked<()> {
         let ViolationReport { place, span, message, repair, shows_value, correction, notice, .. } = report;
-        let (completes, of_field) = (report.completes, report.of_field);
+        let (completes, of_field) = (report.is_only_corrected, report.is_from_field);
         parts.splice(0..0, self.payload.guards.iter().cloned());
         let condition = all_of(parts, span);
-        self.measure_checked(Part::Cond(&condition), span)?;
+        self.measure_within_limits(Part::Cond(&condition), span)?;
         let name: Arc<str> = site.reported_id.clone().unwrap_or_else(|| id.into());
-        let (handler, metadata) = (name.clone(), self.no_metadata.clone());
+        let (handler, metadata) = (name.clone(), self.empty_metadata.clone());
         let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
         let rule = self.add_rule(self.payload.block.table, name, condition, outcome, span);
         let message = notice.message.as_ref().map_or(message, |text| Message::verbatim(&text.node));
-        let repair = match (&notice.repair, repair) {
+        let repair = match (&notice.remedy, repair) {
             (Some(text), _) => Message::verbatim(&text.node),
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
@@ -413,14 +429,14 @@ impl<'a> Checker<'a> {
             message,
             repair,
             shows_value,
-            correction: correction.filter(|_| site.reported_id.is_none() && !notice.warning),
-            effect: match (completes, notice.warning) {
+            correction: correction.filter(|_| site.reported_id.is_none() && !notice.is_warning),
+            effect: match (completes, notice.is_warning) {
                 (true, _) => Effect::Completion,
                 (false, true) => Effect::Warning,
                 (false, false) => Effect::Violation,
             },
-            compiles: false,
-            of_field,
+            must_compile: false,
+            is_from_field: of_field,
         });
         Ok(())
     }

@@ -7,13 +7,14 @@
 //! be proven present is the *goal*.
 
 use super::Checker;
-use super::capture::{always_captures, effective_pattern};
+use super::capture::{always_captures, effective_regex};
 use super::fields::{MessageFields, field_of_type};
 use super::known::may_be_invalid;
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, Fold, LetId, MAX_NODES, Operand, Part, Predicate, Program, Term,
+    Cond, CondKind, Const, Expr, ExprKind, Fold, LetId, MAX_CONDITION_NODES, Operand, Part, Predicate,
+    Program, Term,
 };
-use crate::request::Feature;
+use crate::request::AnalysisFeature;
 use rulec_base::decimal::Decimal;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -22,7 +23,7 @@ use rulec_lang::value::Value;
 use std::sync::Arc;
 
 /// Maximum number of steps of one proof. After that, the proof gives up: the value may be missing.
-const MAX_PROOF_STEPS: u64 = 2 * MAX_NODES;
+const MAX_PROOF_STEPS: u64 = 2 * MAX_CONDITION_NODES;
 
 impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
@@ -30,7 +31,7 @@ impl Checker<'_> {
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
         let true_conditions = condition.into_iter().collect();
         let mut proof =
-            PresenceProof { program: &self.program, fields: &self.fields, true_conditions, steps: 0 };
+            PresenceProof { program: &self.program, fields: &self.fields, true_conditions, step_count: 0 };
         proof.may_be_missing(value)
     }
 }
@@ -41,12 +42,12 @@ struct PresenceProof<'p> {
     fields: &'p MessageFields,
     /// The conditions that are true where the value is computed.
     true_conditions: Vec<&'p Cond>,
-    steps: u64,
+    step_count: u64,
 }
 
 /// A value for which the proof must show that it is present.
 #[derive(Clone, Copy)]
-enum Goal<'g> {
+enum PresenceGoal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
     /// The value of this expression. A missing operand makes a condition unknown. So the value is
@@ -66,13 +67,13 @@ impl<'p> PresenceProof<'p> {
         }
         match &value.kind {
             ExprKind::Const(_) | ExprKind::List(_) | ExprKind::Var(_) => return false,
-            ExprKind::Let(id) => return self.part_may_be_missing(self.program.let_body(*id).part()),
+            ExprKind::Let(id) => return self.part_may_be_missing(self.program.let_body(*id).as_part()),
             ExprKind::Slot(_) | ExprKind::Cond(_) | ExprKind::If { .. } => {}
             ExprKind::Op(Op::Coalesce, left, right) => {
                 return self.may_be_missing(left)
                     && right.as_ref().is_none_or(|right| self.may_be_missing(right));
             }
-            _ if self.is_proven(Goal::Value(value)) => return false,
+            _ if self.is_proven(PresenceGoal::Value(value)) => return false,
             _ => {}
         }
         if let Some((path, kinds)) = self.field_path(value) {
@@ -80,18 +81,18 @@ impl<'p> PresenceProof<'p> {
         }
         match &value.kind {
             ExprKind::Field(base, name) => {
-                self.may_be_missing(base) || member_is_optional(&base.ty, name, KindSet::EVERY_KIND)
+                self.may_be_missing(base) || member_may_be_missing(&base.ty, name, KindSet::EVERY_KIND)
             }
             ExprKind::Read(inner, kinds) => match &inner.kind {
                 ExprKind::Field(base, name) => {
-                    self.may_be_missing(base) || member_is_optional(&base.ty, name, *kinds)
+                    self.may_be_missing(base) || member_may_be_missing(&base.ty, name, *kinds)
                 }
                 // `read_as_declared` added this read. An element is assumed to have its declared
                 // type.
                 ExprKind::Call(function, _) if function.info().returns_elements() => {
                     self.may_be_missing(inner)
                 }
-                _ => !inner.ty.kinds.is_subset(kinds.with_accepted_kinds()) || self.may_be_missing(inner),
+                _ => !inner.ty.kinds.is_subset_of(kinds.with_accepted_kinds()) || self.may_be_missing(inner),
             },
             ExprKind::Op(op, left, right) => {
                 let may_divide_by_zero = matches!(op, Op::Div | Op::Rem)
@@ -110,7 +111,7 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Extern(id, args) => {
                 let feature = self.program.externs[id.index()].feature;
-                feature.is_none_or(Feature::may_find_nothing)
+                feature.is_none_or(AnalysisFeature::may_find_nothing)
                     || args.iter().any(|arg| self.may_be_missing(arg))
             }
             ExprKind::Fold { fold: Fold::Count, list, .. } => self.may_be_missing(list),
@@ -118,7 +119,7 @@ impl<'p> PresenceProof<'p> {
                 self.may_be_missing(list) || self.may_be_missing(operand)
             }
             ExprKind::Cond(cond) => self.may_be_unknown(cond),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 self.true_conditions.push(cond);
                 let then_may_be_missing = self.may_be_missing(then);
                 self.true_conditions.pop();
@@ -135,21 +136,21 @@ impl<'p> PresenceProof<'p> {
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
         let Some(pattern) = pattern.filter(|_| function == Function::Capture) else { return false };
         let group = group.first().and_then(Expr::as_const).map(Const::value);
-        always_captures(pattern, group) && self.is_proven(Goal::Match(text, pattern))
+        always_captures(pattern, group) && self.is_proven(PresenceGoal::Match(text, pattern))
     }
 
     /// Counts one step of the proof. Returns false when the limit is exceeded; the proof then
     /// fails.
     fn count_step(&mut self) -> bool {
-        self.steps += 1;
-        self.steps <= MAX_PROOF_STEPS
+        self.step_count += 1;
+        self.step_count <= MAX_PROOF_STEPS
     }
 
     fn part_may_be_missing(&mut self, part: Part<'p>) -> bool {
         match part {
             Part::Cond(cond) => self.may_be_unknown(cond),
             Part::Expr(value) => self.may_be_missing(value),
-            Part::Let(id) => self.part_may_be_missing(self.program.let_body(id).part()),
+            Part::Let(id) => self.part_may_be_missing(self.program.let_body(id).as_part()),
         }
     }
 
@@ -163,7 +164,9 @@ impl<'p> PresenceProof<'p> {
 
     /// True if a field of the message may be missing, or may have another kind than `kinds`.
     fn field_may_be_missing(&mut self, path: &[Arc<str>], kinds: KindSet) -> bool {
-        let Some(input) = &self.fields.input else { return !self.is_proven(Goal::Field(path, kinds)) };
+        let Some(input) = &self.fields.input else {
+            return !self.is_proven(PresenceGoal::Field(path, kinds));
+        };
         let mut ty = input.ty.clone();
         for length in 1..=path.len() {
             let Ok(field) = field_of_type(&ty, &path[length - 1]) else { return true };
@@ -171,23 +174,23 @@ impl<'p> PresenceProof<'p> {
             let is_last = length == path.len();
             // If the declared type only has kinds that the read accepts, the contract guarantees
             // that the read finds a value. Otherwise a known condition must prove the kind.
-            let has_read_kinds = ty.kinds.is_subset(kinds.with_accepted_kinds());
+            let has_read_kinds = ty.kinds.is_subset_of(kinds.with_accepted_kinds());
             let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
-            let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;
-            if needs_proof && !self.is_proven(Goal::Field(&path[..length], wanted)) {
+            let needs_proof = field.is_optional || wanted != KindSet::EVERY_KIND;
+            if needs_proof && !self.is_proven(PresenceGoal::Field(&path[..length], wanted)) {
                 return true;
             }
         }
         false
     }
 
-    fn is_proven(&mut self, goal: Goal<'_>) -> bool {
+    fn is_proven(&mut self, goal: PresenceGoal<'_>) -> bool {
         (0..self.true_conditions.len()).any(|index| self.proves(self.true_conditions[index], true, goal))
     }
 
     /// True if the goal (the value to prove present) is present whenever the condition has the
     /// truth value `truth`.
-    fn proves(&mut self, cond: &'p Cond, truth: bool, goal: Goal<'_>) -> bool {
+    fn proves(&mut self, cond: &'p Cond, truth: bool, goal: PresenceGoal<'_>) -> bool {
         if !self.count_step() {
             return false;
         }
@@ -209,19 +212,19 @@ impl<'p> PresenceProof<'p> {
             }
             CondKind::Predicate(test) => match test.op {
                 Some(Op::IsPresent | Op::IsMissing) => {
-                    let finds_present = (test.op == Some(Op::IsPresent)) == (truth != test.negated);
+                    let finds_present = (test.op == Some(Op::IsPresent)) == (truth != test.is_negated);
                     finds_present && self.presence_proves(&test.left, goal)
                 }
-                Some(Op::Matches) if matches!(goal, Goal::Match(..)) => {
-                    truth != test.negated && is_match_test(test, goal)
+                Some(Op::Matches) if matches!(goal, PresenceGoal::Match(..)) => {
+                    truth != test.is_negated && is_match_test(test, goal)
                 }
                 // A range is false as soon as one bound excludes the value; the other bound may be
                 // missing. So only a true range proves that both bounds are present.
-                Some(Op::In) if truth == test.negated => self.presence_proves(&test.left, goal),
+                Some(Op::In) if truth == test.is_negated => self.presence_proves(&test.left, goal),
                 _ => test.operands().any(|operand| self.presence_proves(operand, goal)),
             },
             // Without an element, `any` is false and `all` is true.
-            CondKind::Quantifier { all, list, body, .. } => {
+            CondKind::Quantifier { is_all: all, list, body, .. } => {
                 self.presence_proves(list, goal) || (*all != truth && self.proves(body, truth, goal))
             }
             CondKind::Let(id) => self.let_proves(*id, Some(truth), goal),
@@ -233,7 +236,7 @@ impl<'p> PresenceProof<'p> {
     /// True if the goal (the value to prove present) is certainly present, given the `let` with
     /// this id. If the `let` is a condition, its truth value is `truth`; `None` means true or
     /// false, but not unknown. If the `let` is a value, it is present.
-    fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: Goal<'_>) -> bool {
+    fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: PresenceGoal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),
             (Term::Cond(cond), Some(truth)) => self.proves(cond, truth, goal),
@@ -242,7 +245,7 @@ impl<'p> PresenceProof<'p> {
     }
 
     /// True if the goal (the value to prove present) is present whenever `value` is present.
-    fn presence_proves(&mut self, value: &'p Expr, goal: Goal<'_>) -> bool {
+    fn presence_proves(&mut self, value: &'p Expr, goal: PresenceGoal<'_>) -> bool {
         if !self.count_step() {
             return false;
         }
@@ -269,7 +272,7 @@ impl<'p> PresenceProof<'p> {
                 self.presence_proves(list, goal) || self.presence_proves(operand, goal)
             }
             ExprKind::Cond(cond) => [true, false].into_iter().all(|truth| self.proves(cond, truth, goal)),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 (self.presence_proves(then, goal) || self.proves(cond, true, goal))
                     && self.presence_proves(other, goal)
             }
@@ -283,14 +286,16 @@ impl<'p> PresenceProof<'p> {
     }
 
     /// True if `value` equals the goal (the value to prove present) or is a field inside it.
-    fn is_goal_or_inside(&self, value: &Expr, goal: Goal<'_>) -> bool {
+    fn is_goal_or_inside(&self, value: &Expr, goal: PresenceGoal<'_>) -> bool {
         match goal {
-            Goal::Value(wanted) => same_value(value, wanted),
-            Goal::Match(..) => false,
-            Goal::Field(wanted, wanted_kinds) => self.field_path(value).is_some_and(|(path, kinds)| {
-                let kinds = if path.len() > wanted.len() { KindSet::DICT } else { kinds };
-                path.starts_with(wanted) && kinds.is_subset(wanted_kinds.with_accepted_kinds())
-            }),
+            PresenceGoal::Value(wanted) => is_same_value(value, wanted),
+            PresenceGoal::Match(..) => false,
+            PresenceGoal::Field(wanted, wanted_kinds) => {
+                self.field_path(value).is_some_and(|(path, kinds)| {
+                    let kinds = if path.len() > wanted.len() { KindSet::DICT } else { kinds };
+                    path.starts_with(wanted) && kinds.is_subset_of(wanted_kinds.with_accepted_kinds())
+                })
+            }
         }
     }
 
@@ -323,19 +328,21 @@ impl<'p> PresenceProof<'p> {
 
 /// True if the field `name` of a value of the type `base` may be missing, or may have another kind
 /// than `kinds`.
-fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
+fn member_may_be_missing(base: &Ty, name: &str, kinds: KindSet) -> bool {
     field_of_type(base, name)
-        .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
+        .map_or(true, |field| field.is_optional || !field.ty.kinds.is_subset_of(kinds.with_accepted_kinds()))
 }
 
 /// True if the goal (the value to prove present) is a regular-expression match, and the predicate
 /// tests this match by the operator `matches`.
-fn is_match_test(test: &Predicate, goal: Goal<'_>) -> bool {
-    let (Goal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else { return false };
+fn is_match_test(test: &Predicate, goal: PresenceGoal<'_>) -> bool {
+    let (PresenceGoal::Match(text, pattern), Operand::Value(written)) = (goal, &test.right) else {
+        return false;
+    };
     let written = written.as_const().and_then(|written| written.value().as_str());
     test.mode.quantity.is_none()
-        && written.is_some_and(|written| effective_pattern(written, test.mode.text.fold) == pattern)
-        && same_value(&test.left, text)
+        && written.is_some_and(|written| effective_regex(written, test.mode.text.folds_case) == pattern)
+        && is_same_value(&test.left, text)
 }
 
 fn is_presence_test(test: &Predicate) -> bool {
@@ -354,22 +361,22 @@ pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
 
 /// True if both expressions certainly have the same value. Expressions that read an element of a
 /// quantifier never count as the same.
-fn same_value(a: &Expr, b: &Expr) -> bool {
+fn is_same_value(a: &Expr, b: &Expr) -> bool {
     let all_same =
-        |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b));
+        |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_value(a, b));
     match (&a.kind, &b.kind) {
         (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
         (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
         (ExprKind::Let(a), ExprKind::Let(b)) => a == b,
-        (ExprKind::Field(a, name), ExprKind::Field(b, other)) => name == other && same_value(a, b),
-        (ExprKind::Read(a, kinds), ExprKind::Read(b, other)) => kinds == other && same_value(a, b),
-        (ExprKind::Index(a, i), ExprKind::Index(b, j)) => same_value(a, b) && same_value(i, j),
+        (ExprKind::Field(a, name), ExprKind::Field(b, other)) => name == other && is_same_value(a, b),
+        (ExprKind::Read(a, kinds), ExprKind::Read(b, other)) => kinds == other && is_same_value(a, b),
+        (ExprKind::Index(a, i), ExprKind::Index(b, j)) => is_same_value(a, b) && is_same_value(i, j),
         (ExprKind::List(a), ExprKind::List(b)) => all_same(a, b),
         (ExprKind::Op(op, a, c), ExprKind::Op(other, b, d)) => {
             op == other
-                && same_value(a, b)
+                && is_same_value(a, b)
                 && match (c, d) {
-                    (Some(c), Some(d)) => same_value(c, d),
+                    (Some(c), Some(d)) => is_same_value(c, d),
                     (c, d) => c.is_none() && d.is_none(),
                 }
         }

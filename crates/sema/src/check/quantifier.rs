@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
             let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             let diagnostic = diagnostic.here(list.ty.to_message());
-            let diagnostic = match self.help_without_list(kind, &var.node, &list, body) {
+            let diagnostic = match self.non_list_help(kind, &var.node, &list, body) {
                 Some(help) => diagnostic.help(help),
                 None => diagnostic,
             };
@@ -39,11 +39,11 @@ impl<'a> Checker<'a> {
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let element_var = self.new_var(&var.node, element.kinds);
         let id = ExprKind::Var(element_var.id);
-        let expr = Expr { kind: id, ty: element.clone(), optional: false, span: var.span };
+        let expr = Expr { kind: id, ty: element.clone(), may_be_missing: false, span: var.span };
         self.scope.push(Binding::new(&var.node, expr, var.span));
         let body = self.check_cond(body);
         let summed = match kind {
-            QuantifierKind::Sum(value) => Some(self.check_summed(value)),
+            QuantifierKind::Sum(value) => Some(self.check_summed_value(value)),
             _ => None,
         };
         self.scope.pop();
@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
         let fold = match (kind, summed.transpose()?) {
             (QuantifierKind::Any | QuantifierKind::All, _) => {
                 let all = *kind == QuantifierKind::All;
-                let kind = CondKind::Quantifier { all, list, var: element_var, body };
+                let kind = CondKind::Quantifier { is_all: all, list, var: element_var, body };
                 return Ok(Term::Cond(Cond { kind, span }));
             }
             (_, Some(value)) => Fold::Sum(Box::new(value)),
@@ -61,17 +61,17 @@ impl<'a> Checker<'a> {
             (QuantifierKind::Count | QuantifierKind::Sum(_), None) => Fold::Count,
         };
         let (ty, optional) = match &fold {
-            Fold::Count => (Ty::INT, list.optional),
+            Fold::Count => (Ty::INT, list.may_be_missing),
             Fold::Sum(value) => (Function::Sum.info().result_ty(&[Ty::list(value.ty.clone())]), true),
             Fold::First | Fold::Last => (element, true),
         };
         let kind = ExprKind::Fold { fold, list, var: element_var, body };
-        Ok(Term::Expr(Expr { kind, ty, optional, span }))
+        Ok(Term::Expr(Expr { kind, ty, may_be_missing: optional, span }))
     }
 
     /// Returns the help text for a quantifier over a value that is no list:
     /// `any w in text: w == "urgent"`, or `any k in prices: …` over a dict. `None` for other types.
-    fn help_without_list(
+    fn non_list_help(
         &self,
         kind: &QuantifierKind,
         var: &str,
@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
 
     /// Checks the expression after `sum`, whose value for each element of the list is added to the
     /// sum.
-    fn check_summed(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
+    fn check_summed_value(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
         let value = self.check_value(value)?;
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
         if !value.ty.kinds.overlaps(numbers) {
@@ -135,6 +135,6 @@ impl<'a> Checker<'a> {
     pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
         let id = VarId(self.var_count);
         self.var_count += 1;
-        Var { id, name: name.into(), kinds }
+        Var { id, name: name.into(), element_kinds: kinds }
     }
 }

@@ -97,7 +97,7 @@ impl Checker<'_> {
     /// declared and `may_be_undeclared` is true, also true for a text that looks like such a name.
     fn is_name_of_value(&self, text: &str, span: Span, may_be_undeclared: bool) -> bool {
         let root = text.split('.').next().unwrap_or_default();
-        let is_payload_field = || self.payload.fields.iter().any(|field| **field == *root);
+        let is_payload_field = || self.payload.field_names.iter().any(|field| **field == *root);
         if self.scope.get(root).is_some() || is_payload_field() || self.is_known_path(text, span) {
             return true;
         }

@@ -25,19 +25,27 @@ pub(super) fn union_of_kinds(kinds: impl Iterator<Item = KindSet>) -> KindSet {
 /// Wraps a value in a typed read. Returns the value unchanged if the wanted type accepts any value,
 /// or all kinds of the value.
 pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
-    if KindSet::ALL.is_subset(wanted_type.kinds) || expr.ty.kinds.is_subset(wanted_type.kinds) {
+    if KindSet::MESSAGE_KINDS.is_subset_of(wanted_type.kinds) || expr.ty.kinds.is_subset_of(wanted_type.kinds)
+    {
         return expr;
     }
-    let (span, optional) =
-        (expr.span, expr.optional || !expr.ty.kinds.is_subset(wanted_type.kinds.with_accepted_kinds()));
-    Expr { kind: ExprKind::Read(Box::new(expr), wanted_type.kinds), ty: wanted_type.clone(), optional, span }
+    let (span, optional) = (
+        expr.span,
+        expr.may_be_missing || !expr.ty.kinds.is_subset_of(wanted_type.kinds.with_accepted_kinds()),
+    );
+    Expr {
+        kind: ExprKind::Read(Box::new(expr), wanted_type.kinds),
+        ty: wanted_type.clone(),
+        may_be_missing: optional,
+        span,
+    }
 }
 
 /// Returns the kinds that the elements of a value may have. These are all kinds if the value may be
 /// something other than a list.
 pub(super) fn element_kinds(ty: &Ty) -> KindSet {
-    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
+    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::MESSAGE_KINDS }
 }
 
 /// The kinds of an undeclared field before its uses narrow them.
-pub(super) const UNDECLARED_KINDS: KindSet = KindSet::ALL.union(KindSet::DECIMAL);
+pub(super) const UNDECLARED_KINDS: KindSet = KindSet::MESSAGE_KINDS.union(KindSet::DECIMAL);

@@ -10,7 +10,7 @@ const MAX_ADDED_PARENTHESES: usize = 5;
 
 /// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
 /// `error` is the error of the parser. `None` if the meaning is not clear.
-pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
+pub(super) fn suggest_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
     let meant = match error {
         Parse(error) if matches!(error.kind(), ErrorKind::GroupNameDuplicate { .. }) => {
             let span = error.span();
@@ -120,12 +120,12 @@ fn with_one_group(pattern: &str, name: &str) -> Option<String> {
     if pattern.split("(?").skip(1).any(|rest| !rest.starts_with([':', '<', 'P'])) {
         return None;
     }
-    let branches = alternatives(pattern)?;
+    let branches = split_alternatives(pattern)?;
     let mut parts = Vec::new();
     for branch in &branches {
         let marks = [format!("(?<{name}>"), format!("(?P<{name}>")];
         let start = marks.iter().find_map(|mark| branch.find(mark.as_str()))?;
-        let end = start + group_length(&branch[start..])?;
+        let end = start + leading_group_length(&branch[start..])?;
         parts.push((&branch[..start], &branch[start..end], &branch[end..]));
     }
     let (before, group, after) = *parts.first()?;
@@ -141,7 +141,7 @@ fn with_one_group(pattern: &str, name: &str) -> Option<String> {
 }
 
 /// Splits an expression at the `|` outside all groups and classes. `None` if brackets do not match.
-fn alternatives(pattern: &str) -> Option<Vec<&str>> {
+fn split_alternatives(pattern: &str) -> Option<Vec<&str>> {
     let (mut branches, mut start, mut depth, mut is_in_class) = (Vec::new(), 0, 0_usize, false);
     let mut chars = pattern.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -167,7 +167,7 @@ fn alternatives(pattern: &str) -> Option<Vec<&str>> {
 
 /// Returns the length in bytes of the group at the start of a text, including a repetition after it
 /// such as `*`. `None` if the group is not closed.
-fn group_length(text: &str) -> Option<usize> {
+fn leading_group_length(text: &str) -> Option<usize> {
     let (mut depth, mut is_in_class) = (0_usize, false);
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_meaning_of_slips_is_found() {
+    fn mistakes_in_regexes_are_corrected() {
         for (pattern, expected) in [
             (r"^[a-Z]+$", Some(r"^[a-zA-Z]+$")),
             (r"[9-0]", Some(r"[0-9]")),
@@ -264,7 +264,7 @@ mod tests {
             (r"(?=a)", None),
         ] {
             let Err(error) = regex_syntax::parse(pattern) else { panic!("{pattern} is valid") };
-            assert_eq!(meant_regex(pattern, &error).as_deref(), expected, "{pattern}");
+            assert_eq!(suggest_regex(pattern, &error).as_deref(), expected, "{pattern}");
         }
     }
 

@@ -6,13 +6,13 @@
 mod fields;
 
 use super::constant::constant_json_of;
-use super::file_settings::CASE;
+use super::file_settings::CASE_SETTING;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Const, Expr, ExprKind, ExternId, Term};
 use crate::request::{
-    DEFAULT_URGENCY_WORDS, Entity, Feature, INTENT_FIELD, Intent, Lexicon, REQUEST_FIELDS, REQUEST_ROOT,
-    URGENCY_LEXICON, WHOLE_MATCH_FIELD,
+    AnalysisFeature, DEFAULT_URGENCY_WORDS, Entity, INTENT_FIELD, Intent, Lexicon, REQUEST_FIELDS,
+    REQUEST_ROOT, URGENCY_LEXICON, WHOLE_MATCH_FIELD,
 };
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -35,29 +35,29 @@ const CONTEXT_SCORE: &str = "context_score";
 pub(super) struct AnalysisState<'a> {
     /// The span of each setting that applies to all files, by the name of the setting. Contains the
     /// settings that were read so far, so that duplicates are reported.
-    pub(super) settings: HashMap<&'static str, Span>,
+    pub(super) setting_spans: HashMap<&'static str, Span>,
     /// The list of additional stop words; `None` if the settings give none.
     pub(super) stop_words: Option<&'a ast::Expr>,
     /// For each built-in analysis function in use, its id in the program's list of external
     /// functions.
-    externs: HashMap<Feature, ExternId>,
+    externs: HashMap<AnalysisFeature, ExternId>,
     /// Whether the checker has already reported that the field `text` is missing or no string.
-    reported_no_text: bool,
+    has_reported_missing_text: bool,
     /// The entities with an error, whose fields are not known.
     pub(super) broken_entities: HashSet<Arc<str>>,
     /// The memory limit for all regular expressions together, in bytes.
-    pub(super) regex_memory: usize,
+    pub(super) regex_memory_limit: usize,
 }
 
 impl Default for AnalysisState<'_> {
     fn default() -> Self {
         AnalysisState {
-            settings: HashMap::new(),
+            setting_spans: HashMap::new(),
             stop_words: None,
             externs: HashMap::new(),
-            reported_no_text: false,
+            has_reported_missing_text: false,
             broken_entities: HashSet::new(),
-            regex_memory: text::DEFAULT_REGEX_MEMORY,
+            regex_memory_limit: text::DEFAULT_REGEX_MEMORY_BYTES,
         }
     }
 }
@@ -65,16 +65,16 @@ impl Default for AnalysisState<'_> {
 impl<'a> Checker<'a> {
     /// Declares the entities and lexicons. Runs before definitions are checked, because they may
     /// read entities and lexicons.
-    pub(super) fn declare_analysis(&mut self) {
+    pub(super) fn declare_entities_and_lexicons(&mut self) {
         self.check_request_is_free();
         for symbol in self.symbols.entities.iter() {
             // An invalid entity is kept, so that the indexes of later entities stay right; at run
             // time it finds nothing.
-            let entity = self.lower_entity(symbol.node);
+            let entity = self.lower_entity(symbol.declaration);
             self.program.analysis.entities.push(entity);
         }
         for symbol in self.symbols.lexicons.iter() {
-            let lexicon = self.lower_lexicon(symbol.node);
+            let lexicon = self.lower_lexicon(symbol.declaration);
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY_LEXICON).is_none() {
@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
             /// checker also runs for every single route that is added to a rule set.
             static BUILT_IN_URGENCY: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = DEFAULT_URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
-                Lexicon { name: URGENCY_LEXICON.into(), entries }
+                Lexicon { name: URGENCY_LEXICON.into(), weighted_words: entries }
             });
             self.program.analysis.lexicons.push(BUILT_IN_URGENCY.clone());
         }
@@ -90,9 +90,9 @@ impl<'a> Checker<'a> {
 
     /// Adds the intents and the stop words to the program. Runs after definitions are checked,
     /// because the words may be in a `list`.
-    pub(super) fn fill_analysis(&mut self) {
+    pub(super) fn add_intents_and_stop_words(&mut self) {
         for symbol in self.symbols.intents.iter() {
-            let intent = symbol.node;
+            let intent = symbol.declaration;
             let keywords = self.evaluate_word_lists(&intent.name, "keywords", &intent.keywords);
             let examples = self.evaluate_word_lists(&intent.name, "examples", &intent.examples);
             let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
@@ -121,7 +121,7 @@ impl<'a> Checker<'a> {
         let entity = symbols.entities.iter().next().map(|symbol| symbol.name.span);
         let lexicon = symbols.lexicons.iter().next().map(|symbol| symbol.name.span);
         let Some(first) = intent.or(entity).or(lexicon) else { return };
-        let input = self.fields.declared_at(&[REQUEST_ROOT]);
+        let input = self.fields.declaration_span(&[REQUEST_ROOT]);
         let definition = symbols.definitions.get(REQUEST_ROOT).map(|symbol| symbol.name.span);
         if let Some(conflict_span) = input.or(definition) {
             self.diagnostics.push(
@@ -139,13 +139,14 @@ impl<'a> Checker<'a> {
 
     fn lower_entity(&mut self, entity_syntax: &'a ast::Entity) -> Entity {
         let file = entity_syntax.name.span.file;
-        self.setting_uses.record(file, if entity_syntax.case.is_none() { CASE } else { 0 });
+        self.setting_uses
+            .record_used_settings(file, if entity_syntax.case.is_none() { CASE_SETTING } else { 0 });
         let ignore_case = entity_syntax.case.or(self.settings_of(file).case) == Some(Case::Ignore);
         let mut entity = Entity {
             name: entity_syntax.name.node.as_str().into(),
             patterns: Vec::new(),
             fields: Vec::new(),
-            ignore_case,
+            ignores_case: ignore_case,
             span: entity_syntax.name.span,
         };
         if entity_syntax.patterns.is_empty() {
@@ -171,8 +172,8 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::ConstantWanted, span, message, help);
         };
-        self.check_pattern(pattern, entity.ignore_case, span)?;
-        let Ok(hir) = text::parse_cached(pattern, entity.ignore_case) else {
+        self.check_regex(pattern, entity.ignores_case, span)?;
+        let Ok(hir) = text::parse_cached(pattern, entity.ignores_case) else {
             broken_invariant!("an accepted pattern parses");
             return Err(AlreadyReported);
         };
@@ -212,10 +213,10 @@ impl<'a> Checker<'a> {
         }
         let mut first_spans: HashMap<String, Span> = HashMap::new();
         let mut entries = Vec::new();
-        for ast::Weight { word, weight } in &lexicon_syntax.entries {
+        for ast::WeightedWord { word, weight } in &lexicon_syntax.entries {
             if word.node.trim().is_empty() {
                 self.diagnostics.push(empty_keyword_error(word.span));
-            } else if let Some(first) = first_spans.insert(text::fold(&word.node), word.span) {
+            } else if let Some(first) = first_spans.insert(text::fold_text(&word.node), word.span) {
                 self.diagnostics.push(duplicate_error(message!("word"), &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
                 let message = message!("the weight of `{}` must be above 0 and at most 1", word.node);
@@ -226,7 +227,7 @@ impl<'a> Checker<'a> {
                 entries.push((word.node.as_str().into(), weight.node));
             }
         }
-        Lexicon { name: name.node.as_str().into(), entries }
+        Lexicon { name: name.node.as_str().into(), weighted_words: entries }
     }
 
     fn evaluate_word_lists(
@@ -272,8 +273,8 @@ impl<'a> Checker<'a> {
 
     /// True if a path starts with `request`, the name of the request analysis. False if `input`
     /// declares a field `request`.
-    pub(super) fn is_request(&self, path: &ConstantPath<'_>) -> bool {
-        path.names[0] == REQUEST_ROOT && self.fields.declared_at(&[REQUEST_ROOT]).is_none()
+    pub(super) fn is_request_path(&self, path: &ConstantPath<'_>) -> bool {
+        path.names[0] == REQUEST_ROOT && self.fields.declaration_span(&[REQUEST_ROOT]).is_none()
     }
 
     /// Warns if an intent is compared with a name that no intent has.
@@ -305,7 +306,7 @@ impl<'a> Checker<'a> {
             ExprKind::Field(base, name) => match base.kind {
                 ExprKind::Extern(id, _) => {
                     let feature = self.program.externs[id.index()].feature;
-                    **name == *INTENT_FIELD && feature == Some(Feature::Intent)
+                    **name == *INTENT_FIELD && feature == Some(AnalysisFeature::Intent)
                 }
                 _ => false,
             },
@@ -322,18 +323,23 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         // One warning is enough for all intents, because they are used together.
         if let Some(symbol) = symbols.intents.iter().next() {
-            self.warn_if_unused(Feature::Intent, message!("intent"), symbol.name, "intent");
+            self.warn_if_unused(AnalysisFeature::Intent, message!("intent"), symbol.name, "intent");
         }
         for (index, symbol) in symbols.entities.iter().enumerate() {
             let usage = format!("entities.{}", symbol.name.node);
-            self.warn_if_unused(Feature::Entity(index), message!("entity"), symbol.name, &usage);
+            self.warn_if_unused(AnalysisFeature::Entity(index), message!("entity"), symbol.name, &usage);
         }
         for (index, symbol) in symbols.lexicons.iter().enumerate() {
-            self.warn_if_unused(Feature::Lexicon(index), message!("lexicon"), symbol.name, &symbol.name.node);
+            self.warn_if_unused(
+                AnalysisFeature::Lexicon(index),
+                message!("lexicon"),
+                symbol.name,
+                &symbol.name.node,
+            );
         }
     }
 
-    fn warn_if_unused(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
+    fn warn_if_unused(&mut self, feature: AnalysisFeature, what: Message, name: &Ident, asked: &str) {
         if Some(name.span.file) == self.main_file() && !self.analysis_state.externs.contains_key(&feature) {
             let message = message!("the {what} `{}` is not used", name.node);
             self.emit(

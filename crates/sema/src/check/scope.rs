@@ -20,13 +20,13 @@ pub(super) struct Binding {
     /// each rule that uses the name. `None` if no test is needed.
     pub(super) guard: Option<Cond>,
     /// Whether an expression has used the name. An unused name after `where` gets a warning.
-    pub(super) used: Cell<bool>,
+    pub(super) is_used: Cell<bool>,
 }
 
 impl Binding {
     pub(super) fn new(name: &str, expr: Expr, declared: Span) -> Binding {
         let expr = Expr { span: declared, ..expr };
-        Binding { name: name.into(), expr, place: None, guard: None, used: Cell::new(false) }
+        Binding { name: name.into(), expr, place: None, guard: None, is_used: Cell::new(false) }
     }
 }
 
@@ -36,13 +36,13 @@ impl Binding {
 pub(super) struct Scope {
     bindings: Vec<Binding>,
     /// For each name, the indexes in `bindings` of the named values with this name, innermost last.
-    by_name: HashMap<Arc<str>, Vec<usize>>,
+    indices_by_name: HashMap<Arc<str>, Vec<usize>>,
 }
 
 impl Scope {
     /// Returns the innermost named value with this name; `None` if the name is not in scope.
     pub(super) fn get(&self, name: &str) -> Option<&Binding> {
-        let index = self.by_name.get(name)?.last()?;
+        let index = self.indices_by_name.get(name)?.last()?;
         self.bindings.get(*index)
     }
 
@@ -64,7 +64,7 @@ impl Scope {
     }
 
     pub(super) fn push(&mut self, binding: Binding) {
-        self.by_name.entry(binding.name.clone()).or_default().push(self.bindings.len());
+        self.indices_by_name.entry(binding.name.clone()).or_default().push(self.bindings.len());
         self.bindings.push(binding);
     }
 
@@ -75,10 +75,10 @@ impl Scope {
     /// Removes all named values from the scope except the `kept_len` outermost ones.
     pub(super) fn truncate(&mut self, kept_len: usize) {
         for binding in self.bindings.drain(kept_len.min(self.bindings.len())..).rev() {
-            if let Some(indices) = self.by_name.get_mut(&binding.name) {
+            if let Some(indices) = self.indices_by_name.get_mut(&binding.name) {
                 indices.pop();
                 if indices.is_empty() {
-                    self.by_name.remove(&binding.name);
+                    self.indices_by_name.remove(&binding.name);
                 }
             }
         }

@@ -16,12 +16,12 @@ pub struct Setting {
     /// The name of the setting in a `settings` block, such as `case`.
     pub name: &'static str,
     /// The allowed values of the setting in words, for messages and documentation.
-    pub values: Message,
+    pub allowed_values: Message,
     /// The value that applies without the setting, in words for the documentation.
     pub default: &'static str,
     /// Whether the setting affects only the file that contains it. If false, it affects all files
     /// of the rules.
-    pub of_file: bool,
+    pub is_per_file: bool,
     /// The statements or operations that the setting affects, in words for warnings.
     pub applies_to: Message,
     /// A sentence for the documentation that describes the effect of the setting.
@@ -32,9 +32,9 @@ pub struct Setting {
 pub static SETTINGS: [Setting; 15] = [
     Setting {
         name: "case",
-        values: message!("`sensitive`, `insensitive` or `full`"),
+        allowed_values: message!("`sensitive`, `insensitive` or `full`"),
         default: "`sensitive`",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!(
             "text operators without `ignoring case` or `matching case`, keyword flows, entities and `capture`"
         ),
@@ -42,113 +42,113 @@ pub static SETTINGS: [Setting; 15] = [
     },
     Setting {
         name: "normalize",
-        values: message!("`nfkc`, `visible`, `nfc`, `strict_nfkc` or `none`"),
+        allowed_values: message!("`nfkc`, `visible`, `nfc`, `strict_nfkc` or `none`"),
         default: "`none`",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!("text operators other than `matches`, and keyword flows other than `regex`"),
         doc: "The Unicode normalization form in which texts are compared. `nfkc` and `visible` (NFC) ignore invisible characters.",
     },
     Setting {
         name: "zone",
-        values: message!("a time zone, such as `\"Asia/Shanghai\"`"),
+        allowed_values: message!("a time zone, such as `\"Asia/Shanghai\"`"),
         default: "the offset written in the time",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!("clock functions without a time zone of their own"),
         doc: "The time zone of `hour`, `weekday`, `date` and similar functions that have no zone of their own.",
     },
     Setting {
         name: "version",
-        values: message!("a text, such as `\"1.2\"`"),
+        allowed_values: message!("a text, such as `\"1.2\"`"),
         default: "no version",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!("payloads"),
         doc: "The version of the file's payload kinds, written into their schemas.",
     },
     Setting {
         name: "intent_threshold",
-        values: message!("a number from 0 to 1"),
+        allowed_values: message!("a number from 0 to 1"),
         default: "`0.3`",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("intents and intent flows"),
         doc: "The minimum score of an intent.",
     },
     Setting {
         name: "intent_margin",
-        values: message!("a number from 0 to 1"),
+        allowed_values: message!("a number from 0 to 1"),
         default: "`0.05`",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("intents and intent flows"),
         doc: "The minimum distance between the scores of the best intent and the next.",
     },
     Setting {
         name: "stop_words",
-        values: message!("the name of a list"),
+        allowed_values: message!("the name of a list"),
         default: "the built-in words",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("the analysis of a text by `request`"),
         doc: "Additional words that are never keywords of a text.",
     },
     Setting {
         name: "regex_memory",
-        values: message!("a size such as `512MiB`"),
+        allowed_values: message!("a size such as `512MiB`"),
         default: "`256MiB`",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("regular expressions"),
         doc: "The maximum memory of all regular expressions together.",
     },
     Setting {
         name: "white_space",
-        values: message!("`ignored` or `kept`"),
+        allowed_values: message!("`ignored` or `kept`"),
         default: "`ignored`",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!("keyword flows with `exact` or `contains`"),
         doc: "Whether white space around a message and around the pattern of a keyword flow counts.",
     },
     Setting {
         name: "regex",
-        values: message!("`anywhere` or `anchored`"),
+        allowed_values: message!("`anywhere` or `anchored`"),
         default: "`anywhere`",
-        of_file: true,
+        is_per_file: true,
         applies_to: message!("`matches` in the conditions of a `choice`"),
         doc: "Where the expressions of choices should match. `anchored` warns of an expression that does not start with `^`.",
     },
     Setting {
         name: "flow_prompt",
-        values: message!("a text in quotes"),
+        allowed_values: message!("a text in quotes"),
         default: "the wording on the page about flows",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("intent flows"),
         doc: "The section of a language model's prompt that lists the intent flows, with `{flows}` and `{tool}`.",
     },
     Setting {
         name: "choice_prompt",
-        values: message!("a text in quotes"),
+        allowed_values: message!("a text in quotes"),
         default: "the wording on the page about choices",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("choices that ask a model"),
         doc: "The section of a language model's prompt that asks the question of a choice, with `{question}`, `{branches}` and `{tool}`.",
     },
     Setting {
         name: "choice_tool",
-        values: message!("a text in quotes"),
+        allowed_values: message!("a text in quotes"),
         default: "`Answers the question: {question}`",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("choices that ask a model"),
         doc: "The description of the tool by which a language model answers a choice, with `{question}` and `{branches}`.",
     },
     Setting {
         name: "choice_branches",
-        values: message!("a text in quotes"),
+        allowed_values: message!("a text in quotes"),
         default: "`One of:` and the branches",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("choices that ask a model"),
         doc: "The description of that tool's parameter for the branch, with `{branches}` and `{question}`.",
     },
     Setting {
         name: "choice_reason",
-        values: message!("a text in quotes"),
+        allowed_values: message!("a text in quotes"),
         default: "`Why, in a sentence or two for the user.`",
-        of_file: false,
+        is_per_file: false,
         applies_to: message!("choices that ask a model and are marked `to_user`"),
         doc: "The description of that tool's parameter for the reason, with `{question}`.",
     },
@@ -208,8 +208,8 @@ impl<'a> Checker<'a> {
         name: &'a Ident,
         value: &'a ast::Expr,
     ) {
-        if !setting.of_file {
-            if let Some(first) = self.analysis_state.settings.get(setting.name) {
+        if !setting.is_per_file {
+            if let Some(first) = self.analysis_state.setting_spans.get(setting.name) {
                 let diagnostic = duplicate_error(message!("setting"), setting.name, *first, name.span);
                 self.diagnostics.push(
                     diagnostic
@@ -217,9 +217,9 @@ impl<'a> Checker<'a> {
                 );
                 return;
             }
-            self.analysis_state.settings.insert(setting.name, name.span);
+            self.analysis_state.setting_spans.insert(setting.name, name.span);
         }
-        self.setting_uses.record_written(setting, name.span);
+        self.setting_uses.record_written_setting(setting, name.span);
         if let Some(template) = PromptTemplate::ALL.iter().find(|template| template.name == setting.name) {
             return self.read_prompt_template(template, setting, value);
         }
@@ -232,7 +232,9 @@ impl<'a> Checker<'a> {
         let fraction = number.filter(|number| (0.0..=1.0).contains(number));
         match (setting.name, setting_word(value), fraction, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Some(Case::Ignore),
-            ("case", "full", ..) => (settings.case, settings.full_case) = (Some(Case::Ignore), true),
+            ("case", "full", ..) => {
+                (settings.case, settings.uses_full_case_folding) = (Some(Case::Ignore), true)
+            }
             ("case", "sensitive", ..) => settings.case = Some(Case::Match),
             ("normalize", "nfkc", ..) => settings.form = NormalizationForm::Nfkc,
             ("normalize", "visible", ..) => settings.form = NormalizationForm::Visible,
@@ -240,7 +242,9 @@ impl<'a> Checker<'a> {
             ("normalize", "nfc", ..) => settings.form = NormalizationForm::Nfc,
             ("normalize", "none", ..) => settings.form = NormalizationForm::None,
             ("white_space", word @ ("kept" | "ignored"), ..) => settings.keeps_white_space = word == "kept",
-            ("regex", word @ ("anchored" | "anywhere"), ..) => settings.anchored_regexes = word == "anchored",
+            ("regex", word @ ("anchored" | "anywhere"), ..) => {
+                settings.warns_unanchored_regexes = word == "anchored"
+            }
             ("zone", zone, ..) => {
                 match self.check_zone(zone, value.span) {
                     Ok(()) => settings.zone = Some(zone.into()),
@@ -252,13 +256,13 @@ impl<'a> Checker<'a> {
             ("version", version, ..) if !version.is_empty() => {
                 self.payload_versions.insert(file, version.into());
             }
-            ("intent_threshold", _, Some(fraction), _) => self.program.analysis.threshold = fraction,
-            ("intent_margin", _, Some(fraction), _) => self.program.analysis.margin = fraction,
+            ("intent_threshold", _, Some(fraction), _) => self.program.analysis.min_intent_score = fraction,
+            ("intent_margin", _, Some(fraction), _) => self.program.analysis.min_score_margin = fraction,
             ("stop_words", _, _, ExprKind::Name(_)) => self.analysis_state.stop_words = Some(value),
             ("regex_memory", _, _, ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
-                self.analysis_state.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
+                self.analysis_state.regex_memory_limit = usize::try_from(*bytes).unwrap_or(usize::MAX);
             }
-            _ => self.report_wrong_setting(value.span, setting.name, &setting.values),
+            _ => self.report_wrong_setting(value.span, setting.name, &setting.allowed_values),
         }
         self.settings.insert(file, settings);
     }
@@ -267,7 +271,7 @@ impl<'a> Checker<'a> {
     fn read_prompt_template(&mut self, template: &PromptTemplate, setting: &Setting, value: &'a ast::Expr) {
         let text = match &value.kind {
             ExprKind::Literal(Literal::String(text)) if !text.trim().is_empty() => text,
-            _ => return self.report_wrong_setting(value.span, setting.name, &setting.values),
+            _ => return self.report_wrong_setting(value.span, setting.name, &setting.allowed_values),
         };
         let listed = template.placeholders.iter().map(|name| format!("`{{{name}}}`"));
         let known =
@@ -304,7 +308,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        if template.needs_first && !has_first {
+        if template.requires_first_placeholder && !has_first {
             let first = template.placeholders[0];
             let message = message!("this template does not contain `{{{first}}}`");
             let help = message!("without it, a language model does not see what to choose from; {known}");
@@ -336,8 +340,11 @@ impl<'a> Checker<'a> {
                 self.setting_uses.record_written_limit(limit, name.span);
             }
             None => {
-                let values =
-                    message!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
+                let values = message!(
+                    "a whole number of {}, such as `{}`",
+                    limit.info().unit,
+                    limit.info().default_text
+                );
                 self.report_wrong_setting(value.span, &name.node, &values);
             }
         }

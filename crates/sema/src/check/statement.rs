@@ -1,6 +1,6 @@
 //! Checks routes, tables and their targets, and lowers them to tables of rules.
 
-use super::enumeration::same_but_case;
+use super::enumeration::find_value_ignoring_case;
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{self, Argument, Cond, CondKind, MAX_JUMPS, Outcome, ROUTES_TABLE, TableId, TableKind};
 use crate::resolve::{duplicate_error, topological_sort};
@@ -32,15 +32,17 @@ impl<'a> Checker<'a> {
                 };
                 self.emit(Code::ReservedTableName, name.span, message, help);
             }
-            self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
+            self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.declaration.docs);
         }
         self.check_table(TableId(0), self.main_statements());
         for (index, symbol) in symbols.tables.iter().enumerate() {
             let table = TableId(index as u32 + 1);
-            self.recording_table_settings(table, |this| this.check_table(table, symbol.node.statements));
+            self.with_recorded_table_settings(table, |this| {
+                this.check_table(table, symbol.declaration.statements)
+            });
         }
         self.warn_jumps_to_other_settings();
-        self.check_jumps_end();
+        self.check_gotos_terminate();
     }
 
     fn check_table(&mut self, table: TableId, statements: &'a [Statement]) {
@@ -117,7 +119,7 @@ impl<'a> Checker<'a> {
             name: route.name.node.as_str().into(),
             table,
             priority: route.priority.as_ref().map_or(0, |priority| priority.node),
-            disabled: route.disabled.is_some(),
+            is_disabled: route.disabled_span.is_some(),
             condition: condition.into(),
             outcome,
             span: statement.span,
@@ -136,8 +138,8 @@ impl<'a> Checker<'a> {
         match target {
             Target::Goto { table, span } => {
                 let target_table =
-                    self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
-                self.jumps.extend(target_table.map(|to| (source_table.index(), to.index(), *span)));
+                    self.entry_tables.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
+                self.goto_edges.extend(target_table.map(|to| (source_table.index(), to.index(), *span)));
                 let visible_table = target_table.filter(|id| {
                     let table_span = self.program.tables[id.index()].span;
                     table_span.is_some_and(|table_span| self.symbols.is_visible(table.span.file, table_span))
@@ -147,7 +149,7 @@ impl<'a> Checker<'a> {
                     None => {
                         let names = self.symbols.tables.names();
                         let message = message!("there is no table `{}`", table.node);
-                        if let Some(diagnostic) = self.goto_without_table(table, *span) {
+                        if let Some(diagnostic) = self.goto_target_error(table, *span) {
                             return self.report(diagnostic);
                         }
                         let help = match self.other_entry_keyword(&table.node) {
@@ -170,7 +172,7 @@ impl<'a> Checker<'a> {
                 }
                 let args = self.check_handler_args(name, args, params.as_ref(), condition);
                 let metadata = match metadata.as_slice() {
-                    [] => Ok(self.no_metadata.clone()),
+                    [] => Ok(self.empty_metadata.clone()),
                     entries => {
                         for (key, value) in entries {
                             self.warn_blanks_in_identifier(Some(&key.node), value);
@@ -197,7 +199,7 @@ impl<'a> Checker<'a> {
         let (params, declared) = params?;
         let (first, last) = (metadata.first()?, metadata.last()?);
         let is_param = |(name, _): &(Ident, ast::Expr)| params.get(&name.node).is_some();
-        let needs_one = params.fields.iter().any(|param| !param.optional);
+        let needs_one = params.fields.iter().any(|param| !param.is_optional);
         if !args.is_empty() || !needs_one || !metadata.iter().all(is_param) {
             return None;
         }
@@ -210,7 +212,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the diagnostic for `goto` to a route or a handler. `span` is the span of the target.
     /// `None` for another name.
-    fn goto_without_table(&self, name: &Ident, span: Span) -> Option<Diagnostic> {
+    fn goto_target_error(&self, name: &Ident, span: Span) -> Option<Diagnostic> {
         let top_level = || self.statements();
         let in_tables = top_level().flat_map(|statement| match &statement.kind {
             StatementKind::Table { statements, .. } => statements.as_slice(),
@@ -290,14 +292,14 @@ impl<'a> Checker<'a> {
         if self.diagnostics.len() == first_diagnostic + 2
             && let Some((params, declared)) = params
         {
-            self.merge_exchanged(handler, &unique, (params, *declared), first_diagnostic);
+            self.merge_exchanged_errors(handler, &unique, (params, *declared), first_diagnostic);
         }
         // After an error in an argument, missing arguments are not reported: the wrong argument may
         // be a misspelt one.
         if let (Some((params, declared)), Ok(())) = (params, &result) {
             let given_names: HashSet<&str> =
                 written_args.iter().map(|(name, _)| name.node.as_str()).collect();
-            for param in params.fields.iter().filter(|param| !param.optional) {
+            for param in params.fields.iter().filter(|param| !param.is_optional) {
                 if !given_names.contains(&*param.name) {
                     let (name, ty) = (&param.name, &param.ty);
                     let message = message!("`{}` needs the argument `{name}`", handler.node);
@@ -315,7 +317,7 @@ impl<'a> Checker<'a> {
 
     /// If two arguments are only swapped, replaces their two errors by one. `first_diagnostic` is
     /// the index of the first of the two errors.
-    fn merge_exchanged(
+    fn merge_exchanged_errors(
         &mut self,
         handler: &Ident,
         written_args: &[&'a (Ident, ast::Expr)],
@@ -330,7 +332,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.truncate(reported);
         let typed: Vec<_> =
             values.iter().map(|(value, param)| (value, &*param.name, param.ty.kinds)).collect();
-        if let Some(exchanged) = self.exchanged_arguments(&handler.node, &typed, Some(declared)) {
+        if let Some(exchanged) = self.swapped_arguments_error(&handler.node, &typed, Some(declared)) {
             self.diagnostics.truncate(first_diagnostic);
             self.diagnostics.push(exchanged);
         }
@@ -348,11 +350,11 @@ impl<'a> Checker<'a> {
         let values = params?.0.get(&param.node)?.ty.values()?;
         let is_known = self.scope.get(word).is_some()
             || self.symbols.definition(value.span.file, word).is_some()
-            || self.fields.declared_roots().is_none_or(|roots| roots.get(word).is_some());
+            || self.fields.declared_root_fields().is_none_or(|roots| roots.get(word).is_some());
         let texts = || values.values().iter().map(|text| &**text);
         let meant = match values.contains(word) {
             true => Some(word.as_str()),
-            false => same_but_case(values, word).or_else(|| self.nearest(word, texts())),
+            false => find_value_ignoring_case(values, word).or_else(|| self.nearest(word, texts())),
         };
         let meant = meant.filter(|_| !is_known)?.to_owned();
         let text = rulec_syntax::write::quote_string(&meant);
@@ -381,7 +383,7 @@ impl<'a> Checker<'a> {
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
             let value = self.add_value(value);
-            return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
+            return Ok(Argument { name: name.node.as_str().into(), value, is_optional: false });
         };
         let Some(param) = params.get(&name.node) else {
             let message = message!("`{}` has no argument `{}`", handler.node, name.node);
@@ -396,7 +398,7 @@ impl<'a> Checker<'a> {
         };
         let other_case = self.case_of_other_type(&value, param.ty.kinds).cloned();
         let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
-        if !param.optional && !self.fields.infers_types() && self.may_be_missing(&value, condition) {
+        if !param.is_optional && !self.fields.infers_types() && self.may_be_missing(&value, condition) {
             if let Some(case) = other_case {
                 let names = (handler.node.as_str(), name.node.as_str());
                 return self.report(self.case_type_error(names, &case, &param.ty, *declared));
@@ -414,17 +416,17 @@ impl<'a> Checker<'a> {
             return self.report_with_type_origin(diagnostic, &value);
         }
         let value = self.add_value(value);
-        Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
+        Ok(Argument { name: name.node.as_str().into(), value, is_optional: param.is_optional })
     }
 
     /// Checks that `goto`s form no cycle and that no chain of `goto`s is too long.
-    fn check_jumps_end(&mut self) {
-        if self.jumps.is_empty() {
+    fn check_gotos_terminate(&mut self) {
+        if self.goto_edges.is_empty() {
             return;
         }
         let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); self.program.tables.len()];
         let mut jump_spans: HashMap<(usize, usize), Span> = HashMap::new();
-        for (from, to, span) in self.jumps.drain(..) {
+        for (from, to, span) in self.goto_edges.drain(..) {
             jumps[from].push(to);
             jump_spans.entry((from, to)).or_insert(span);
         }

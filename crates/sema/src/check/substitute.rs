@@ -1,7 +1,7 @@
 //! Substitutes the arguments of a call for the parameters in the body of a `def`, because calls of
 //! `def`s are inlined.
 
-use super::MAX_NODES;
+use super::MAX_CONDITION_NODES;
 use super::constant::list_expr;
 use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand};
 use rulec_lang::builtins::Function;
@@ -12,7 +12,7 @@ pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
     /// The number of nodes of each argument. Whenever an argument is copied, its number is added to
     /// `copied_nodes`.
-    pub(super) sizes: Vec<u64>,
+    pub(super) arg_node_counts: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,
     /// Predicates whose right operand contained a parameter, as operator, mode, left and right
@@ -73,8 +73,10 @@ impl Substitution<'_> {
         match &mut expr.kind {
             ExprKind::Param(param_index) => {
                 let param_index = *param_index as usize;
-                if let Some(arg) = self.args.get(param_index).filter(|_| self.copied_nodes <= MAX_NODES) {
-                    self.copied_nodes = self.copied_nodes.saturating_add(self.sizes[param_index]);
+                if let Some(arg) =
+                    self.args.get(param_index).filter(|_| self.copied_nodes <= MAX_CONDITION_NODES)
+                {
+                    self.copied_nodes = self.copied_nodes.saturating_add(self.arg_node_counts[param_index]);
                     *expr = arg.clone();
                 }
             }
@@ -116,7 +118,7 @@ impl Substitution<'_> {
                 self.substitute_in_expr(operand);
             }
             ExprKind::Cond(cond) => self.substitute_in_cond(cond),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 self.substitute_in_cond(cond);
                 self.substitute_in_expr(then);
                 self.substitute_in_expr(other);

@@ -6,7 +6,7 @@ mod past;
 mod then;
 
 use super::{AlreadyReported, Checked, Checker, join_names};
-use crate::hir::{self, Expect, FLOWS_TABLE, FlowId, Program, RuleId, TableId, TableKind, Trigger};
+use crate::hir::{self, ExpectedDecision, FLOWS_TABLE, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
 use rulec_base::span::{Span, Spanned};
 use rulec_base::{broken_invariant, message};
@@ -33,9 +33,9 @@ impl<'a> Checker<'a> {
     fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
         self.check_cases(test)?;
         let validates_payload =
-            test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
+            test.expectations.iter().any(|expect| self.expected_payload_kind(expect).is_some());
         let (mut shared_fields, mut past) = (Map::new(), None);
-        for (path, value) in &test.given {
+        for (path, value) in &test.given_values {
             if self.is_given_history(path) {
                 past = Some(self.read_given_history(value)?);
                 continue;
@@ -43,11 +43,12 @@ impl<'a> Checker<'a> {
             let ty = self.declared_type_of_given(path, validates_payload)?;
             self.write_given_value(&mut shared_fields, path, ty.as_ref(), value)?;
         }
-        let columns = test.columns.iter().map(|path| self.declared_type_of_given(path, validates_payload));
+        let columns =
+            test.case_field_paths.iter().map(|path| self.declared_type_of_given(path, validates_payload));
         let columns = columns.collect::<Checked<Vec<_>>>()?;
-        for expect in &test.expects {
+        for expect in &test.expectations {
             let mut message = shared_fields.clone();
-            let mut columns = test.columns.iter().zip(&columns).zip(&expect.values);
+            let mut columns = test.case_field_paths.iter().zip(&columns).zip(&expect.case_values);
             let fill_result = columns.try_for_each(|((path, ty), value)| {
                 self.write_given_value(&mut message, path, ty.as_ref(), value)
             });
@@ -55,16 +56,24 @@ impl<'a> Checker<'a> {
                 (fill_result, self.read_expectation(expect, name_tables))
             {
                 let values: Vec<String> =
-                    expect.values.iter().map(|value| self.source_on_one_line(value.span)).collect();
+                    expect.case_values.iter().map(|value| self.source_on_one_line(value.span)).collect();
                 let (name, span) = match values.is_empty() {
                     true => (test.name.node.clone(), test.name.span),
                     false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
                 };
                 self.warn_given_not_read(entry, test, expect, &message);
-                let history = past.as_ref().map(|past| self.elements_at(past, &message)).transpose()?;
+                let history = past.as_ref().map(|past| self.sorted_messages(past, &message)).transpose()?;
                 let (name, message) = (name.into(), Json::Object(message));
                 let history = history.unwrap_or_default();
-                let test = hir::Test { name, message, history, entry, expect: expected, then, span };
+                let test = hir::Test {
+                    name,
+                    message,
+                    history,
+                    entry_table: entry,
+                    expect: expected,
+                    outcome: then,
+                    span,
+                };
                 self.program.tests.push(test);
             }
         }
@@ -74,12 +83,12 @@ impl<'a> Checker<'a> {
     /// Checks that every case of a test has one value for each column. A column is a field whose
     /// value differs between the cases.
     fn check_cases(&mut self, test: &'a ast::Test) -> Checked<()> {
-        for (index, expect) in test.expects.iter().enumerate() {
-            let (fields, values) = (test.columns.len(), expect.values.len());
+        for (index, expect) in test.expectations.iter().enumerate() {
+            let (fields, values) = (test.case_field_paths.len(), expect.case_values.len());
             if fields == values && (fields > 0 || index == 0) {
                 continue;
             }
-            let values_span = match (expect.values.first(), expect.values.last()) {
+            let values_span = match (expect.case_values.first(), expect.case_values.last()) {
                 (Some(first), Some(last)) => first.span.to(last.span),
                 _ => expect.span,
             };
@@ -104,7 +113,7 @@ impl<'a> Checker<'a> {
                     help,
                 );
             }
-            let names = test.columns.iter().map(|path| join_path(path)).collect::<Vec<_>>();
+            let names = test.case_field_paths.iter().map(|path| join_path(path)).collect::<Vec<_>>();
             let message = message!("{} for {}", count_phrase(values, "value"), count_phrase(fields, "field"));
             let help = message!(
                 "each case must give one value for each of these fields after `for`: {}",
@@ -167,8 +176,9 @@ impl<'a> Checker<'a> {
         &mut self,
         expect: &'a Expectation,
         name_tables: &mut NameTables,
-    ) -> Checked<(TableId, Expect, hir::Then)> {
-        let (entry, expected) = match (self.expected_payload_kind(expect), expect.breaks.first()) {
+    ) -> Checked<(TableId, ExpectedDecision, hir::OutcomeExpectations)> {
+        let (entry, expected) = match (self.expected_payload_kind(expect), expect.expected_violations.first())
+        {
             (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, name_tables)?),
             (None, None) => self.read_expected_choice(expect, name_tables)?,
             (None, Some((rule, _))) => {
@@ -184,7 +194,7 @@ impl<'a> Checker<'a> {
     /// Returns the index of the payload kind (a declared `payload`) that an expectation names;
     /// `None` for other expectations.
     fn expected_payload_kind(&self, expect: &Expectation) -> Option<usize> {
-        let kind = expect.path.first()?;
+        let kind = expect.outcome_path.first()?;
         // The program has its payloads in the order in which they are declared.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
@@ -196,11 +206,11 @@ impl<'a> Checker<'a> {
         expect: &'a Expectation,
         kind: usize,
         name_tables: &mut NameTables,
-    ) -> Checked<Expect> {
+    ) -> Checked<ExpectedDecision> {
         const VERDICT_WORDS: [&str; 3] = ["accept", "accept_corrected", "reject"];
-        let outcome_span = expect.path.iter().fold(expect.span, |_, part| part.span);
+        let outcome_span = expect.outcome_path.iter().fold(expect.span, |_, part| part.span);
         let payload = &self.program.payloads[kind];
-        let outcome = match expect.path.as_slice() {
+        let outcome = match expect.outcome_path.as_slice() {
             [_, outcome] if VERDICT_WORDS.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
                 let message = message!("`{}` is not an outcome of judging a payload", outcome.node);
@@ -228,8 +238,8 @@ impl<'a> Checker<'a> {
             }
         };
         let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
-        let rules = name_tables.payload_rules.entry(kind).or_insert_with(names);
-        let mut expected_violations = expect.breaks.iter().map(|(rule, _)| rule);
+        let rules = name_tables.rule_names_by_payload.entry(kind).or_insert_with(names);
+        let mut expected_violations = expect.expected_violations.iter().map(|(rule, _)| rule);
         if let Some(rule) = expected_violations.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
             let similar = self
@@ -241,19 +251,26 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic.suggest_or_help(rule.span, similar.as_deref(), help));
         }
         let shared_text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
-        let breaks =
-            expect.breaks.iter().map(|(rule, path)| (shared_text(rule), path.as_ref().map(shared_text)));
+        let breaks = expect
+            .expected_violations
+            .iter()
+            .map(|(rule, path)| (shared_text(rule), path.as_ref().map(shared_text)));
         let mut breaks: Vec<_> = breaks.collect();
         breaks.sort();
         breaks.dedup();
-        Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
+        Ok(ExpectedDecision::Judgement {
+            payload_kind: payload.name.clone(),
+            validation_outcome: outcome.into(),
+            violations: breaks,
+        })
     }
 
     fn report_unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
-        let names: Vec<&str> = self.fields.declared_roots().into_iter().flat_map(RecordType::names).collect();
+        let names: Vec<&str> =
+            self.fields.declared_root_fields().into_iter().flat_map(RecordType::names).collect();
         let help = message!("the input fields are {}", join_names(names.iter().copied()));
         let first = &*path[0];
-        if self.symbols.is_broken(first) {
+        if self.symbols.is_name_broken(first) {
             return Err(AlreadyReported);
         }
         let diagnostic = if names.contains(&first) {
@@ -272,29 +289,29 @@ impl<'a> Checker<'a> {
         &mut self,
         expect: &'a Expectation,
         name_tables: &mut NameTables,
-    ) -> Checked<(TableId, Expect)> {
-        let path = expect.path.as_slice();
+    ) -> Checked<(TableId, ExpectedDecision)> {
+        let path = expect.outcome_path.as_slice();
         let path_span = path
             .iter()
             .fold(expect.span, |span, part| if span == expect.span { part.span } else { span.to(part.span) });
         let main_table = TableId(0);
         let routes = &self.program.tables[0];
-        let main_table_decides = !routes.order.is_empty() || routes.default.is_some();
+        let main_table_decides = !routes.evaluation_order.is_empty() || routes.default.is_some();
         let is_routes_table = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
         let entry_table =
             |table: TableId| if main_table_decides && is_routes_table(table) { main_table } else { table };
         let (table, name) = match path {
             // The test expects only further results, not a route. The decision starts at the routes
             // outside any table, or at the named entry point.
-            [] => return Ok((main_table, Expect::Any)),
-            [name] if expect.then.is_some() && !self.is_rule_name(name) => {
-                match self.entries.get(name.node.as_str()) {
-                    Some(table) => return Ok((*table, Expect::Any)),
+            [] => return Ok((main_table, ExpectedDecision::Any)),
+            [name] if expect.target.is_some() && !self.is_rule_name(name) => {
+                match self.entry_tables.get(name.node.as_str()) {
+                    Some(table) => return Ok((*table, ExpectedDecision::Any)),
                     None => (None, name),
                 }
             }
             [name] => (None, name),
-            [table, name] => match self.entries.get(table.node.as_str()) {
+            [table, name] => match self.entry_tables.get(table.node.as_str()) {
                 Some(id) => (Some(*id), name),
                 None => {
                     let similar =
@@ -320,13 +337,13 @@ impl<'a> Checker<'a> {
         match name.node.as_str() {
             "default" if table.is_none_or(is_routes_table) => {
                 let table = table.unwrap_or(main_table);
-                return Ok((entry_table(table), Expect::Default(table)));
+                return Ok((entry_table(table), ExpectedDecision::Default(table)));
             }
-            "none" => return Ok((table.unwrap_or(main_table), Expect::Nothing)),
+            "none" => return Ok((table.unwrap_or(main_table), ExpectedDecision::Nothing)),
             _ => {}
         }
         let rules = &self.program.rules;
-        let by_name = name_tables.rule_ids.get_or_insert_with(|| {
+        let by_name = name_tables.rule_ids_by_name.get_or_insert_with(|| {
             let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
             for (index, rule) in rules.iter().enumerate() {
                 by_name.entry(rule.name.clone()).or_default().push(RuleId(index as u32));
@@ -350,10 +367,10 @@ impl<'a> Checker<'a> {
             && table.is_none_or(|table| table == flows)
             && let Some(index) = self.program.flows.iter().position(is_intent_flow)
         {
-            return Ok((flows, Expect::Flow(FlowId(index as u32))));
+            return Ok((flows, ExpectedDecision::Flow(FlowId(index as u32))));
         }
         match selected {
-            Some((route, table)) => Ok((entry_table(table), Expect::Rule(route))),
+            Some((route, table)) => Ok((entry_table(table), ExpectedDecision::Rule(route))),
             None if candidates.len() > 1 => {
                 let message = message!("several tables have a route `{}`", name.node);
                 let routes = list_alternatives(self.expectations_of_rule(&name.node));
@@ -398,7 +415,7 @@ impl<'a> Checker<'a> {
         let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
         let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
         let similar = self.nearest(&name.node, names);
-        if let Some(help) = self.handler_as_route(&name.node).filter(|_| kind == TableKind::Routes) {
+        if let Some(help) = self.handler_as_route_help(&name.node).filter(|_| kind == TableKind::Routes) {
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message).help(help);
             // The name of a table before the handler must be removed, too.
             return self.report(match table {
@@ -425,10 +442,10 @@ fn count_phrase(count: usize, thing: &str) -> Message {
 #[derive(Default)]
 struct NameTables {
     /// The ids of the rules by rule name; `None` until the map is first needed.
-    rule_ids: Option<HashMap<Arc<str>, Vec<RuleId>>>,
+    rule_ids_by_name: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
-    payload_rules: HashMap<usize, BTreeSet<Arc<str>>>,
+    rule_names_by_payload: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
 /// Writes a value at a path; returns false if the path already has a value or is not an object.

@@ -2,7 +2,9 @@
 //! handlers.
 
 use super::names::OwnedPath;
-use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure};
+use super::{
+    AlreadyReported, Checked, Checker, DeclaredInput, ExprSize, MAX_CONDITION_DEPTH, MAX_CONDITION_NODES,
+};
 use crate::hir;
 use crate::resolve::{HandlerDecl, Symbol, topological_sort};
 use hashbrown::HashMap;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 /// Maximum number of fields of an `input` or another record, with named types expanded. The limit
 /// bounds memory, because the message reader and the rule analysis store each field.
-const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
+const MAX_EXPANDED_FIELDS: usize = MAX_CONDITION_NODES as usize;
 
 /// Returns `left` minus the number of fields in a type and in its nested types. `None` if the type
 /// has more than `left` fields.
@@ -36,10 +38,10 @@ impl<'a> Checker<'a> {
         let mut uses: Vec<Vec<usize>> = Vec::new();
         // The size of each type. A named type inside it counts as one node at first; the last loop
         // adds the size of the named type.
-        let mut sizes: Vec<Measure> = Vec::new();
+        let mut sizes: Vec<ExprSize> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
-            sizes.push(collect_type_names(symbol.node, &mut names));
+            sizes.push(collect_type_names(symbol.declaration, &mut names));
             uses.push(names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect());
         }
         let (order, cycles) = topological_sort(&uses);
@@ -61,20 +63,20 @@ impl<'a> Checker<'a> {
             }
         }
         for index in order {
-            let (node, name) = (symbols[index].node, symbols[index].name);
+            let (node, name) = (symbols[index].declaration, symbols[index].name);
             let (own_size, used) = (sizes[index], uses[index].iter().map(|used| sizes[*used]));
-            sizes[index] = used.fold(own_size, |sum, used| Measure {
-                nodes: sum.nodes.saturating_add(used.nodes),
+            sizes[index] = used.fold(own_size, |sum, used| ExprSize {
+                node_count: sum.node_count.saturating_add(used.node_count),
                 depth: sum.depth.max(own_size.depth.saturating_add(used.depth)),
             });
-            let Measure { nodes, depth } = sizes[index];
-            let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
+            let ExprSize { node_count: nodes, depth } = sizes[index];
+            let ty = match nodes <= MAX_CONDITION_NODES && depth <= MAX_CONDITION_DEPTH {
                 true => self.resolve_type(node).ok(),
                 false => {
                     // The size becomes zero, so that no type that contains this type is reported as
                     // too large too.
-                    sizes[index] = Measure::default();
-                    self.report_too_large(name.span, nodes > MAX_NODES).ok()
+                    sizes[index] = ExprSize::default();
+                    self.report_too_large(name.span, nodes > MAX_CONDITION_NODES).ok()
                 }
             };
             self.types.insert(&name.node, ty);
@@ -84,7 +86,7 @@ impl<'a> Checker<'a> {
     pub(super) fn resolve_type(&mut self, type_expr: &TypeExpr) -> Checked<Ty> {
         match &type_expr.kind {
             TypeKind::Name(name) => {
-                if let Some(ty) = Ty::builtin(name) {
+                if let Some(ty) = Ty::from_builtin_name(name) {
                     return Ok(ty);
                 }
                 let symbols = self.symbols;
@@ -95,8 +97,8 @@ impl<'a> Checker<'a> {
                 {
                     return ty.clone().ok_or(AlreadyReported);
                 }
-                if is_constant(name) {
-                    let diagnostic = constant_as_type(name, type_expr.span);
+                if is_bool_literal(name) {
+                    let diagnostic = constant_as_type_error(name, type_expr.span);
                     return self.report(diagnostic.likely_fix(type_expr.span, "bool"));
                 }
                 if let Some(help) = help_for_other_type(name) {
@@ -121,7 +123,7 @@ impl<'a> Checker<'a> {
                 Some(ty) => Ok(ty),
                 None => Ok(Ty::record(self.resolve_record(fields))),
             },
-            TypeKind::Values(values) => self.resolve_enumeration(values).map(Ty::one_of),
+            TypeKind::Values(values) => self.resolve_enumeration(values).map(Ty::enumeration),
         }
     }
 
@@ -135,11 +137,13 @@ impl<'a> Checker<'a> {
         let mut record = RecordType::default();
         let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
-            let exchanged = self.exchanged_name(field);
+            let exchanged = self.name_in_type_position(field);
             let ty = match (exchanged, &field.ty.kind) {
                 (Some(name), _) => Ok(self.report_exchanged_name(field, name)),
-                (None, TypeKind::Name(name)) if is_constant(name) && is_schema_setting(&field.name.node) => {
-                    self.report(constant_as_type(name, field.ty.span))
+                (None, TypeKind::Name(name))
+                    if is_bool_literal(name) && is_schema_keyword(&field.name.node) =>
+                {
+                    self.report(constant_as_type_error(name, field.ty.span))
                 }
                 _ => self.resolve_type(&field.ty),
             };
@@ -160,14 +164,19 @@ impl<'a> Checker<'a> {
                 break;
             };
             left = rest;
-            record.push(Field { name: name.into(), ty, optional: field.optional, private: field.private });
+            record.push(Field {
+                name: name.into(),
+                ty,
+                is_optional: field.optional,
+                is_private: field.private,
+            });
         }
         record
     }
 
     /// Returns the name of a field that is written after its type, as in `string: title`. `None` if
     /// the field is probably written in the right order.
-    fn exchanged_name<'f>(&self, field: &'f ast::Field) -> Option<&'f str> {
+    fn name_in_type_position<'f>(&self, field: &'f ast::Field) -> Option<&'f str> {
         let TypeKind::Name(name) = &field.ty.kind else { return None };
         let first = field.name.node.as_str();
         // `text` is a type of other languages, but also a usual name.
@@ -177,12 +186,12 @@ impl<'a> Checker<'a> {
                 "str" | "integer" | "boolean" | "varchar" | "double" | "bigint" | "i32" | "i64"
             );
         // Most fields end here, so that a record costs no search of all types for each field.
-        if !is_type || is_constant(name) {
+        if !is_type || is_bool_literal(name) {
             return None;
         }
-        let is_known = Ty::builtin(name).is_some()
+        let is_known = Ty::from_builtin_name(name).is_some()
             || self.symbols.types.names().any(|known| known == name)
-            || self.symbols.is_broken(name);
+            || self.symbols.is_name_broken(name);
         let is_near = self.nearest(name, self.symbols.types.names().chain(Ty::BUILTIN_NAMES)).is_some();
         (!is_known && !is_near).then_some(name)
     }
@@ -191,13 +200,13 @@ impl<'a> Checker<'a> {
     /// name of the field. Returns its type.
     fn report_exchanged_name(&mut self, field: &ast::Field, name: &str) -> Ty {
         let first = field.name.node.as_str();
-        let ty = Ty::meant_name(first).unwrap_or(first);
+        let ty = Ty::builtin_for_type_name(first).unwrap_or(first);
         let written = format!("{name}{}: {ty}", if field.optional { "?" } else { "" });
         let span = field.name.span.to(field.ty.span);
         let message = message!("the name of a field comes before its type");
         let diagnostic = Diagnostic::new(Code::UnknownType, span, message);
         self.diagnostics.push(diagnostic.help(message!("write `{written}`")).likely_fix(span, written));
-        Ty::builtin(ty).unwrap_or(Ty::ANY)
+        Ty::from_builtin_name(ty).unwrap_or(Ty::ANY)
     }
 
     /// Merges the `input` blocks of all files into one record type for messages.
@@ -239,18 +248,18 @@ impl<'a> Checker<'a> {
             };
             let known = &mut merged.fields[known];
             path.push(field.name.clone());
-            let equally_optional = known.optional == field.optional;
+            let equally_optional = known.is_optional == field.is_optional;
             if equally_optional && known.ty == field.ty {
-                known.private |= field.private;
+                known.is_private |= field.is_private;
             } else if equally_optional
                 && let (InnerType::Fields(inner), InnerType::Fields(other)) =
                     (&mut known.ty.inner, &field.ty.inner)
             {
                 self.merge_inputs(Arc::make_mut(inner), other, path, span_maps);
-                known.private |= field.private;
+                known.is_private |= field.is_private;
             } else if let [Some(first), Some(second)] = span_maps.map(|span_maps| span_maps.get(path)) {
                 let declared = |field: &Field| {
-                    if field.optional { message!("optional {}", field.ty) } else { field.ty.to_message() }
+                    if field.is_optional { message!("optional {}", field.ty) } else { field.ty.to_message() }
                 };
                 let (name, known, field) = (path.join("."), declared(known), declared(field));
                 let message = message!("the input `{name}` is declared as {known} and as {field}");
@@ -271,10 +280,16 @@ impl<'a> Checker<'a> {
         }
         let mut handlers = Vec::new();
         for symbol in self.symbols.handlers.iter() {
-            let HandlerDecl { params, requires, docs } = symbol.node;
+            let HandlerDecl { params, required_permissions: requires, docs } = symbol.declaration;
             let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.resolve_record(params)));
             let (requires, docs) = (self.collect_permissions(requires), docs.into());
-            handlers.push(hir::Handler { name, params, requires, span: symbol.name.span, docs });
+            handlers.push(hir::Handler {
+                name,
+                params,
+                required_permissions: requires,
+                span: symbol.name.span,
+                docs,
+            });
         }
         self.program.handlers = Some(handlers);
     }
@@ -300,22 +315,25 @@ impl<'a> Checker<'a> {
 
 /// Collects the names of the types that `type_expr` mentions. Returns the size of `type_expr`, in
 /// which each such name counts as one node.
-fn collect_type_names<'t>(type_expr: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
+fn collect_type_names<'t>(type_expr: &'t TypeExpr, names: &mut Vec<&'t str>) -> ExprSize {
     let inner = match &type_expr.kind {
         TypeKind::Name(name) => {
             names.push(name);
-            Measure::default()
+            ExprSize::default()
         }
         TypeKind::List(inner) | TypeKind::Dict(inner) => {
-            inner.as_ref().map_or(Measure::default(), |inner| collect_type_names(inner, names))
+            inner.as_ref().map_or(ExprSize::default(), |inner| collect_type_names(inner, names))
         }
-        TypeKind::Values(_) => Measure::default(),
-        TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |sum, field| {
+        TypeKind::Values(_) => ExprSize::default(),
+        TypeKind::Record(fields) => fields.iter().fold(ExprSize::default(), |sum, field| {
             let field_size = collect_type_names(&field.ty, names);
-            Measure { nodes: sum.nodes + field_size.nodes, depth: sum.depth.max(field_size.depth) }
+            ExprSize {
+                node_count: sum.node_count + field_size.node_count,
+                depth: sum.depth.max(field_size.depth),
+            }
         }),
     };
-    Measure { nodes: inner.nodes + 1, depth: inner.depth + 1 }
+    ExprSize { node_count: inner.node_count + 1, depth: inner.depth + 1 }
 }
 
 /// The span of each declared field, by the path of the field.
@@ -333,13 +351,13 @@ fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, spans: &mut 
 }
 
 /// True for the constants `true` and `false`, which authors sometimes write in place of a type.
-fn is_constant(name: &str) -> bool {
+fn is_bool_literal(name: &str) -> bool {
     matches!(name, "true" | "false")
 }
 
 /// True for a keyword by which JSON Schema restricts a whole record, such as
 /// `additionalProperties`. Such a keyword is not the name of a field.
-fn is_schema_setting(name: &str) -> bool {
+fn is_schema_keyword(name: &str) -> bool {
     matches!(
         name,
         "additionalProperties"
@@ -356,7 +374,7 @@ fn is_schema_setting(name: &str) -> bool {
 }
 
 /// Creates the diagnostic for a constant in place of a type.
-fn constant_as_type(name: &str, span: Span) -> Diagnostic {
+fn constant_as_type_error(name: &str, span: Span) -> Diagnostic {
     let message = message!("`{name}` is not a type");
     let help = message!(
         "for a field write `bool`; remove a setting of a schema, such as `additionalProperties`: fields that \

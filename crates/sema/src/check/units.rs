@@ -11,7 +11,7 @@ use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
 use rulec_syntax::ast;
-use rulec_syntax::parse::UNITS;
+use rulec_syntax::parse::UNITS_WITH_FACTORS;
 
 /// The quantity that a unit measures: time or size.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl Checker<'_> {
     pub(super) fn warn_milliseconds(&mut self, span: Span) {
         let written = self.loaded.sources.slice(span);
         let Some(number) = product_of_literals(written) else { return };
-        let Some(meant) = usual_duration_in_milliseconds(number) else { return };
-        let days = shown_number((number as f64 / 86_400.0 * 10.0).round() / 10.0);
+        let Some(meant) = milliseconds_to_usual_duration(number) else { return };
+        let days = format_grouped_number((number as f64 / 86_400.0 * 10.0).round() / 10.0);
         let message = message!("a duration is a number of seconds, and `{written}` seconds are {days} days");
         let help = message!("for milliseconds, write `{meant}`; if seconds are meant, write `{number}s`");
         let diagnostic = Diagnostic::new(Code::DurationWithoutUnit, span, message).help(help);
@@ -105,7 +105,7 @@ impl Checker<'_> {
                 continue;
             }
             let span = literal.span;
-            let shown = shown_number(amount);
+            let shown = format_grouped_number(amount);
             let message = match other {
                 Dimension::Time => {
                     message!("a duration is a number of seconds, here {shown}, but `{name}` says `{word}`")
@@ -115,7 +115,7 @@ impl Checker<'_> {
                 }
             };
             let diagnostic = Diagnostic::new(Code::UnitOfName, span, message);
-            let meant = shown_number(amount / length);
+            let meant = format_grouped_number(amount / length);
             self.diagnostics.push(match other == measured {
                 // The definition may compute seconds, so that its name is wrong.
                 _ if matches!(value.kind, ExprKind::Let(_)) => {
@@ -184,7 +184,7 @@ fn product_of_literals(written: &str) -> Option<u64> {
 /// Converts a number of milliseconds to a duration that authors often write, such as `5m`: 1 to 4
 /// minutes, multiples of 5 minutes up to an hour. Also whole hours up to a day, and whole days up
 /// to a year. `None` for other numbers.
-fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
+fn milliseconds_to_usual_duration(number: u64) -> Option<String> {
     let minutes = Some(number / 60_000).filter(|_| number.is_multiple_of(60_000))?;
     Some(match (minutes / 60, minutes % 60) {
         (0, 1..=4) => format!("{minutes}m"),
@@ -223,14 +223,14 @@ pub(super) fn last_word(name: &str) -> String {
 fn parse_amount(written: &str) -> Option<(f64, Dimension)> {
     let end = written.find(|c: char| c.is_alphabetic())?;
     let (digits, unit) = written.split_at(end);
-    let (name, factor, divisor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+    let (name, factor, divisor) = UNITS_WITH_FACTORS.iter().find(|(name, ..)| *name == unit)?;
     let number: f64 = digits.replace('_', "").trim().parse().ok()?;
     let measured = if name.ends_with('B') { Dimension::Size } else { Dimension::Time };
     Some((number * *factor as f64 / *divisor as f64, measured))
 }
 
 /// Returns a number as an author writes it, with `_` between groups of digits.
-fn shown_number(value: f64) -> String {
+fn format_grouped_number(value: f64) -> String {
     // Division by a power of ten leaves rounding errors in the last digits.
     let rounded = (value * 1e6).round() / 1e6;
     let plain = rounded.to_string();
@@ -267,7 +267,7 @@ mod tests {
     fn usual_durations_are_recognized_in_milliseconds() {
         let check = |written: &str, expected: Option<&str>| {
             let number = product_of_literals(written);
-            assert_eq!(number.and_then(usual_duration_in_milliseconds).as_deref(), expected, "{written}");
+            assert_eq!(number.and_then(milliseconds_to_usual_duration).as_deref(), expected, "{written}");
         };
         check("60_000", Some("1m"));
         check("900000", Some("15m"));
@@ -292,7 +292,10 @@ mod tests {
     #[test]
     fn literals_with_units_are_amounts() {
         let check = |written: &str, expected: Option<&str>| {
-            assert_eq!(parse_amount(written).map(|(value, _)| shown_number(value)).as_deref(), expected);
+            assert_eq!(
+                parse_amount(written).map(|(value, _)| format_grouped_number(value)).as_deref(),
+                expected
+            );
         };
         check("30s", Some("30"));
         check("1_500ms", Some("1.5"));

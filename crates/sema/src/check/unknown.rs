@@ -2,12 +2,12 @@
 //! like a name that can. Finds what the author meant: another spelling, a name that another rule
 //! defines, or a table.
 
-use super::names::is_text_path;
+use super::names::is_message_text;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names, nested};
 use crate::resolve::collect_names;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic, Label, Message, is_single_slip, is_typing_error};
+use rulec_base::diag::{Code, Diagnostic, Label, Message, has_one_near_candidate, is_typing_error};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
@@ -15,7 +15,7 @@ use rulec_lang::ty::{KindSet, RecordType};
 use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
 
 /// Modules and classes of other languages that define days or months, such as `calendar`.
-const CALENDARS: [&str; 8] =
+const CALENDAR_MODULE_NAMES: [&str; 8] =
     ["time", "calendar", "datetime", "date", "dayofweek", "weekday", "weekdays", "month"];
 
 /// Maximum number of earlier diagnostics that are compared with a new one.
@@ -46,12 +46,12 @@ impl<'a> Checker<'a> {
         path: &ConstantPath<'a>,
         record: &RecordType,
     ) -> Checked<T> {
-        let diagnostic = self.unknown_root(path, record);
+        let diagnostic = self.unknown_root_error(path, record);
         self.report_once_in_file(diagnostic)
     }
 
     /// Returns the diagnostic for a path whose first name is unknown.
-    fn unknown_root(&self, path: &ConstantPath<'a>, record: &RecordType) -> Diagnostic {
+    fn unknown_root_error(&self, path: &ConstantPath<'a>, record: &RecordType) -> Diagnostic {
         let names = path.names.as_slice();
         let (name, names_of_path, name_span) = (names[0], names.len(), path.segment_spans[0].0);
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
             let diagnostic = diagnostic.help(help);
             return fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
         }
-        let diagnostic = match self.help_from_source(diagnostic, name, name_span) {
+        let diagnostic = match self.with_help_from_source(diagnostic, name, name_span) {
             Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
@@ -67,22 +67,22 @@ impl<'a> Checker<'a> {
             Ok(suggested) => return suggested,
             Err(diagnostic) => diagnostic,
         };
-        let diagnostic = match self.name_of_no_value(name, diagnostic) {
+        let diagnostic = match self.with_non_value_help(name, diagnostic) {
             Ok(found) => return found,
             Err(diagnostic) => diagnostic,
         };
-        if let Some(list) = self.list_around(name_span) {
+        if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
                 each line, `list {list} = from \"{list}.txt\"`"
             );
             diagnostic.help(help)
-        } else if let Some(written) = self.captured_group(name, name_span) {
+        } else if let Some(written) = self.capture_call_for_group(name, name_span) {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(root) = root_with_field(record, names) {
             diagnostic.did_you_mean(name_span, Some(root))
-        } else if self.payload.fields.iter().any(|field| **field == *name) {
+        } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
             let written = format!("{element}.{name}");
             diagnostic.did_you_mean(name_span, Some(&written))
         } else if let Some((help, meant)) =
-            nested::meant_field(record, names, |name| self.is_near_record(name, record))
+            nested::meant_field_help(record, names, |name| self.is_near_record(name, record))
         {
             let diagnostic = diagnostic.help(help);
             if let (true, Some((next, true))) = (names_of_path > 1, path.segment_spans.get(1)) {
@@ -102,7 +102,7 @@ impl<'a> Checker<'a> {
             }
         } else if let Some((help, word)) = foreign_constant_help(name) {
             let is_certain = is_capital_bool(name);
-            diagnostic.help(help).did_you_mean(name_span, word).certain_if(is_certain)
+            diagnostic.help(help).did_you_mean(name_span, word).mark_fixes_certain_if(is_certain)
         } else {
             let symbols = self.symbols;
             let visible_definitions = symbols
@@ -120,8 +120,10 @@ impl<'a> Checker<'a> {
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
             ) });
-            let is_certain = is_single_slip(name, names.iter().copied());
-            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
+            let is_certain = has_one_near_candidate(name, names.iter().copied());
+            diagnostic
+                .suggest_or_help(name_span, self.nearest(name, names), help)
+                .mark_fixes_certain_if(is_certain)
         }
     }
 
@@ -168,7 +170,7 @@ impl<'a> Checker<'a> {
         let (function, number) = day_or_month(names)?;
         let is_constant = names[names.len() - 1].starts_with(char::is_uppercase)
             || names.len() == 1
-            || CALENDARS.contains(&names[0].to_lowercase().as_str());
+            || CALENDAR_MODULE_NAMES.contains(&names[0].to_lowercase().as_str());
         let statement = self.statements().find(|statement| {
             let place = statement.span;
             place.file == span.file && (place.start..place.end).contains(&span.start)
@@ -215,14 +217,14 @@ impl<'a> Checker<'a> {
         if !self.fields.is_first_check_of_name(name) {
             return;
         }
-        if self.payload.fields.iter().any(|field| **field == *name) {
+        if self.payload.field_names.iter().any(|field| **field == *name) {
             let message =
                 message!("`{name}` is read as a field of the message, but the payload has a field `{name}`");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
                 .help(message!("write `payload.{name}` for a field of an included group"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
         }
-        let element = (name == "_").then(|| self.every_element(name, span)).flatten();
+        let element = (name == "_").then(|| self.every_element_remedy(name, span)).flatten();
         if let Some((help, fix)) = element {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
@@ -233,7 +235,9 @@ impl<'a> Checker<'a> {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
             let is_certain = is_capital_bool(name);
-            return self.diagnostics.push(diagnostic.did_you_mean(span, word).certain_if(is_certain));
+            return self
+                .diagnostics
+                .push(diagnostic.did_you_mean(span, word).mark_fixes_certain_if(is_certain));
         }
         if let Some(local) = self.local_of_other_rule(name) {
             let rule = &local.rule.node;
@@ -250,7 +254,8 @@ impl<'a> Checker<'a> {
         if self.warn_near_local(name, span) {
             return;
         }
-        let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let value_definitions =
+            self.symbols.definitions.iter().filter(|symbol| symbol.declaration.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
             Some(word) => (Some(word), message!("a word of the language")),
@@ -269,12 +274,12 @@ impl<'a> Checker<'a> {
     /// Warns about an undeclared field whose name is spelled almost like a name in scope: a field
     /// of the payload, a parameter, or the element of a quantifier. Returns true if it warns.
     pub(super) fn warn_near_local(&mut self, name: &str, span: Span) -> bool {
-        let is_misspelt = |near: &&str| !is_text_path(&[name]) && is_typing_error(name, near);
+        let is_misspelt = |near: &&str| !is_message_text(&[name]) && is_typing_error(name, near);
         let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
         let bound = self.nearest(name, bindings.filter(is_misspelt)).map(str::to_owned);
         let (near, replacement, message) = match bound {
             Some(near) => {
-                let is_field = self.payload.fields.iter().any(|field| **field == *near);
+                let is_field = self.payload.field_names.iter().any(|field| **field == *near);
                 let message = match is_field {
                     true => message!(
                         "`{name}` is read as a field of the message, but the payload has a field `{near}`"
@@ -286,7 +291,7 @@ impl<'a> Checker<'a> {
                 (near.clone(), near, message)
             }
             None => {
-                let fields = self.payload.fields.clone();
+                let fields = self.payload.field_names.clone();
                 let fields = fields.iter().map(|field| &**field).filter(is_misspelt);
                 let Some(near) = self.nearest(name, fields) else { return false };
                 let message = message!(
@@ -308,7 +313,7 @@ impl<'a> Checker<'a> {
     /// Completes the diagnostic for a name that is declared, but that has no value here: the name
     /// of a table or handler, or a name of another rule. Returns `Err` with the unchanged
     /// diagnostic for other names.
-    fn name_of_no_value(&self, name: &str, diagnostic: Diagnostic) -> Result<Diagnostic, Diagnostic> {
+    fn with_non_value_help(&self, name: &str, diagnostic: Diagnostic) -> Result<Diagnostic, Diagnostic> {
         let (message, declared, help) = match self.other_name(name) {
             Some(OtherName::Local(local)) => {
                 let message = message!("`{name}` is a name of `{}` only", local.rule.node);
@@ -387,7 +392,7 @@ impl<'a> Checker<'a> {
                 StatementKind::Intent(intent) => &intent.name,
                 _ => continue,
             };
-            let (keyword, name) = statement.kind.head();
+            let (keyword, name) = statement.kind.keyword_and_name();
             names.entry(name).or_insert(OtherName::Statement(keyword, declared));
         }
         names

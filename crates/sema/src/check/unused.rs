@@ -3,7 +3,7 @@
 //! text and the resolved names. Uncertain cases are not reported.
 
 use super::Checker;
-use super::fields::find_declared;
+use super::fields::find_declared_field;
 use super::names::OwnedPath;
 use crate::hir::{Outcome, TableKind, UnusedDeclaration};
 use hashbrown::HashSet;
@@ -49,7 +49,7 @@ impl Checker<'_> {
             return;
         }
         if has_decisions {
-            self.program.idle = self.unused_fields();
+            self.program.unused_declarations = self.unused_fields();
         }
         self.collect_unused_imports();
     }
@@ -79,8 +79,9 @@ impl Checker<'_> {
             .collect();
         let (read_paths, text): (_, OwnedPath) = (TouchedPaths::from_paths(read_paths), vec!["text".into()]);
         // A field may be declared only to mark it as private, so that logs mask it.
-        let is_private =
-            |path: &&OwnedPath| find_declared(&input.ty, path).is_ok_and(|declaration| declaration.private);
+        let is_private = |path: &&OwnedPath| {
+            find_declared_field(&input.ty, path).is_ok_and(|declaration| declaration.is_private)
+        };
         let private = TouchedPaths::from_paths(input.field_spans.keys().filter(is_private).collect());
         let is_unused = |path: &OwnedPath| {
             !(read_paths.touches(path) || private.touches(path) || analyses_text && *path == text)
@@ -102,8 +103,8 @@ impl Checker<'_> {
     /// file. The author probably imported the file for its routes, but routes are not imported.
     /// `None` if the file has no route, or if the rules use a definition of the file.
     fn route_of_unused_import(&self, file: FileId) -> Option<Arc<str>> {
-        let main = self.loaded.units.last()?;
-        let unit = self.loaded.units.iter().find(|unit| unit.file == file)?;
+        let main = self.loaded.files.last()?;
+        let unit = self.loaded.files.iter().find(|unit| unit.file == file)?;
         let route = unit.statements.iter().find_map(|statement| match &statement.kind {
             Kind::Route(route) => Some(route.name.node.as_str().into()),
             _ => None,
@@ -146,14 +147,14 @@ impl Checker<'_> {
             _ => false,
         };
         let visible_files = self.symbols.visible_files(file);
-        let mut units = self.loaded.units.iter().filter(|unit| visible_files.contains(&unit.file));
+        let mut units = self.loaded.files.iter().filter(|unit| visible_files.contains(&unit.file));
         units.all(|unit| unit.statements.iter().all(is_unused)).then_some(route)
     }
 
     /// Collects the unused imports. An import is unused if no rule uses a definition of the
     /// imported files, and the files contain only definitions, imports, settings and tests.
     fn collect_unused_imports(&mut self) {
-        let Some(main) = self.loaded.units.last() else { return };
+        let Some(main) = self.loaded.files.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {
             Kind::Import { path } => Some(path),
             _ => None,
@@ -161,11 +162,11 @@ impl Checker<'_> {
         for (path, file) in imports.zip(&main.imports) {
             if let Some(route) = self.route_of_unused_import(*file) {
                 let unused = UnusedDeclaration::RoutesOfImport(path.node.as_str().into(), path.span, route);
-                self.program.idle.push(unused);
+                self.program.unused_declarations.push(unused);
                 continue;
             }
             let visible_files = self.symbols.visible_files(*file);
-            let units = || self.loaded.units.iter().filter(|unit| visible_files.contains(&unit.file));
+            let units = || self.loaded.files.iter().filter(|unit| visible_files.contains(&unit.file));
             let only_defines = units().flat_map(|unit| &unit.statements).all(|statement| {
                 matches!(
                     statement.kind,
@@ -184,7 +185,9 @@ impl Checker<'_> {
                 .filter(|symbol| visible_files.contains(&symbol.name.span.file));
             if only_defines && !definitions.any(|symbol| self.used_names.contains(symbol.name.node.as_str()))
             {
-                self.program.idle.push(UnusedDeclaration::Import(path.node.as_str().into(), path.span));
+                self.program
+                    .unused_declarations
+                    .push(UnusedDeclaration::Import(path.node.as_str().into(), path.span));
             }
         }
     }

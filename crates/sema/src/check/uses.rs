@@ -2,7 +2,7 @@
 //! The uses also show which inferred types change if a route is removed.
 
 use super::DeclaredInput;
-use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
+use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_message_text, is_same_path};
 use super::read::UNDECLARED_KINDS;
 use hashbrown::HashMap;
 use rulec_base::broken_invariant;
@@ -45,7 +45,7 @@ pub struct RouteUses(Vec<(OwnedPath, KindSet)>);
 
 impl RouteUses {
     pub(super) fn add_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
-        match self.0.iter_mut().find(|(used_path, _)| same_path(used_path, path)) {
+        match self.0.iter_mut().find(|(used_path, _)| is_same_path(used_path, path)) {
             Some((_, accepted)) => *accepted = accepted.intersect(kinds),
             None => self.0.push((names.intern_path(path), kinds)),
         }
@@ -140,8 +140,8 @@ struct FieldUse {
 }
 
 impl FieldUse {
-    fn kinds(&self, path: &[impl PathSegment]) -> KindSet {
-        let start = if is_text_path(path) { KindSet::STRING } else { UNDECLARED_KINDS };
+    fn accepted_kinds(&self, path: &[impl PathSegment]) -> KindSet {
+        let start = if is_message_text(path) { KindSet::STRING } else { UNDECLARED_KINDS };
         let start = start.intersect(self.permanent_kinds.unwrap_or(UNDECLARED_KINDS));
         self.route_kinds.iter().fold(start, |accepted, (kinds, _)| accepted.intersect(*kinds))
     }
@@ -150,8 +150,8 @@ impl FieldUse {
 impl FieldUses {
     /// Returns the kinds of value that every use of a field accepts; `None` if no rule uses the
     /// field.
-    pub(super) fn kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
-        Some(self.fields.get(&PathRef(path))?.kinds(path))
+    pub(super) fn accepted_kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
+        Some(self.fields.get(&PathRef(path))?.accepted_kinds(path))
     }
 
     fn add_permanent_use(&mut self, path: &[impl PathSegment], kinds: KindSet, names: &mut NameInterner) {
@@ -182,7 +182,7 @@ impl FieldUses {
                 broken_invariant!("the uses of a route were added before they are removed");
                 continue;
             };
-            let kinds_before = field.kinds(path);
+            let kinds_before = field.accepted_kinds(path);
             if let Some(index) = field.route_kinds.iter().position(|(stored_kinds, _)| stored_kinds == kinds)
             {
                 field.route_kinds[index].1 -= 1;
@@ -193,7 +193,7 @@ impl FieldUses {
             if field.route_kinds.is_empty() && field.permanent_kinds.is_none() {
                 self.fields.remove(path);
             } else {
-                unchanged &= field.kinds(path) == kinds_before;
+                unchanged &= field.accepted_kinds(path) == kinds_before;
             }
         }
         unchanged
@@ -208,49 +208,53 @@ mod tests {
         name.split('.').map(Arc::from).collect()
     }
 
-    fn uses(of: &[(&str, KindSet)]) -> Arc<RouteUses> {
+    fn route_uses(of: &[(&str, KindSet)]) -> Arc<RouteUses> {
         let mut uses = RouteUses::default();
         of.iter().for_each(|(name, kinds)| uses.add_use(&path(name), *kinds, &mut NameInterner::default()));
         Arc::new(uses)
     }
 
     #[test]
-    fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
+    fn removing_a_route_reports_wider_kinds() {
         let mut all = CountedUses::default();
-        all.add_permanent_use(&path("a"), KindSet::ALL, &mut NameInterner::default());
-        let (number, any) =
-            (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
+        all.add_permanent_use(&path("a"), KindSet::MESSAGE_KINDS, &mut NameInterner::default());
+        let (number, any) = (
+            route_uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]),
+            route_uses(&[("b", KindSet::MESSAGE_KINDS)]),
+        );
         all.add_route(number.clone());
         all.add_route(number.clone());
         all.add_route(any.clone());
-        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert_eq!(all.merged_uses().accepted_kinds(&path("a")), Some(KindSet::NUMBER));
         assert!(all.remove_route(&number), "another route still says so");
         assert!(all.remove_route(&any));
         assert!(!all.remove_route(&number), "`a` is read at any kind now");
-        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::ALL));
-        assert_eq!(all.merged_uses().kinds(&path("b")), None);
+        assert_eq!(all.merged_uses().accepted_kinds(&path("a")), Some(KindSet::MESSAGE_KINDS));
+        assert_eq!(all.merged_uses().accepted_kinds(&path("b")), None);
     }
 
     #[test]
-    fn a_field_that_routes_use_beside_others_is_read_as_the_rest_of_them_says() {
+    fn removing_a_route_keeps_kinds_of_other_routes() {
         let mut all = CountedUses::default();
-        let (one, other) =
-            (uses(&[("a", KindSet::NUMBER)]), uses(&[("a", KindSet::NUMBER), ("b", KindSet::ALL)]));
+        let (one, other) = (
+            route_uses(&[("a", KindSet::NUMBER)]),
+            route_uses(&[("a", KindSet::NUMBER), ("b", KindSet::MESSAGE_KINDS)]),
+        );
         all.add_route(one.clone());
         all.add_route(other.clone());
         assert!(all.remove_route(&one), "a route with other uses still says so");
         assert!(all.remove_route(&one), "what nobody has is gone already");
-        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert_eq!(all.merged_uses().accepted_kinds(&path("a")), Some(KindSet::NUMBER));
         assert!(all.remove_route(&other), "nothing is left that could be read otherwise");
-        assert_eq!(all.merged_uses().kinds(&path("a")), None);
+        assert_eq!(all.merged_uses().accepted_kinds(&path("a")), None);
     }
 
     #[test]
-    fn uses_of_routes_that_have_the_same_are_one() {
+    fn equal_route_uses_are_shared() {
         let mut all = CountedUses::default();
-        let first = all.add_route(uses(&[("a", KindSet::NUMBER)]));
+        let first = all.add_route(route_uses(&[("a", KindSet::NUMBER)]));
         let fields = Arc::clone(all.merged_uses());
-        let second = all.add_route(uses(&[("a", KindSet::NUMBER)]));
+        let second = all.add_route(route_uses(&[("a", KindSet::NUMBER)]));
         assert!(Arc::ptr_eq(&first, &second));
         assert!(
             all.remove_route(&second) && Arc::ptr_eq(&fields, all.merged_uses()),
@@ -259,10 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn uses_of_one_route_are_joined_and_text_is_a_string() {
+    fn uses_of_one_route_are_intersected() {
         let mut all = CountedUses::default();
-        all.add_route(uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
-        assert_eq!(all.merged_uses().kinds(&path("a")), Some(KindSet::INT));
-        assert_eq!(all.merged_uses().kinds(&path("text")), Some(KindSet::STRING));
+        all.add_route(route_uses(&[
+            ("a", KindSet::NUMBER),
+            ("a", KindSet::INT),
+            ("text", KindSet::MESSAGE_KINDS),
+        ]));
+        assert_eq!(all.merged_uses().accepted_kinds(&path("a")), Some(KindSet::INT));
+        assert_eq!(all.merged_uses().accepted_kinds(&path("text")), Some(KindSet::STRING));
     }
 }

@@ -39,7 +39,7 @@ impl Checker<'_> {
 
     /// Reports a comparison with `null` by `==` or `!=`, and suggests `is missing` or `is present`
     /// instead. Returns `Ok` for all other comparisons.
-    pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
+    pub(super) fn check_null_comparison(&mut self, binary: &ast::Binary) -> Checked<()> {
         let is_null =
             |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));
         let value = match (is_null(&binary.left), is_null(&binary.right)) {
@@ -64,7 +64,7 @@ impl Checker<'_> {
 
     /// Warns about `left ?? right` if `left` is a constant, as in `0 ?? x`. A constant is never
     /// missing, so `right` is never used. `span` is the span of the whole expression.
-    pub(super) fn warn_default_first(&mut self, left: &Expr, right: &Expr, span: Span) {
+    pub(super) fn warn_default_for_constant(&mut self, left: &Expr, right: &Expr, span: Span) {
         if left.as_const().is_none() {
             return;
         }
@@ -88,8 +88,11 @@ impl Checker<'_> {
         let list = self.loaded.sources.slice(base.span);
         let message = message!("`{list}` has no element {number}: elements are not counted from the end");
         let diagnostic = Diagnostic::new(Code::IndexFromEnd, index.span, message);
-        let last =
-            if list == super::history::HISTORY { "previous".to_owned() } else { format!("last({list})") };
+        let last = if list == super::history::HISTORY_NAME {
+            "previous".to_owned()
+        } else {
+            format!("last({list})")
+        };
         self.diagnostics.push(match number {
             -1 => diagnostic
                 .help(message!("for the last element write `{replacement}`", replacement = last.clone()))
@@ -167,7 +170,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Option<Diagnostic> {
         let history = self.program.history.as_ref()?;
-        let kept = history.at_most.unwrap_or(History::DEFAULT_MESSAGES);
+        let kept = history.max_messages.unwrap_or(History::DEFAULT_MAX_MESSAGES);
         let list = match &value.kind {
             ExprKind::Fold { fold: Fold::Count, list, .. } => list,
             ExprKind::Call(Function::Len, args) => args.first()?,
@@ -199,7 +202,7 @@ impl Checker<'_> {
     /// `bucket(user.id in 0..10)`, suggests `bucket(user.id) in 0..10`. `name` is the called
     /// function, `arg` an argument whose parameter is no condition, and `span` the span of the
     /// call. Returns `Ok` if `arg` is no comparison.
-    pub(super) fn check_late_parenthesis(
+    pub(super) fn check_comparison_in_argument(
         &mut self,
         name: &ast::Ident,
         arg: &ast::Expr,

@@ -29,9 +29,9 @@ impl Checker<'_> {
         match right.as_const().map(Const::value) {
             Some(Value::Str(text)) => {
                 let Some((pattern, remedy)) = find_remedy(op, text) else { return };
-                let has_modifier = binary.modifiers.word || binary.modifiers.quantity.is_some();
+                let has_modifier = binary.modifiers.whole_word || binary.modifiers.quantity.is_some();
                 let place = (binary.op.span.to(right.span), right.span);
-                self.warn_wildcard(text, &pattern, (remedy, !has_modifier), place);
+                self.warn_foreign_pattern(text, &pattern, (remedy, !has_modifier), place);
             }
             Some(list) => {
                 let texts = list.elements().into_iter().flatten().enumerate();
@@ -40,7 +40,7 @@ impl Checker<'_> {
                 // One warning is enough for a list, because the author probably made one mistake.
                 let Some((index, text, pattern)) = found.into_iter().next() else { return };
                 let span = element_span(&binary.right, index).unwrap_or(right.span);
-                self.warn_wildcard(text, &pattern, (Remedy::None, false), (span, span));
+                self.warn_foreign_pattern(text, &pattern, (Remedy::None, false), (span, span));
             }
             None => {}
         }
@@ -83,7 +83,7 @@ impl Checker<'_> {
         });
     }
 
-    fn warn_wildcard(
+    fn warn_foreign_pattern(
         &mut self,
         text: &str,
         pattern: &ForeignPattern,
@@ -275,7 +275,7 @@ fn has_regex_syntax(text: &str) -> bool {
 
 /// Returns a pattern of SQL or of a shell without the wildcards at its ends. `None` if the text is
 /// probably meant literally.
-pub(super) fn foreign_wildcard(text: &str) -> Option<String> {
+pub(super) fn without_foreign_wildcards(text: &str) -> Option<String> {
     let wildcard = if has_percent_wildcard(text) {
         '%'
     } else if has_star_wildcard(text) {
@@ -287,7 +287,7 @@ pub(super) fn foreign_wildcard(text: &str) -> Option<String> {
 }
 
 /// Converts a pattern with the wildcards `%`, `*` and `?` to a regular expression.
-pub(super) fn regex_of_wildcards(text: &str) -> String {
+pub(super) fn wildcards_to_regex(text: &str) -> String {
     let mut regex = String::new();
     for c in text.trim_matches(['%', '*']).chars() {
         match c {

@@ -39,7 +39,8 @@ impl<'a> Checker<'a> {
             let help = message!("add a first node: `node draft echo -> review`");
             return self.emit(Code::WorkflowStalls, name.span, message, help);
         }
-        let keys = self.without_duplicates(message!("passthrough key"), &workflow.passthrough, |key| key);
+        let keys =
+            self.without_duplicates(message!("passthrough key"), &workflow.passthrough_fields, |key| key);
         let passthrough = keys.into_iter().map(|key| key.node.as_str().into()).collect();
         let nodes = self.without_duplicates(message!("node"), &workflow.nodes, |node| &node.id);
         let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.check_node(node)).collect();
@@ -57,13 +58,13 @@ impl<'a> Checker<'a> {
     fn check_node(&mut self, node: &'a ast::Node) -> Checked<Node> {
         let to_arc = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
         let config = self.constant_map(&node.config);
-        let time_limit = node.within.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
-        let merge = node.merge.as_ref().map(|merge| self.resolve_merge(merge)).transpose();
+        let time_limit = node.time_limit.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
+        let merge = node.merge_mode.as_ref().map(|merge| self.resolve_merge(merge)).transpose();
         let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
         if let Ok(config) = &config {
             self.warn_node_settings(node, config);
         }
-        if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.within.is_none()) {
+        if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.time_limit.is_none()) {
             let message = message!(
                 "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
                 node.id.node
@@ -73,11 +74,11 @@ impl<'a> Checker<'a> {
         }
         Ok(Node {
             id: to_arc(&node.id),
-            kind: to_arc(&node.kind),
+            processor_kind: to_arc(&node.kind),
             config: Arc::new(config?),
-            time_limit: time_limit?,
+            time_limit_ms: time_limit?,
             merge: merge?,
-            next: node.next.iter().map(to_arc).collect(),
+            next_nodes: node.next_nodes.iter().map(to_arc).collect(),
             router: router?,
             span: node.id.span,
         })
@@ -114,7 +115,7 @@ impl<'a> Checker<'a> {
     fn resolve_router(&mut self, name: &Ident) -> Checked<TableId> {
         let tables = &self.program.tables;
         let is_router = |id: &TableId| tables[id.index()].kind == TableKind::Router;
-        if let Some(id) = self.entries.get(name.node.as_str()).copied().filter(is_router) {
+        if let Some(id) = self.entry_tables.get(name.node.as_str()).copied().filter(is_router) {
             return Ok(id);
         }
         let routers: Vec<Arc<str>> = tables
@@ -146,7 +147,7 @@ impl<'a> Checker<'a> {
             return;
         }
         for workflow in std::mem::take(&mut self.program.workflows) {
-            if workflow.size(&self.program) > MAX_GRAPH_SIZE {
+            if workflow.graph_size(&self.program) > MAX_GRAPH_SIZE {
                 let message = message!("the workflow `{}` is too large", workflow.name);
                 let help = message!(
                     "a workflow may have at most {MAX_GRAPH} nodes, next nodes and router targets together; \
@@ -161,7 +162,7 @@ impl<'a> Checker<'a> {
                 vertices.iter().enumerate().map(|(index, vertex)| (vertex.id.clone(), index)).collect();
             graph::set_incoming_edges(&mut vertices, &node_indexes);
             for (node, vertex) in workflow.nodes.iter().zip(&vertices) {
-                if node.merge.is_some() && vertex.incoming.len() < 2 {
+                if node.merge.is_some() && vertex.incoming_sources.len() < 2 {
                     let message = message!("`{}` has no two inputs to merge", node.id);
                     let help = message!("remove `merge`, or add an edge that leads here");
                     self.emit(Code::WorkflowDoubt, node.span, message, help);
@@ -193,7 +194,7 @@ impl<'a> Checker<'a> {
             (Severity::Error, _) => Code::WorkflowStalls,
         };
         let unknown_name = finding.path.last().map(NodeId::as_str).filter(|_| finding.kind == UnknownNext);
-        let next_span = unknown_name.and_then(|name| self.span_of_next(node_span, name));
+        let next_span = unknown_name.and_then(|name| self.next_node_span(node_span, name));
         let mut diagnostic = Diagnostic::new(code, next_span.unwrap_or(node_span), finding.message.clone());
         let router = faulty_node.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
@@ -221,12 +222,12 @@ impl<'a> Checker<'a> {
 
     /// Returns the span where the declaration of a node names the next node `next`; `None` if it
     /// does not. `node` is the span of the declared node's id.
-    fn span_of_next(&self, node: Span, next: &str) -> Option<Span> {
+    fn next_node_span(&self, node: Span, next: &str) -> Option<Span> {
         let workflows = self.statements().filter_map(|statement| match &statement.kind {
             StatementKind::Workflow(workflow) => Some(workflow),
             _ => None,
         });
         let declared = workflows.flat_map(|workflow| &workflow.nodes).find(|other| other.id.span == node)?;
-        declared.next.iter().find(|id| id.node == next).map(|id| id.span)
+        declared.next_nodes.iter().find(|id| id.node == next).map(|id| id.span)
     }
 }

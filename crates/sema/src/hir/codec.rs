@@ -41,16 +41,16 @@ macro_rules! impl_codec_for_program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with_count(IndexedTable::Let, 0);
-                // Only the compiler uses patterns and unused declarations, so they are not written.
-                let (patterns, idle) = (HashMap::new(), Vec::new());
-                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
+                // Only the compiler uses facts of regular expressions and unused declarations, so they are not written.
+                let (regex_facts, unused_declarations) = (HashMap::new(), Vec::new());
+                Ok(Program { $($part: Codec::read(from)?,)* regex_facts, unused_declarations })
             }
         }
     };
 }
 impl_codec_for_program!(
     slots lets externs tables rules values flows flow_tool questions prompts handlers input inferred tests workflows payloads
-    requirements analysis history limits zones
+    requirements analysis history limits time_zone_version
 );
 
 /// While the body of a `let` is read, only the ids of earlier `let`s are valid. So the body can
@@ -66,7 +66,7 @@ impl Codec for Let {
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let let_definition =
             Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
-        from.counts = from.counts.with_count(IndexedTable::Let, from.counts.get(IndexedTable::Let) + 1);
+        from.counts = from.counts.with_count(IndexedTable::Let, from.counts.count_of(IndexedTable::Let) + 1);
         Ok(let_definition)
     }
 }
@@ -75,7 +75,7 @@ impl Codec for Let {
 /// read.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
-        let Table { name, kind, order: _, default, to_user, span, docs } = self;
+        let Table { name, kind, evaluation_order: _, default, is_shown_to_user: to_user, span, docs } = self;
         name.write(to);
         kind.write(to);
         default.write(to);
@@ -88,40 +88,40 @@ impl Codec for Table {
         Ok(Table {
             name: Codec::read(from)?,
             kind: Codec::read(from)?,
-            order: Vec::new(),
+            evaluation_order: Vec::new(),
             default: Codec::read(from)?,
-            to_user: Codec::read(from)?,
+            is_shown_to_user: Codec::read(from)?,
             span: Codec::read(from)?,
             docs: Codec::read(from)?,
         })
     }
 }
 
-impl_codec!(struct Slot { root, path, kinds, values, private });
+impl_codec!(struct Slot { root, path, kinds, values, is_private });
 impl_codec!(struct Extern { name, params, result, feature, span });
-impl_codec!(struct Handler { name, params, requires, span, docs });
+impl_codec!(struct Handler { name, params, required_permissions, span, docs });
 impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
-impl_codec!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
+impl_codec!(struct Rule { name, table, priority, is_disabled, condition, outcome, span, docs });
 impl_codec!(enum Outcome {
     0 Handler { name, args, metadata },
     1 Goto(table),
     2 Branch { default },
     3 Flow { flow, pattern },
-    4 Next { destinations, next, loopback },
+    4 Next { destinations, next, leads_back },
 });
 impl_codec!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
 impl_codec!(struct Flow { name, id, description, trigger, span, docs });
 impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
-impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
-impl_codec!(struct Question { name, text, branches, default, span });
-impl_codec!(struct Argument { name, value, optional });
-impl_codec!(struct Test { name, message, history, entry, expect, then, span });
-impl_codec!(struct Then { handler, args, metadata, next, score });
-impl_codec!(enum Expect {
+impl_codec!(struct FlowTool { name, description, parameter_description, endpoint, span });
+impl_codec!(struct Question { name, text, branch_descriptions, default, span });
+impl_codec!(struct Argument { name, value, is_optional });
+impl_codec!(struct Test { name, message, history, entry_table, expect, outcome, span });
+impl_codec!(struct OutcomeExpectations { handler, args, metadata, next_nodes, score_bound });
+impl_codec!(enum ExpectedDecision {
     0 Rule(rule),
     1 Default(table),
     2 Nothing,
-    3 Judgement { kind, outcome, breaks },
+    3 Judgement { payload_kind, validation_outcome, violations },
     4 Flow(flow),
     5 Any,
 });
@@ -133,18 +133,18 @@ impl_codec!(enum CondKind {
     2 And(parts),
     3 Or(parts),
     4 Predicate(predicate),
-    5 Quantifier { all, list, var, body },
+    5 Quantifier { is_all, list, var, body },
     6 Let(number),
     7 Call(name, args, cond),
-    8 Branch { all, conditions },
+    8 Branch { requires_all, conditions },
     9 NotTrue(cond),
 });
 impl_codec!(struct BoundArgument { parameter, span });
-impl_codec!(struct Guarded { usable, cond });
-impl_codec!(struct Predicate { op, negated, mode, left, right });
-impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive, wraps } });
-impl_codec!(struct Var { id, name, kinds });
-impl_codec!(struct Expr { kind, ty, optional, span });
+impl_codec!(struct GuardedCondition { presence_condition, cond });
+impl_codec!(struct Predicate { op, is_negated, mode, left, right });
+impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, includes_end, wraps_midnight } });
+impl_codec!(struct Var { id, name, element_kinds });
+impl_codec!(struct Expr { kind, ty, may_be_missing, span });
 impl_codec!(enum ExprKind {
     0 Const(value),
     1 Slot(slot),
@@ -160,7 +160,7 @@ impl_codec!(enum ExprKind {
     11 Fold { fold, list, var, body },
     12 Cond(cond),
     13 Let(number),
-    14 If { cond, then, other },
+    14 If { cond, then_value, else_value },
     15 Window { list, bound, operand },
 });
 impl_codec!(enum Fold { 0 Count, 1 Sum(value), 2 First, 3 Last });

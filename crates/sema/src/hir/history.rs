@@ -22,20 +22,20 @@ pub struct History {
     /// history.
     pub key: Option<SlotId>,
     /// The time in milliseconds after which a message is removed; `None` keeps messages of any age.
-    pub keep: Option<u64>,
+    pub max_age_ms: Option<u64>,
     /// The maximum number of messages kept for each key; `None` if the statement has no `at most`.
-    pub at_most: Option<u64>,
+    pub max_messages: Option<u64>,
     /// The paths of `@private` texts that are kept as hashes, because rules only compare these
     /// texts.
-    pub hashed: Vec<Vec<Arc<str>>>,
+    pub hashed_paths: Vec<Vec<Arc<str>>>,
     pub span: Span,
 }
 
-impl_codec!(struct History { key, keep, at_most, hashed, span });
+impl_codec!(struct History { key, max_age_ms, max_messages, hashed_paths, span });
 
 impl History {
     /// The maximum number of messages kept for each key if the statement has no `at most`.
-    pub const DEFAULT_MESSAGES: u64 = 10_000;
+    pub const DEFAULT_MAX_MESSAGES: u64 = 10_000;
 }
 
 impl BindingId {
@@ -62,7 +62,7 @@ pub type KeptFields = BTreeSet<Vec<Arc<str>>>;
 
 /// The age of the oldest message that rules may read from a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum HistoryReach {
     /// The rules read no recorded message, or only the last one, whatever its age.
     #[default]
     Nothing,
@@ -79,13 +79,13 @@ pub struct HistoryReads {
     /// always kept.
     pub kept: KeptFields,
     /// The age of the oldest message that any rule may read.
-    pub reach: Reach,
+    pub reach: HistoryReach,
     /// Whether a rule reads the name of the statement that an earlier decision chose, as in
     /// `p.decision.chosen`.
     pub reads_chosen: bool,
     /// The texts that rules only compare with other texts: their paths, and the memory addresses of
     /// the expressions that read them.
-    compared: BTreeMap<Vec<Arc<str>>, Vec<usize>>,
+    compared_texts: BTreeMap<Vec<Arc<str>>, Vec<usize>>,
 }
 
 impl Program {
@@ -99,14 +99,18 @@ impl Program {
     /// Returns which fields and ages of recorded messages the rules read.
     pub fn history_reads(&self) -> HistoryReads {
         let Some(history) = self.history_slot() else { return HistoryReads::default() };
-        let mut walk =
-            HistoryWalk { program: self, history, elements: HashMap::new(), reads: HistoryReads::default() };
+        let mut walk = HistoryWalk {
+            program: self,
+            history,
+            element_reach: HashMap::new(),
+            reads: HistoryReads::default(),
+        };
         for named in &self.lets {
             match &named.body {
                 // A name for a part of the history reads no field itself. The uses of the name show
                 // which fields are read.
                 Term::Expr(body) if walk.is_history(body) => walk.visit_list(body),
-                body => walk.visit(body.part()),
+                body => walk.visit(body.as_part()),
             }
         }
         self.rules.iter().for_each(|rule| walk.visit(Part::Cond(&rule.condition)));
@@ -114,7 +118,7 @@ impl Program {
         let is_always_kept = |path: &Vec<Arc<str>>| {
             matches!(path.first().map(|name| &**name), Some(AT_FIELD | DECISION_FIELD | POSITION_FIELD))
         };
-        let HistoryReads { mut kept, reach, mut compared, .. } = walk.reads;
+        let HistoryReads { mut kept, reach, compared_texts: mut compared, .. } = walk.reads;
         compared.retain(|path, _| !kept.iter().any(|read| path.starts_with(read)));
         kept.extend(compared.keys().cloned());
         let chosen = [DECISION_FIELD, CHOSEN_FIELD];
@@ -123,7 +127,7 @@ impl Program {
         if kept.contains(&Vec::new()) {
             kept = KeptFields::from([Vec::new()]);
         }
-        HistoryReads { kept, reach, reads_chosen, compared }
+        HistoryReads { kept, reach, reads_chosen, compared_texts: compared }
     }
 
     /// Rewrites comparisons of private texts of recorded messages to comparisons of their hashes.
@@ -131,10 +135,10 @@ impl Program {
     /// texts. The history then keeps only the hashes.
     pub fn hash_private_history(&mut self, input: &RecordType) {
         let Some(slot) = self.history_slot() else { return };
-        let mut compared = self.history_reads().compared;
+        let mut compared = self.history_reads().compared_texts;
         compared.retain(|path, _| is_private_text(input, path));
         let Some(history) = self.history.as_mut().filter(|_| !compared.is_empty()) else { return };
-        history.hashed = compared.keys().cloned().collect();
+        history.hashed_paths = compared.keys().cloned().collect();
         let span = history.span;
         let operands: HashSet<usize> = compared.into_values().flatten().collect();
         let mut hash_texts = |test: &mut Predicate| {
@@ -169,7 +173,7 @@ fn is_private_text(input: &RecordType, path: &[Arc<str>]) -> bool {
     let (mut record, mut is_private, mut is_text) = (Some(input), false, false);
     for name in path {
         let Some(field) = record.and_then(|record| record.get(name)) else { return false };
-        is_private |= field.private;
+        is_private |= field.is_private;
         is_text = field.ty.kinds == KindSet::STRING;
         record = field.ty.fields();
     }
@@ -196,12 +200,12 @@ impl Expr {
     /// statement.
     fn hash_by_history(&mut self, slot: SlotId, declared: Span) {
         let list =
-            Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), optional: false, span: declared };
-        let (optional, span) = (self.optional, self.span);
+            Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), may_be_missing: false, span: declared };
+        let (optional, span) = (self.may_be_missing, self.span);
         let text = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..list.clone() };
         let operand = Box::new(std::mem::replace(self, text));
         let kind = ExprKind::Window { list: Box::new(list), bound: WindowBound::Hashed, operand };
-        *self = Expr { kind, ty: Ty::INT, optional, span };
+        *self = Expr { kind, ty: Ty::INT, may_be_missing: optional, span };
     }
 }
 
@@ -211,7 +215,7 @@ struct HistoryWalk<'p> {
     history: SlotId,
     /// The quantifier variables that range over the history, each with the age of the oldest
     /// message in its range.
-    elements: HashMap<VarId, Reach>,
+    element_reach: HashMap<VarId, HistoryReach>,
     reads: HistoryReads,
 }
 
@@ -228,7 +232,7 @@ impl<'p> HistoryWalk<'p> {
                 let operands: SmallVec<[&Expr; 2]> = test.operands().collect();
                 let are_texts = operands.iter().all(|operand| operand.ty.kinds == KindSet::STRING);
                 for operand in operands {
-                    self.visit_compared(operand, are_texts);
+                    self.visit_compared_operand(operand, are_texts);
                 }
             }
             // Computing the hash needs only the key of the hashes, and reads no message.
@@ -259,8 +263,8 @@ impl<'p> HistoryWalk<'p> {
             | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 if self.is_history(list) {
                     let reach = self.reach_of(list);
-                    self.elements.insert(var.id, reach);
-                    if !is_last_of_all(part) {
+                    self.element_reach.insert(var.id, reach);
+                    if !is_unconditional_last(part) {
                         self.reads.reach = self.reads.reach.max(reach);
                     }
                 }
@@ -314,13 +318,13 @@ impl<'p> HistoryWalk<'p> {
 
     /// Visits an operand of a comparison. If the operand reads a text of an element, and both
     /// operands are texts (`are_texts`), records that the text is compared.
-    fn visit_compared(&mut self, operand: &'p Expr, are_texts: bool) {
+    fn visit_compared_operand(&mut self, operand: &'p Expr, are_texts: bool) {
         let mut path = Vec::new();
         let is_read = matches!(operand.kind, ExprKind::Field(..) | ExprKind::Read(..));
         match self.element_base(operand, &mut path) {
             Some(base) if is_read && are_texts && !path.is_empty() => {
                 let address = std::ptr::from_ref(operand) as usize;
-                self.reads.compared.entry(path).or_default().push(address);
+                self.reads.compared_texts.entry(path).or_default().push(address);
                 self.visit_parts(Part::Expr(base));
             }
             _ => self.visit(Part::Expr(operand)),
@@ -329,15 +333,15 @@ impl<'p> HistoryWalk<'p> {
 
     /// Returns the age of the oldest message that the list `list`, a window of the history, may
     /// contain.
-    fn reach_of(&self, list: &Expr) -> Reach {
+    fn reach_of(&self, list: &Expr) -> HistoryReach {
         match &list.kind {
             ExprKind::Window { list, bound, operand } => {
                 let reach = self.reach_of(list);
                 let bounded = match (bound, &operand.kind) {
                     (WindowBound::Since, ExprKind::Op(Op::Sub, _, Some(length))) => {
-                        constant_milliseconds(length).map(Reach::Within)
+                        constant_milliseconds(length).map(HistoryReach::Within)
                     }
-                    (WindowBound::After, ExprKind::Var(element)) => self.elements.get(element).copied(),
+                    (WindowBound::After, ExprKind::Var(element)) => self.element_reach.get(element).copied(),
                     _ => None,
                 };
                 bounded.map_or(reach, |bounded| bounded.min(reach))
@@ -345,9 +349,9 @@ impl<'p> HistoryWalk<'p> {
             ExprKind::Read(inner, _) => self.reach_of(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.reach_of(body),
-                Term::Cond(_) => Reach::Everything,
+                Term::Cond(_) => HistoryReach::Everything,
             },
-            _ => Reach::Everything,
+            _ => HistoryReach::Everything,
         }
     }
 
@@ -365,7 +369,7 @@ impl<'p> HistoryWalk<'p> {
                 Some(element)
             }
             ExprKind::Read(inner, _) => self.element_base(inner, path),
-            ExprKind::Var(id) => self.elements.contains_key(id).then_some(expr),
+            ExprKind::Var(id) => self.element_reach.contains_key(id).then_some(expr),
             ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => {
                 self.is_history(list).then_some(expr)
             }
@@ -399,7 +403,7 @@ fn is_plain_comparison(test: &Predicate) -> bool {
 
 /// True for an expression that selects the last element of a list without a condition on it. Such
 /// an expression reads no older element.
-fn is_last_of_all(part: Part<'_>) -> bool {
+fn is_unconditional_last(part: Part<'_>) -> bool {
     match part {
         Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {
             matches!(body.kind, CondKind::Const(true))

@@ -19,7 +19,7 @@ pub struct InferredField {
     pub kinds: KindSet,
     /// A text that names the statement from which the type was inferred, for the error message of a
     /// violation.
-    pub hint: Arc<str>,
+    pub statement_description: Arc<str>,
 }
 
 impl Program {
@@ -59,7 +59,7 @@ impl Program {
         let decimals = |slot: &&Slot| slot.root.is_none() && slot.kinds.overlaps(KindSet::DECIMAL);
         for slot in self.slots.iter().filter(decimals) {
             let mut place = DecimalPaths::default();
-            place.add_number();
+            place.add_root_path();
             for name in slot.path.iter().rev() {
                 let inner = std::mem::take(&mut place);
                 place.add_field(name, inner);
@@ -79,7 +79,8 @@ impl Program {
                 self.inferred.iter().find(|field| field.path.join(".") == violation.path)
             };
             violations.retain_mut(|violation| {
-                violation.hint = inferred_field(violation).map(|field| field.hint.to_string());
+                violation.hint =
+                    inferred_field(violation).map(|field| field.statement_description.to_string());
                 violation.hint.is_some()
             });
         }
@@ -93,7 +94,7 @@ fn insert_field(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     };
     let index = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
         let ty = if rest.is_empty() { Ty::from_kinds(kinds) } else { Ty::record(RecordType::default()) };
-        record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });
+        record.fields.push(Field { name: name.clone(), ty, is_optional: true, is_private: false });
         record.fields.len() - 1
     });
     let field = &mut record.fields[index];
@@ -104,4 +105,4 @@ fn insert_field(record: &mut RecordType, path: &[Arc<str>], kinds: KindSet) {
     }
 }
 
-impl_codec!(struct InferredField { path, kinds, hint });
+impl_codec!(struct InferredField { path, kinds, statement_description });

@@ -4,7 +4,8 @@
 //! n quantifiers takes time up to the n-th power of the list length.
 
 use super::{
-    Block, Cond, CondKind, Correction, Each, Expr, ExprKind, ObjectStep, Part, Program, ValueId, VarId,
+    Cond, CondKind, Correction, EachBlock, Expr, ExprKind, ObjectStep, Part, Program, RequirementBlock,
+    ValueId, VarId,
 };
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -47,7 +48,7 @@ impl QuantifierFacts {
 
     fn facts_of(&mut self, part: Part<'_>) -> NodeFacts {
         // A `let` body is outside every quantifier, so it depends on none.
-        let Some(key) = part.address() else { return NodeFacts::default() };
+        let Some(key) = part.node_key() else { return NodeFacts::default() };
         if let Some(known) = self.facts_by_address.get(&key) {
             return known.clone();
         }
@@ -70,23 +71,23 @@ impl QuantifierFacts {
             _ => None,
         };
         let summed = match part {
-            Part::Expr(Expr { kind: ExprKind::Fold { fold, .. }, .. }) => fold.summed(),
+            Part::Expr(Expr { kind: ExprKind::Fold { fold, .. }, .. }) => fold.summed_expr(),
             _ => None,
         };
         let Some((list, var, body)) = quantified else {
-            part.parts().into_iter().for_each(|part| facts.add(self.facts_of(part)));
+            part.parts().into_iter().for_each(|part| facts.add_part(self.facts_of(part)));
             return facts;
         };
         let mut inner = self.facts_of(Part::Cond(body));
         if let Some(summed) = summed {
-            inner.add(self.facts_of(Part::Expr(summed)));
+            inner.add_part(self.facts_of(Part::Expr(summed)));
         }
         inner.free_variables.retain(|id| *id != var.id);
         inner.longest_chain += 1;
-        facts.add(inner);
+        facts.add_part(inner);
         let list = self.facts_of(Part::Expr(list));
         let chain = list.longest_chain;
-        facts.add(list);
+        facts.add_part(list);
         if facts.free_variables.is_empty() {
             facts.longest_chain = chain;
         }
@@ -97,14 +98,14 @@ impl QuantifierFacts {
 impl Program {
     /// Computes the nesting depth [`Each::nest`] of every `each` of all payloads.
     pub fn compute_each_depths(&mut self) {
-        fn set_each_depths(block: &mut Block, depths: &QuantifierDepths) {
-            for each in &mut block.each {
+        fn set_each_depths(block: &mut RequirementBlock, depths: &QuantifierDepths) {
+            for each in &mut block.each_blocks {
                 set_each_depths(&mut each.block, depths);
-                each.nest = depths.depth_of_each(each);
+                each.nesting_depth = depths.depth_of_each(each);
             }
         }
         let mut payloads = std::mem::take(&mut self.payloads);
-        if payloads.iter().any(|payload| !payload.block.each.is_empty()) {
+        if payloads.iter().any(|payload| !payload.block.each_blocks.is_empty()) {
             let depths = QuantifierDepths::new(self);
             payloads.iter_mut().for_each(|payload| set_each_depths(&mut payload.block, &depths));
         }
@@ -114,14 +115,13 @@ impl Program {
     /// True if the stored [`Each::nest`] of every `each` is correct. Compares it with the result of
     /// [`Program::compute_each_depths`].
     pub(super) fn are_each_depths_valid(&self) -> bool {
-        fn depths_match(block: &Block, depths: &QuantifierDepths) -> bool {
-            block
-                .each
-                .iter()
-                .all(|each| each.nest == depths.depth_of_each(each) && depths_match(&each.block, depths))
+        fn depths_match(block: &RequirementBlock, depths: &QuantifierDepths) -> bool {
+            block.each_blocks.iter().all(|each| {
+                each.nesting_depth == depths.depth_of_each(each) && depths_match(&each.block, depths)
+            })
         }
         let mut blocks = self.payloads.iter().map(|payload| &payload.block);
-        if blocks.clone().all(|block| block.each.is_empty()) {
+        if blocks.clone().all(|block| block.each_blocks.is_empty()) {
             return true;
         }
         let depths = QuantifierDepths::new(self);
@@ -133,8 +133,8 @@ impl Program {
 /// `each` computes all subexpressions again for each element of its list, even loop-invariant ones.
 /// So every level of `each` counts.
 struct QuantifierDepths {
-    tables: Vec<u32>,
-    values: Vec<u32>,
+    table_depths: Vec<u32>,
+    value_depths: Vec<u32>,
 }
 
 impl QuantifierDepths {
@@ -142,11 +142,12 @@ impl QuantifierDepths {
         let (mut facts, mut let_depths) =
             (QuantifierFacts::default(), Vec::with_capacity(program.lets.len()));
         for body in &program.lets {
-            let_depths.push(depth_of_part(&mut facts, &let_depths, body.body.part()));
+            let_depths.push(depth_of_part(&mut facts, &let_depths, body.body.as_part()));
         }
         let values =
             program.values.iter().map(|value| depth_of_part(&mut facts, &let_depths, Part::Expr(value)));
-        let mut depths = QuantifierDepths { values: values.collect(), tables: vec![0; program.tables.len()] };
+        let mut depths =
+            QuantifierDepths { value_depths: values.collect(), table_depths: vec![0; program.tables.len()] };
         for requirement in &program.requirements {
             let rule = &program.rules[requirement.rule.index()];
             let condition = depth_of_part(&mut facts, &let_depths, Part::Cond(&rule.condition));
@@ -159,23 +160,23 @@ impl QuantifierDepths {
                 Some(Correction::Remove) | None => 0,
             };
             let depth = path_depths.fold(condition.max(correction_depth), u32::max);
-            let table_depth = &mut depths.tables[rule.table.index()];
+            let table_depth = &mut depths.table_depths[rule.table.index()];
             *table_depth = depth.max(*table_depth);
         }
         depths
     }
 
     fn depth_of_value(&self, id: ValueId) -> u32 {
-        self.values[id.index()]
+        self.value_depths[id.index()]
     }
 
     /// Returns the nesting depth of an `each`. Precondition: the field `nest` of each `each` inside
     /// it is already set.
-    fn depth_of_each(&self, each: &Each) -> u32 {
-        let Block { lets, table, each: inner } = &each.block;
+    fn depth_of_each(&self, each: &EachBlock) -> u32 {
+        let RequirementBlock { lets, table, each_blocks: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));
-        let inner = inner.iter().map(|each| each.nest.max(self.depth_of_value(each.list)));
-        lets.chain(inner).fold(self.tables[table.index()], u32::max).saturating_add(1)
+        let inner = inner.iter().map(|each| each.nesting_depth.max(self.depth_of_value(each.list)));
+        lets.chain(inner).fold(self.table_depths[table.index()], u32::max).saturating_add(1)
     }
 }
 
@@ -193,7 +194,7 @@ fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>
 }
 
 impl NodeFacts {
-    fn add(&mut self, part: NodeFacts) {
+    fn add_part(&mut self, part: NodeFacts) {
         self.longest_chain = self.longest_chain.max(part.longest_chain);
         for id in part.free_variables {
             if !self.free_variables.contains(&id) {

@@ -33,7 +33,7 @@ impl<'a> Part<'a> {
 
     /// Returns an identity of the node: its address, and whether it is a condition. The identity is
     /// valid until the program moves in memory. `None` for a use of a `let`.
-    pub fn address(self) -> Option<(usize, bool)> {
+    pub fn node_key(self) -> Option<(usize, bool)> {
         match self {
             Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),
             Part::Expr(expr) => Some((std::ptr::from_ref(expr) as usize, false)),
@@ -43,7 +43,7 @@ impl<'a> Part<'a> {
 }
 
 impl Term {
-    pub fn part(&self) -> Part<'_> {
+    pub fn as_part(&self) -> Part<'_> {
         match self {
             Term::Cond(cond) => Part::Cond(cond),
             Term::Expr(expr) => Part::Expr(expr),
@@ -73,7 +73,7 @@ impl Cond {
     }
 
     /// Returns the operands of `or`. For any other condition, returns the condition itself.
-    pub fn alternatives(&self) -> &[Cond] {
+    pub fn disjuncts(&self) -> &[Cond] {
         match &self.kind {
             CondKind::Or(operands) => operands,
             _ => std::slice::from_ref(self),
@@ -90,9 +90,11 @@ impl Cond {
             CondKind::Predicate(predicate) => predicate.operands().map(Part::Expr).collect(),
             CondKind::Quantifier { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
             CondKind::Let(id) => smallvec![Part::Let(*id)],
-            CondKind::Branch { conditions, .. } => {
-                conditions.iter().flat_map(|part| [&part.usable, &part.cond]).map(Part::Cond).collect()
-            }
+            CondKind::Branch { conditions, .. } => conditions
+                .iter()
+                .flat_map(|part| [&part.presence_condition, &part.cond])
+                .map(Part::Cond)
+                .collect(),
         }
     }
 }
@@ -111,12 +113,12 @@ impl Expr {
             }
             ExprKind::Fold { fold, list, body, .. } => {
                 let mut parts: Parts<'_> = smallvec![Part::Expr(list), Part::Cond(body)];
-                parts.extend(fold.summed().map(Part::Expr));
+                parts.extend(fold.summed_expr().map(Part::Expr));
                 parts
             }
             ExprKind::Window { list, operand, .. } => smallvec![Part::Expr(list), Part::Expr(operand)],
             ExprKind::Cond(cond) => smallvec![Part::Cond(cond)],
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]
             }
             ExprKind::Let(id) => smallvec![Part::Let(*id)],
@@ -152,7 +154,8 @@ impl Cond {
                 body.for_each_predicate_mut(change);
             }
             CondKind::Branch { conditions, .. } => {
-                let parts = conditions.iter_mut().flat_map(|part| [&mut part.usable, &mut part.cond]);
+                let parts =
+                    conditions.iter_mut().flat_map(|part| [&mut part.presence_condition, &mut part.cond]);
                 parts.for_each(|part| part.for_each_predicate_mut(change));
             }
         }
@@ -188,7 +191,7 @@ impl Expr {
                 }
             }
             ExprKind::Cond(cond) => cond.for_each_predicate_mut(change),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 cond.for_each_predicate_mut(change);
                 [then, other].into_iter().for_each(|value| value.for_each_predicate_mut(change));
             }
@@ -212,7 +215,7 @@ impl Program {
                     reads.push((*slot, *span));
                 }
             }
-            Part::Let(id) => self.add_reads(self.let_body(id).part(), reads),
+            Part::Let(id) => self.add_reads(self.let_body(id).as_part(), reads),
             part => part.parts().into_iter().for_each(|part| self.add_reads(part, reads)),
         }
     }
@@ -224,7 +227,7 @@ impl Program {
         let mut reads = Vec::new();
         while let Some(table) = tables.pop() {
             let table = &self.tables[table.index()];
-            let rules = table.order.iter().map(|id| &self.rules[id.index()]);
+            let rules = table.evaluation_order.iter().map(|id| &self.rules[id.index()]);
             for rule in rules.clone() {
                 self.add_reads(Part::Cond(&rule.condition), &mut reads);
             }

@@ -30,29 +30,29 @@ pub struct Payload {
     pub name: Arc<str>,
     /// The rank by which the program that executes payloads orders them, lowest first. Payload
     /// kinds without a rank come last.
-    pub rank: Option<i64>,
+    pub execution_rank: Option<i64>,
     /// Whether a payload of this kind, when it is selected to be executed, drops all waiting
     /// payloads of other kinds.
     pub interrupts: bool,
     /// Whether an executed payload of this kind needs an answer from outside, such as from the
     /// user. Until the answer arrives, all waiting payloads wait.
     pub suspends: bool,
-    pub internal: bool,
+    pub is_internal: bool,
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
     /// because a value is missing.
-    pub strict: bool,
+    pub is_strict: bool,
     /// The name of the `payload` statement to use instead if a payload of this kind is rejected;
     /// `None` if the author names none.
-    pub fallback: Option<Arc<str>>,
+    pub fallback_payload: Option<Arc<str>>,
     /// The schema of the payload's fields.
-    pub object: Object,
-    pub block: Block,
-    pub bindings: u32,
+    pub object: ObjectSchema,
+    pub block: RequirementBlock,
+    pub binding_count: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of the payload, which the setting `version` of its file gives; `None` if the
+    /// The version of the payload, which the setting `payload_version` of its file gives; `None` if the
     /// file does not set it.
-    pub version: Option<Arc<str>>,
+    pub payload_version: Option<Arc<str>>,
 }
 
 impl Payload {
@@ -66,24 +66,24 @@ impl Payload {
 /// Payload requirements that are evaluated together for one value, such as one list element. They
 /// share named values (bindings).
 #[derive(Clone, Debug, Default)]
-pub struct Block {
+pub struct RequirementBlock {
     /// The named values of this block, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
-    pub each: Vec<Each>,
+    pub each_blocks: Vec<EachBlock>,
 }
 
-impl Block {
+impl RequirementBlock {
     /// Returns the requirement tables of this block and of all `each` blocks inside it.
     pub fn tables(&self) -> Vec<TableId> {
-        let inner = self.each.iter().flat_map(|each| each.block.tables());
+        let inner = self.each_blocks.iter().flat_map(|each| each.block.tables());
         std::iter::once(self.table).chain(inner).collect()
     }
 }
 
 /// Payload requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
-pub struct Each {
+pub struct EachBlock {
     /// The list or dict whose elements are validated; if it is missing, no requirement is
     /// evaluated.
     pub list: ValueId,
@@ -91,13 +91,13 @@ pub struct Each {
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition after `when` on one element. If it is false, the requirements are not
+    /// The condition after `condition` on one element. If it is false, the requirements are not
     /// evaluated for that element. `None` applies them to all elements.
-    pub when: Option<ValueId>,
-    pub block: Block,
+    pub condition: Option<ValueId>,
+    pub block: RequirementBlock,
     /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
     /// the innermost one.
-    pub nest: u32,
+    pub nesting_depth: u32,
 }
 
 /// A path in the validated object. The path starts at the value of the binding `root`, which is the
@@ -156,13 +156,13 @@ pub struct Requirement {
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
-    /// Whether this is a rule with `compiles`: the value must be a text that compiles as a
+    /// Whether this is a rule with `must_compile`: the value must be a text that compiles as a
     /// condition. The condition of `rule` then only selects the texts; compiling a text decides
     /// whether it violates the requirement.
-    pub compiles: bool,
+    pub must_compile: bool,
     /// Whether the requirement comes from the declaration of a field, and not from a rule that the
     /// author wrote.
-    pub of_field: bool,
+    pub is_from_field: bool,
 }
 
 /// What validation does if the condition of a requirement's rule is true.
@@ -189,60 +189,60 @@ pub enum Correction {
 
 /// The schema of an object: its fields.
 #[derive(Clone, Debug, Default)]
-pub struct Object {
+pub struct ObjectSchema {
     pub fields: Vec<Field>,
     /// Whether fields that are not declared are forbidden.
-    pub closed: bool,
+    pub is_closed: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: Arc<str>,
-    pub optional: bool,
-    pub nullable: bool,
-    pub shape: Shape,
-    pub not_blank: bool,
-    pub limits: Option<Limits>,
+    pub is_optional: bool,
+    pub is_nullable: bool,
+    pub shape: FieldShape,
+    pub forbids_blank: bool,
+    pub allowed_values: Option<AllowedValues>,
     /// The only allowed value of the field; `None` if any value of the type is allowed.
-    pub exactly: Option<Json>,
+    pub only_value: Option<Json>,
     /// The constant that replaces a missing value; `None` if there is no constant default.
     pub default: Option<Json>,
     pub docs: Arc<str>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Shape {
+pub enum FieldShape {
     Plain(Ty),
-    Object(Object),
-    Objects(Object),
+    Object(ObjectSchema),
+    Objects(ObjectSchema),
 }
 
 /// The allowed values of a field, if they are constants.
 #[derive(Clone, Debug)]
-pub enum Limits {
+pub enum AllowedValues {
     OneOf(Vec<Json>),
     Range {
-        least: Json,
-        /// The upper bound of the range; `inclusive` says whether the bound itself is allowed.
-        most: Json,
-        /// Whether the bound `most` is itself an allowed value.
-        inclusive: bool,
+        lower_bound: Json,
+        /// The upper bound of the range; `includes_upper_bound` says whether the bound itself is allowed.
+        upper_bound: Json,
+        /// Whether the bound `upper_bound` is itself an allowed value.
+        includes_upper_bound: bool,
     },
 }
 
 impl_codec!(struct BindingRoot { id, name });
 impl_codec!(struct Payload {
-    name, rank, interrupts, suspends, internal, strict, fallback, object, block, bindings, span, docs, version,
+    name, execution_rank, interrupts, suspends, is_internal, is_strict, fallback_payload, object, block, binding_count, span, docs, payload_version,
 });
-impl_codec!(struct Block { lets, table, each });
-impl_codec!(struct Each { list, place, key, element, when, block, nest });
+impl_codec!(struct RequirementBlock { lets, table, each_blocks });
+impl_codec!(struct EachBlock { list, place, key, element, condition, block, nesting_depth });
 impl_codec!(struct ObjectPath { root, steps, dotted });
 impl_codec!(struct DottedPath { prefix, steps });
 impl_codec!(enum ObjectStep { 0 Key(key), 1 At(at) });
-impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, effect, compiles, of_field });
+impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, effect, must_compile, is_from_field });
 impl_codec!(enum Effect { 0 Violation, 1 Warning, 2 Completion });
 impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
-impl_codec!(struct Object { fields, closed });
-impl_codec!(struct Field { name, optional, nullable, shape, not_blank, limits, exactly, default, docs });
-impl_codec!(enum Shape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
-impl_codec!(enum Limits { 0 OneOf(values), 1 Range { least, most, inclusive } });
+impl_codec!(struct ObjectSchema { fields, is_closed });
+impl_codec!(struct Field { name, is_optional, is_nullable, shape, forbids_blank, allowed_values, only_value, default, docs });
+impl_codec!(enum FieldShape { 0 Plain(ty), 1 Object(object), 2 Objects(object) });
+impl_codec!(enum AllowedValues { 0 OneOf(values), 1 Range { lower_bound, upper_bound, includes_upper_bound } });

@@ -2,8 +2,8 @@
 //! come through a `let`, an element of a list, or a binding (named value) in payload rules.
 
 use super::{
-    BindingId, Cond, CondKind, Expr, ExprKind, Fold, Let, LetId, Object, Part, Payload, Program, Shape, Slot,
-    Term, VarId,
+    BindingId, Cond, CondKind, Expr, ExprKind, FieldShape, Fold, Let, LetId, ObjectSchema, Part, Payload,
+    Program, Slot, Term, VarId,
 };
 use rulec_base::broken_invariant;
 use rulec_lang::privacy::{Privacy, may_contain_private};
@@ -61,7 +61,7 @@ impl<'p> PrivateReads<'p> {
             }
             ExprKind::Field(base, name) => {
                 let private = |ty: &Ty| {
-                    ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
+                    ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.is_private)
                 };
                 private(&self.expr_type(base)) || self.is_private(base)
             }
@@ -72,7 +72,7 @@ impl<'p> PrivateReads<'p> {
             }
             ExprKind::Read(inner, _) => self.is_private(inner),
             ExprKind::Fold { fold, list, var, body } => {
-                self.loop_reads_private(list, var.id, body, fold.summed())
+                self.loop_reads_private(list, var.id, body, fold.summed_expr())
             }
             ExprKind::Window { list, operand, .. } => {
                 self.is_private(list) || self.part_reads_private(Part::Expr(operand))
@@ -121,7 +121,7 @@ impl<'p> PrivateReads<'p> {
             return known;
         }
         self.lets_are_private[id.index()] = Some(false);
-        let private = match body.part() {
+        let private = match body.as_part() {
             Part::Expr(expr) => self.is_private(expr),
             part => self.part_reads_private(part),
         };
@@ -130,7 +130,7 @@ impl<'p> PrivateReads<'p> {
     }
 
     fn is_slot_private(&self, slot: &Slot) -> bool {
-        slot.private || self.declared_type(slot).1
+        slot.is_private || self.declared_type(slot).1
     }
 
     /// True if a slot may contain private elements that no declared type shows. This is so for a
@@ -151,7 +151,7 @@ impl<'p> PrivateReads<'p> {
             match (path.split_first(), &ty.inner) {
                 (None, _) => (ty.clone(), private),
                 (Some((key, rest)), InnerType::Fields(record)) => match record.get(key) {
-                    Some(field) => type_at_path(&field.ty, rest, private || field.private),
+                    Some(field) => type_at_path(&field.ty, rest, private || field.is_private),
                     None => (Ty::ANY, private),
                 },
                 (Some((_, rest)), InnerType::Element(element)) => type_at_path(element, rest, private),
@@ -166,7 +166,7 @@ impl<'p> PrivateReads<'p> {
             None => {
                 let first = slot.path.split_first().zip(self.input);
                 match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
-                    Some((field, rest)) => type_at_path(&field.ty, rest, field.private),
+                    Some((field, rest)) => type_at_path(&field.ty, rest, field.is_private),
                     None => (Ty::ANY, false),
                 }
             }
@@ -238,9 +238,9 @@ fn is_public(input: &RecordType) -> bool {
     Privacy::of_message(input).is_public()
 }
 
-fn has_private_field(object: &Object) -> bool {
+fn has_private_field(object: &ObjectSchema) -> bool {
     object.fields.iter().any(|field| match &field.shape {
-        Shape::Plain(ty) => may_contain_private(ty),
-        Shape::Object(inner) | Shape::Objects(inner) => has_private_field(inner),
+        FieldShape::Plain(ty) => may_contain_private(ty),
+        FieldShape::Object(inner) | FieldShape::Objects(inner) => has_private_field(inner),
     })
 }

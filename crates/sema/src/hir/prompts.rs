@@ -26,7 +26,7 @@ pub struct PromptTemplate {
     /// The placeholders that the template may contain, without braces.
     pub placeholders: &'static [&'static str],
     /// Whether a template must contain the first entry of `placeholders`. All others are optional.
-    pub needs_first: bool,
+    pub requires_first_placeholder: bool,
     get: fn(&Prompts) -> &Option<Arc<str>>,
     set: fn(&mut Prompts) -> &mut Option<Arc<str>>,
 }
@@ -39,7 +39,7 @@ macro_rules! prompt_templates {
                 name: stringify!($name),
                 default: $default,
                 placeholders: &[$($placeholder),*],
-                needs_first: $needs_first,
+                requires_first_placeholder: $needs_first,
                 get: |prompts| &prompts.$name,
                 set: |prompts| &mut prompts.$name,
             };)*
@@ -148,7 +148,11 @@ mod tests {
             });
             let names: Vec<&str> = names.collect();
             assert!(names.iter().all(|name| template.placeholders.contains(name)), "{}", template.name);
-            assert!(!template.needs_first || names.contains(&template.placeholders[0]), "{}", template.name);
+            assert!(
+                !template.requires_first_placeholder || names.contains(&template.placeholders[0]),
+                "{}",
+                template.name
+            );
         }
     }
 }

@@ -13,17 +13,17 @@ pub struct Test {
     /// The earlier messages that the rules read as `history`, oldest first.
     pub history: Vec<Json>,
     /// The table with which the decision of the test's message starts.
-    pub entry: TableId,
-    pub expect: Expect,
+    pub entry_table: TableId,
+    pub expect: ExpectedDecision,
     /// Further expectations about the outcome of the chosen rule, such as the handler.
-    pub then: Then,
+    pub outcome: OutcomeExpectations,
     pub span: Span,
 }
 
 /// The further expectations of a test about the outcome, such as the handler. An expectation that
 /// the test does not mention is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Then {
+pub struct OutcomeExpectations {
     /// The name of the handler that the decision should have as its target.
     pub handler: Option<Arc<str>>,
     /// Expected arguments of the handler; other arguments are not checked. Null expects that the
@@ -33,29 +33,29 @@ pub struct Then {
     pub metadata: Map<String, Json>,
     /// The next nodes that a router should select, and true if the edge to these nodes should lead
     /// back to an earlier node (a loop).
-    pub next: Option<(Vec<Arc<str>>, bool)>,
+    pub next_nodes: Option<(Vec<Arc<str>>, bool)>,
     /// The expected bound on the score of a flow that is selected by meaning: an operator (`>=`,
     /// `>`, `<=`, `<`) and a number.
-    pub score: Option<(Arc<str>, f64)>,
+    pub score_bound: Option<(Arc<str>, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expect {
+pub enum ExpectedDecision {
     Rule(RuleId),
     Default(TableId),
     /// The decision selects no rule and no default.
     Nothing,
-    /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
+    /// Any rule of the table may be chosen; only [`OutcomeExpectations`] restricts the outcome.
     Any,
     /// A flow that the built-in classifier should select by meaning.
     Flow(FlowId),
     Judgement {
-        kind: Arc<str>,
+        payload_kind: Arc<str>,
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
-        outcome: Arc<str>,
+        validation_outcome: Arc<str>,
         /// The expected violations, sorted. Each has a rule id and the path of the reported field;
         /// `None` accepts every path. If the list is empty, the test checks only
         /// `outcome`, not the violations.
-        breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
+        violations: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }

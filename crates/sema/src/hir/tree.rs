@@ -44,7 +44,7 @@ pub enum CondKind {
     /// A quantifier over a list: `any x in L: C` or `all x in L: C`.
     Quantifier {
         /// True if the quantifier is `all`, false if it is `any`.
-        all: bool,
+        is_all: bool,
         list: Box<Expr>,
         var: Var,
         body: Box<Cond>,
@@ -58,8 +58,8 @@ pub enum CondKind {
     Branch {
         /// True if every usable condition (whose values are all present) must be true. False if one
         /// true condition is enough.
-        all: bool,
-        conditions: Vec<Guarded>,
+        requires_all: bool,
+        conditions: Vec<GuardedCondition>,
     },
 }
 
@@ -74,10 +74,10 @@ pub struct BoundArgument {
 }
 
 #[derive(Clone, Debug)]
-pub struct Guarded {
+pub struct GuardedCondition {
     /// The condition that all values which `cond` reads are present: a [`CondKind::And`] of
     /// predicates with `is present`.
-    pub usable: Cond,
+    pub presence_condition: Cond,
     pub cond: Cond,
 }
 
@@ -89,7 +89,7 @@ pub struct Predicate {
     pub op: Option<Op>,
     /// Whether `not` precedes the operator, which swaps the truth values true and false of the
     /// predicate.
-    pub negated: bool,
+    pub is_negated: bool,
     /// The modifiers, such as `ignoring case`, with the settings of the file applied.
     pub mode: TestMode,
     pub left: Expr,
@@ -104,13 +104,13 @@ pub enum Operand {
     /// The range `start..end` or `start..=end`, only for the operator `in`.
     Range {
         start: Expr,
-        /// The upper bound; `inclusive` says whether the range contains it.
+        /// The upper bound; `includes_end` says whether the range contains it.
         end: Expr,
         /// Whether the range contains its upper bound `end`.
-        inclusive: bool,
+        includes_end: bool,
         /// Whether the range passes midnight if `end` lies before `start`. It then contains the
         /// times from `start` on and the times before `end`.
-        wraps: bool,
+        wraps_midnight: bool,
     },
 }
 
@@ -120,7 +120,7 @@ pub struct Var {
     pub name: Arc<str>,
     /// The kinds of value that count as list elements. An element of another kind counts as
     /// missing.
-    pub kinds: KindSet,
+    pub element_kinds: KindSet,
 }
 
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ pub struct Expr {
     pub kind: ExprKind,
     pub ty: Ty,
     /// Whether the value may be missing even if the message satisfies the `input` contract.
-    pub optional: bool,
+    pub may_be_missing: bool,
     pub span: Span,
 }
 
@@ -174,8 +174,8 @@ pub enum ExprKind {
     /// `if C then a else b`; only the selected operand is computed.
     If {
         cond: Box<Cond>,
-        then: Box<Expr>,
-        other: Box<Expr>,
+        then_value: Box<Expr>,
+        else_value: Box<Expr>,
     },
     Let(LetId),
 }
@@ -195,7 +195,7 @@ pub enum Fold {
 
 impl Fold {
     /// Returns the expression that a sum adds for each element; `None` for other folds.
-    pub fn summed(&self) -> Option<&Expr> {
+    pub fn summed_expr(&self) -> Option<&Expr> {
         match self {
             Fold::Sum(value) => Some(value),
             Fold::Count | Fold::First | Fold::Last => None,
@@ -246,7 +246,7 @@ fn is_json_exact(value: Value<'_>) -> bool {
 
 impl Predicate {
     pub fn without_modifiers(op: impl Into<Option<Op>>, left: Expr, right: Operand) -> Predicate {
-        Predicate { op: op.into(), negated: false, mode: TestMode::default(), left, right }
+        Predicate { op: op.into(), is_negated: false, mode: TestMode::default(), left, right }
     }
 
     pub fn into_cond(self, span: Span) -> Cond {
@@ -258,7 +258,7 @@ impl Expr {
     /// Builds a call of a built-in function. The call is marked as optional, because its result may
     /// be missing.
     pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
+        Expr { kind: ExprKind::Call(function, args), ty, may_be_missing: true, span }
     }
 
     pub fn as_const(&self) -> Option<&Const> {

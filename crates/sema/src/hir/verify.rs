@@ -3,7 +3,7 @@
 
 use super::*;
 use rulec_base::codec::DecodeError;
-use rulec_base::parallel::{self, Threads};
+use rulec_base::parallel::{self, ThreadLimit};
 use rulec_lang::operators::modifiers::TestMode;
 use rulec_lang::operators::{Fixity, Implementation, Op, OpInfo};
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ impl Program {
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::new(self)?;
         let chunk_size =
-            self.rules.len().div_ceil(Threads::All.count_for_statements(self.rules.len())).max(1);
+            self.rules.len().div_ceil(ThreadLimit::All.count_for_statements(self.rules.len())).max(1);
         let verify_rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.verify_rule(rule));
         parallel::map_in_parallel(self.rules.chunks(chunk_size), verify_rules)
             .into_iter()
@@ -30,14 +30,14 @@ impl Program {
 }
 
 /// Verifies a whole program. A payload rule may read named values (bindings), whose ids start at 0
-/// for each payload. For each table and each value, `table_limits` and `value_limits` store a
+/// for each payload. For each table and each value, `table_binding_limits` and `value_binding_limits` store a
 /// limit: only bindings with ids below the limit may be read. A limit of 0 allows only reads of the
 /// message.
 struct Verifier<'p> {
     program: &'p Program,
-    let_measures: Vec<Measure>,
-    table_limits: Vec<u32>,
-    value_limits: Vec<u32>,
+    let_measures: Vec<ExprSize>,
+    table_binding_limits: Vec<u32>,
+    value_binding_limits: Vec<u32>,
 }
 
 impl<'p> Verifier<'p> {
@@ -49,42 +49,44 @@ impl<'p> Verifier<'p> {
         let mut verifier = Verifier {
             program,
             let_measures: Vec::with_capacity(program.lets.len()),
-            table_limits: tables.iter().map(binding_limit).collect(),
-            value_limits: vec![u32::MAX; values.len()],
+            table_binding_limits: tables.iter().map(binding_limit).collect(),
+            value_binding_limits: vec![u32::MAX; values.len()],
         };
         ensure(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
         let has_name = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
         ensure(program.slots.iter().all(has_name), "a field has no name")?;
         let is_declared = |function: &Extern| match function.feature {
-            Some(Feature::Entity(number)) => number < analysis.entities.len(),
-            Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
-            Some(Feature::Intent | Feature::Keywords) | None => true,
+            Some(AnalysisFeature::Entity(number)) => number < analysis.entities.len(),
+            Some(AnalysisFeature::Lexicon(number)) => number < analysis.lexicons.len(),
+            Some(AnalysisFeature::Intent | AnalysisFeature::Keywords) | None => true,
         };
         ensure(externs.iter().all(is_declared), "a function analyses what is not there")?;
         program.input.iter().try_for_each(verify_distinct_fields)?;
         verifier.verify_payloads()?;
-        for body in program.lets.iter().map(|body| body.body.part()) {
-            let measure = verifier.verify_expression(body, 0, MAX_NODES)?;
+        for body in program.lets.iter().map(|body| body.body.as_part()) {
+            let measure = verifier.verify_expression(body, 0, MAX_CONDITION_NODES)?;
             verifier.let_measures.push(measure);
         }
-        for (table, bindings) in tables.iter().zip(&verifier.table_limits) {
+        for (table, bindings) in tables.iter().zip(&verifier.table_binding_limits) {
             if let Some(default) = &table.default {
                 verify_outcome(program, table, default)?;
-                for_each_value(default, |value| limit_bindings(&mut verifier.value_limits, value, *bindings));
+                for_each_value(default, |value| {
+                    limit_bindings(&mut verifier.value_binding_limits, value, *bindings)
+                });
             }
         }
         for rule in &program.rules {
-            let bindings = verifier.table_limits[rule.table.index()];
+            let bindings = verifier.table_binding_limits[rule.table.index()];
             for_each_value(&rule.outcome, |value| {
-                limit_bindings(&mut verifier.value_limits, value, bindings)
+                limit_bindings(&mut verifier.value_binding_limits, value, bindings)
             });
         }
-        for (value, bindings) in values.iter().zip(&verifier.value_limits) {
+        for (value, bindings) in values.iter().zip(&verifier.value_binding_limits) {
             // The checker limits the size of conditions and definitions, not of the values that use
             // them.
             verifier.verify_expression(Part::Expr(value), *bindings, u64::MAX)?;
         }
-        let is_decision = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
+        let is_decision = |test: &Test| tables[test.entry_table.index()].kind != TableKind::Requirements;
         ensure(tests.iter().all(is_decision), "a test decides by requirements")?;
         let mut routers =
             program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
@@ -106,15 +108,16 @@ impl<'p> Verifier<'p> {
         let is_complete = self.program.rules.iter().zip(0..).all(has_requirement);
         ensure(is_complete, "a rule of a payload has no requirement, or another rule has one")?;
         for payload in &self.program.payloads {
-            let binding_count = self.verify_block(&payload.block, payload.bindings)?;
-            ensure(payload.bindings <= binding_count.saturating_add(1), "a payload binds too much")?;
+            let binding_count = self.verify_block(&payload.block, payload.binding_count)?;
+            ensure(payload.binding_count <= binding_count.saturating_add(1), "a payload binds too much")?;
         }
         for requirement in requirements {
-            let bindings = self.table_limits[self.program.rules[requirement.rule.index()].table.index()];
+            let bindings =
+                self.table_binding_limits[self.program.rules[requirement.rule.index()].table.index()];
             self.verify_path(&requirement.place, bindings);
             match &requirement.correction {
                 Some(Correction::Default(value) | Correction::Clamp(value)) => {
-                    limit_bindings(&mut self.value_limits, *value, bindings);
+                    limit_bindings(&mut self.value_binding_limits, *value, bindings);
                 }
                 Some(Correction::Remove) | None => {}
             }
@@ -125,18 +128,20 @@ impl<'p> Verifier<'p> {
     /// Verifies a block (payload requirements for one value). Its values may read bindings (named
     /// values) with ids below `bindings`. Returns an upper bound for the number of bindings that
     /// the block and the blocks inside it define.
-    fn verify_block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
+    fn verify_block(&mut self, block: &RequirementBlock, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
-        let binding_limit = &mut self.table_limits[block.table.index()];
+        let binding_limit = &mut self.table_binding_limits[block.table.index()];
         *binding_limit = bindings.min(*binding_limit);
         let mut binding_count = block.lets.len() as u32;
         for (_, value) in &block.lets {
-            limit_bindings(&mut self.value_limits, *value, bindings);
+            limit_bindings(&mut self.value_binding_limits, *value, bindings);
         }
-        for each in &block.each {
-            limit_bindings(&mut self.value_limits, each.list, bindings);
-            each.when.iter().for_each(|when| limit_bindings(&mut self.value_limits, *when, bindings));
+        for each in &block.each_blocks {
+            limit_bindings(&mut self.value_binding_limits, each.list, bindings);
+            each.condition
+                .iter()
+                .for_each(|when| limit_bindings(&mut self.value_binding_limits, *when, bindings));
             each.place.iter().for_each(|place| self.verify_path(place, bindings));
             binding_count =
                 binding_count.saturating_add(2).saturating_add(self.verify_block(&each.block, bindings)?);
@@ -148,7 +153,7 @@ impl<'p> Verifier<'p> {
         let dotted = path.dotted.iter().flat_map(|dotted| &dotted.steps);
         for step in path.steps.iter().chain(dotted) {
             if let ObjectStep::At(value) = step {
-                limit_bindings(&mut self.value_limits, *value, bindings);
+                limit_bindings(&mut self.value_binding_limits, *value, bindings);
             }
         }
     }
@@ -157,17 +162,17 @@ impl<'p> Verifier<'p> {
         let table = &self.program.tables[rule.table.index()];
         verify_outcome(self.program, table, &rule.outcome)?;
         let condition = rule.condition.unpack()?;
-        let bindings = self.table_limits[rule.table.index()];
+        let bindings = self.table_binding_limits[rule.table.index()];
         match &condition.kind {
             CondKind::Branch { conditions, .. } => {
-                for Guarded { usable, cond } in conditions {
+                for GuardedCondition { presence_condition: usable, cond } in conditions {
                     ensure(is_presence_conjunction(usable), "a branch tests for more than presence")?;
-                    self.verify_expression(Part::Cond(usable), bindings, MAX_NODES)?;
-                    self.verify_expression(Part::Cond(cond), bindings, MAX_NODES)?;
+                    self.verify_expression(Part::Cond(usable), bindings, MAX_CONDITION_NODES)?;
+                    self.verify_expression(Part::Cond(cond), bindings, MAX_CONDITION_NODES)?;
                 }
                 Ok(())
             }
-            _ => self.verify_expression(Part::Cond(condition), bindings, MAX_NODES).map(drop),
+            _ => self.verify_expression(Part::Cond(condition), bindings, MAX_CONDITION_NODES).map(drop),
         }
     }
 
@@ -179,12 +184,16 @@ impl<'p> Verifier<'p> {
         part: Part<'_>,
         bindings: u32,
         max_nodes: u64,
-    ) -> Result<Measure, DecodeError> {
-        let measure = Measure::new(part, &self.let_measures);
+    ) -> Result<ExprSize, DecodeError> {
+        let measure = ExprSize::new(part, &self.let_measures);
         // A value may be twice as deep as a condition: it may have the maximum depth, and at its
         // deepest node use a definition of the maximum depth.
-        ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
-        NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
+        ensure(
+            measure.node_count <= max_nodes && measure.depth <= 2 * MAX_CONDITION_DEPTH,
+            "a condition is too large",
+        )?;
+        NodeVerifier { program: self.program, binding_limit: bindings, scope: Vec::new() }
+            .verify_node(part)?;
         Ok(measure)
     }
 }
@@ -192,7 +201,7 @@ impl<'p> Verifier<'p> {
 /// A traversal that verifies each node of a condition or value.
 struct NodeVerifier<'p> {
     program: &'p Program,
-    bindings: u32,
+    binding_limit: u32,
     /// The variables of the enclosing quantifiers, which the node may read.
     scope: Vec<VarId>,
 }
@@ -236,7 +245,7 @@ impl NodeVerifier<'_> {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
                 root.as_ref().is_none_or(|root| {
-                    root.id.0 < self.bindings || (root.is_history() && self.program.history.is_some())
+                    root.id.0 < self.binding_limit || (root.is_history() && self.program.history.is_some())
                 })
             }
             ExprKind::Var(id) => self.scope.contains(id),
@@ -258,18 +267,18 @@ impl NodeVerifier<'_> {
 /// True if the operands and modifiers of a predicate are valid for its operator.
 fn is_valid_test(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
-    let OpInfo { implementation, fixity, accepts, search, .. } = op.info();
-    let TestMode { word, quantity, text } = test.mode;
+    let OpInfo { implementation, fixity, accepted_modifiers: accepts, search, .. } = op.info();
+    let TestMode { whole_word: word, quantity, text } = test.mode;
     matches!(implementation, Implementation::Predicate(_))
         && match &test.right {
             Operand::Nothing => *fixity == Fixity::Postfix,
             Operand::Value(_) => *fixity == Fixity::Infix,
             Operand::Range { .. } => op == Op::In,
         }
-        && (!word || accepts.word)
-        && (quantity.is_none() || accepts.quantity)
-        && (text.is_plain() || accepts.case)
-        && (text.fold || !text.full)
+        && (!word || accepts.accepts_word)
+        && (quantity.is_none() || accepts.accepts_quantity)
+        && (text.is_plain() || accepts.accepts_case)
+        && (text.folds_case || !text.folds_fully)
         && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 

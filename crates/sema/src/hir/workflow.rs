@@ -26,14 +26,14 @@ pub struct Node {
     pub id: Arc<str>,
     /// The name of the registered processor that runs the node. [`PARALLEL_KIND`] has no processor:
     /// the next nodes run in parallel.
-    pub kind: Arc<str>,
+    pub processor_kind: Arc<str>,
     pub config: Arc<Map<String, Json>>,
     /// The time limit of one run of the processor, in milliseconds; `None` means no limit.
-    pub time_limit: Option<u64>,
+    pub time_limit_ms: Option<u64>,
     /// How several inputs are merged into one; `None` for the default of the program that runs the
     /// workflow.
     pub merge: Option<Merge>,
-    pub next: Vec<Arc<str>>,
+    pub next_nodes: Vec<Arc<str>>,
     /// The router that selects among `next`; `None` if the node has no router.
     pub router: Option<TableId>,
     pub span: Span,
@@ -53,7 +53,7 @@ pub enum Merge {
     ByNode,
 }
 
-/// The maximum size of a workflow, as [`Workflow::size`] counts it. Larger workflows are errors,
+/// The maximum size of a workflow, as [`Workflow::graph_size`] counts it. Larger workflows are errors,
 /// because some checks take time quadratic in the size.
 pub const MAX_GRAPH_SIZE: usize = 10_000;
 /// The kind of nodes that run no processor and only start their next nodes in parallel.
@@ -61,7 +61,7 @@ pub const PARALLEL_KIND: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });
 impl_codec!(enum Merge { 0 First, 1 Latest, 2 Append, 3 ByNode });
-impl_codec!(struct Node { id, kind, config, time_limit, merge, next, router, span });
+impl_codec!(struct Node { id, processor_kind, config, time_limit_ms, merge, next_nodes, router, span });
 
 impl Merge {
     /// All variants, each with the words that select it in rules.
@@ -75,7 +75,7 @@ impl Merge {
 
 impl Node {
     pub fn is_parallel(&self) -> bool {
-        &*self.kind == PARALLEL_KIND
+        &*self.processor_kind == PARALLEL_KIND
     }
 }
 
@@ -85,11 +85,13 @@ impl Workflow {
     ///
     /// A node with a router adds more for each target in the router's rules: the number of its next
     /// nodes, because one target may select all of them, but at least 1.
-    pub fn size(&self, program: &Program) -> usize {
+    pub fn graph_size(&self, program: &Program) -> usize {
         let count_targets =
             |table: TableId| -> usize {
-                let rules =
-                    program.tables[table.index()].order.iter().map(|id| &program.rules[id.index()].outcome);
+                let rules = program.tables[table.index()]
+                    .evaluation_order
+                    .iter()
+                    .map(|id| &program.rules[id.index()].outcome);
                 rules
                     .map(|outcome| {
                         if let Outcome::Next { destinations, .. } = outcome { destinations.len() } else { 0 }
@@ -101,7 +103,7 @@ impl Workflow {
             let router_targets = node
                 .router
                 .map_or(0, |table| *target_counts.entry(table).or_insert_with(|| count_targets(table)));
-            1 + node.next.len() + router_targets.saturating_mul(node.next.len().max(1))
+            1 + node.next_nodes.len() + router_targets.saturating_mul(node.next_nodes.len().max(1))
         });
         sizes.fold(0, usize::saturating_add)
     }
@@ -114,7 +116,7 @@ impl Workflow {
             let routes = node.router.map(|table| {
                 routes_by_router.entry(table).or_insert_with(|| program.routes_of(table).into()).clone()
             });
-            let next = node.next.iter().cloned().map(Into::into).collect();
+            let next = node.next_nodes.iter().cloned().map(Into::into).collect();
             Vertex::new(node.id.clone().into(), next, node.is_parallel(), routes)
         });
         vertices.collect()
@@ -128,10 +130,10 @@ impl Program {
 
     /// Returns every outcome of a router (which nodes it may select next), in evaluation order.
     pub fn routes_of(&self, router: TableId) -> Vec<Route> {
-        let rules = self.tables[router.index()].order.iter().map(|id| &self.rules[id.index()]);
+        let rules = self.tables[router.index()].evaluation_order.iter().map(|id| &self.rules[id.index()]);
         rules
             .filter_map(|rule| match &rule.outcome {
-                Outcome::Next { destinations, loopback, .. } => {
+                Outcome::Next { destinations, leads_back: loopback, .. } => {
                     let targets = destinations.iter().map(|destination| self.graph_target(destination));
                     Some(Route { targets: targets.collect(), loopback: *loopback })
                 }

@@ -7,8 +7,8 @@ mod test;
 use super::cost::CostTable;
 use super::intern::ValueIds;
 use super::{
-    CondId, ExprId, NCond, NConst, NExpr, NFold, NPred, NRoute, Normal, PredId, QuantifierLevels,
-    QuantifierNesting, TestKind,
+    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalFold, NormalPredicate, NormalRule,
+    PredId, QuantifierLevels, QuantifierNesting, TestKind,
 };
 use crate::hir::{
     Cond, CondKind, Const, Expr, ExprKind, Fold, LetId, Outcome, Part, Program, QuantifierFacts, TableKind,
@@ -33,7 +33,7 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
     for table in &program.tables {
         let mut routes = Vec::new();
         let mut always_true_span: Option<Span> = None;
-        for id in &table.order {
+        for id in &table.evaluation_order {
             let route = &program.rules[id.index()];
             let earlier_diagnostics = builder.diagnostics.len();
             let cond = builder.build_cond(&route.condition, true);
@@ -45,7 +45,7 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
             match builder.normal.cond(cond) {
                 // A field's type often makes a requirement constant, so requirements are not
                 // reported.
-                NCond::Const(false) => {
+                NormalCond::Const(false) => {
                     if !is_literal && !has_warning && table.kind != TableKind::Requirements {
                         let message = message!("the condition of `{}` can never hold", route.name);
                         let help = match table.kind {
@@ -65,7 +65,7 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 }
                 // The checker reports branches that a default hides; a router ends in `otherwise`.
                 _ if table.kind != TableKind::Routes => {}
-                NCond::Const(true)
+                NormalCond::Const(true)
                     if always_true_span.is_none() && !matches!(route.outcome, Outcome::Goto(_)) =>
                 {
                     always_true_span = Some(condition_span);
@@ -91,7 +91,7 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 Outcome::Goto(table) => Some(table),
                 _ => None,
             };
-            routes.push(NRoute { route: *id, cond, goto });
+            routes.push(NormalRule { rule: *id, cond, goto });
         }
         builder.normal.tables.push(routes);
     }
@@ -117,15 +117,15 @@ pub struct NormalBuilder<'a> {
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
     /// For a condition C that is used as a value: the ids of the conditions "C is true" and "C is
     /// false". The key is the address of C and the quantifier depth.
-    cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
+    cond_polarities: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
     /// The nesting level of each quantifier variable in scope; the outermost quantifier has level
     /// 0.
-    levels: HashMap<VarId, u32>,
-    depth: u32,
+    quantifier_levels: HashMap<VarId, u32>,
+    quantifier_depth: u32,
     quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers that count for the nesting depth of the current node. A
     /// quantifier that reads no element of an enclosing quantifier starts the count again.
-    enclosing_quantifiers: u32,
+    enclosing_quantifier_count: u32,
     /// Whether the current node needs two conditions: one for "the node is true", and one for "the
     /// node is false". This is the case for a condition that is used as a value.
     needs_both_polarities: bool,
@@ -145,11 +145,11 @@ impl<'a> NormalBuilder<'a> {
             constants: HashMap::default(),
             conds_of_lets: HashMap::default(),
             exprs_of_lets: HashMap::default(),
-            cond_values: HashMap::default(),
-            levels: HashMap::new(),
-            depth: 0,
+            cond_polarities: HashMap::default(),
+            quantifier_levels: HashMap::new(),
+            quantifier_depth: 0,
             quantifier_facts: QuantifierFacts::default(),
-            enclosing_quantifiers: 0,
+            enclosing_quantifier_count: 0,
             needs_both_polarities: false,
             diagnostics: Vec::new(),
         }
@@ -173,56 +173,67 @@ impl<'a> NormalBuilder<'a> {
                 let holds = self.build_cond(inner, true);
                 if want { self.build_complement(holds) } else { holds }
             }
-            CondKind::Predicate(test) => self.build_test(test, cond.span, want),
-            CondKind::Quantifier { all, list, var, body } => {
+            CondKind::Predicate(test) => self.build_predicate(test, cond.span, want),
+            CondKind::Quantifier { is_all: all, list, var, body } => {
                 let reads = self.levels_read(Part::Cond(cond));
                 let list = self.build_expr(list);
-                let kinds = var.kinds;
-                let (level, nest, (polarities, body)) = self.build_inside(var, reads, body, |builder| {
-                    let polarities =
-                        builder.needs_both_polarities.then(|| builder.build_both_polarities(body));
-                    let body = match polarities {
-                        Some((holds, fails)) => {
-                            if want {
-                                holds
-                            } else {
-                                fails
+                let kinds = var.element_kinds;
+                let (level, nest, (polarities, body)) =
+                    self.build_in_quantifier(var, reads, body, |builder| {
+                        let polarities =
+                            builder.needs_both_polarities.then(|| builder.build_both_polarities(body));
+                        let body = match polarities {
+                            Some((holds, fails)) => {
+                                if want {
+                                    holds
+                                } else {
+                                    fails
+                                }
                             }
-                        }
-                        None => builder.build_cond(body, want),
-                    };
-                    (polarities, body)
-                });
+                            None => builder.build_cond(body, want),
+                        };
+                        (polarities, body)
+                    });
                 match (self.normal.cond(body), *all == want, polarities) {
                     // An `any` whose body is false for every element is itself false. No other
                     // quantifier is constant: `all` is true over an empty list, and both are false
                     // over a missing list.
-                    (NCond::Const(false), false, _) => body,
-                    (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
+                    (NormalCond::Const(false), false, _) => body,
+                    (_, all, None) => {
+                        self.add_cond(NormalCond::Each { is_all: all, list, kinds, body, level, nest })
+                    }
                     (.., Some((holds, fails))) => {
-                        let value = NExpr::Quantifier { all: *all, list, kinds, holds, fails, level, nest };
+                        let value = NormalExpr::Quantifier {
+                            is_all: *all,
+                            list,
+                            kinds,
+                            true_cond: holds,
+                            false_cond: fails,
+                            level,
+                            nest,
+                        };
                         let value = self.add_expr(value);
-                        self.build_truth(value, want)
+                        self.build_truth_test(value, want)
                     }
                 }
             }
             CondKind::Let(id) => {
-                let key = (*id, self.depth, want);
+                let key = (*id, self.quantifier_depth, want);
                 if let Some(cached) = self.conds_of_lets.get(&key) {
                     return *cached;
                 }
-                let built = self.build_outside(|builder| match builder.program.let_body(*id) {
+                let built = self.build_outside_quantifiers(|builder| match builder.program.let_body(*id) {
                     Term::Cond(body) => builder.build_cond(body, want),
                     Term::Expr(body) => {
                         let left = builder.build_expr(body);
-                        builder.build_truth(left, want)
+                        builder.build_truth_test(left, want)
                     }
                 });
                 self.conds_of_lets.insert(key, built);
                 built
             }
             CondKind::Call(_, _, body) => self.build_cond(body, want),
-            CondKind::Branch { all, conditions } => self.build_branch(*all, conditions, want),
+            CondKind::Branch { requires_all: all, conditions } => self.build_branch(*all, conditions, want),
         }
     }
 
@@ -232,14 +243,14 @@ impl<'a> NormalBuilder<'a> {
         operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
 
-    fn build_truth(&mut self, left: ExprId, want: bool) -> CondId {
-        if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
+    fn build_truth_test(&mut self, left: ExprId, want: bool) -> CondId {
+        if let NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
         // A predicate on `if C then a else b` becomes one condition for each case. The index can
         // then find the rule by either case.
-        if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
-            let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
+        if let NormalExpr::If { cond, then_value: then, else_value: other, .. } = *self.normal.expr(left) {
+            let (then, other) = (self.build_truth_test(then, want), self.build_truth_test(other, want));
             let fails = self.build_complement(cond);
             let (then, other) = (self.join_conds([cond, then], true), self.join_conds([fails, other], true));
             return self.join_conds([then, other], false);
@@ -248,45 +259,48 @@ impl<'a> NormalBuilder<'a> {
             let tri = implementations::value_to_tri(constant);
             return self.constant_cond(tri == Tri::from(want));
         }
-        self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
+        self.add_predicate(
+            NormalPredicate { test_kind: TestKind::Truth, mode: TestMode::default(), left, right: None },
+            want,
+        )
     }
 
     /// Calls `build` while the variable `var` of a quantifier is in scope. `reads` are the levels
     /// of the enclosing quantifiers that the quantifier reads, and `body` is its condition. Returns
     /// the level of the quantifier, its nesting, and the result of `build`.
-    fn build_inside<T>(
+    fn build_in_quantifier<T>(
         &mut self,
         var: &Var,
         reads: QuantifierLevels,
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
     ) -> (u32, QuantifierNesting, T) {
-        let (level, enclosing) = (self.depth, self.enclosing_quantifiers);
-        let outer_level = self.levels.insert(var.id, level);
+        let (level, enclosing) = (self.quantifier_depth, self.enclosing_quantifier_count);
+        let outer_level = self.quantifier_levels.insert(var.id, level);
         if reads.is_empty() {
-            self.enclosing_quantifiers = 0;
+            self.enclosing_quantifier_count = 0;
         }
         let nest = QuantifierNesting {
-            depth: self.quantifier_facts.quantifier_depth(self.enclosing_quantifiers, body),
-            reads,
+            depth: self.quantifier_facts.quantifier_depth(self.enclosing_quantifier_count, body),
+            read_levels: reads,
         };
-        self.depth += 1;
-        self.enclosing_quantifiers += 1;
+        self.quantifier_depth += 1;
+        self.enclosing_quantifier_count += 1;
         let result = build(self);
-        (self.depth, self.enclosing_quantifiers) = (level, enclosing);
+        (self.quantifier_depth, self.enclosing_quantifier_count) = (level, enclosing);
         match outer_level {
-            Some(outer_level) => self.levels.insert(var.id, outer_level),
-            None => self.levels.remove(&var.id),
+            Some(outer_level) => self.quantifier_levels.insert(var.id, outer_level),
+            None => self.quantifier_levels.remove(&var.id),
         };
         (level, nest, result)
     }
 
     /// Calls `build` to build the body of a `let`. The body is outside every quantifier, even if
     /// the use of the `let` is inside, so `build` counts no enclosing quantifier.
-    fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
-        let enclosing = std::mem::take(&mut self.enclosing_quantifiers);
+    fn build_outside_quantifiers<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+        let enclosing = std::mem::take(&mut self.enclosing_quantifier_count);
         let result = build(self);
-        self.enclosing_quantifiers = enclosing;
+        self.enclosing_quantifier_count = enclosing;
         result
     }
 
@@ -296,57 +310,62 @@ impl<'a> NormalBuilder<'a> {
                 if let Some(cached) = self.constants.get(&Arc::as_ptr(json)) {
                     return *cached;
                 }
-                let id = self.add_expr(NExpr::Const(NConst(Const::Json(json.clone()))));
+                let id = self.add_expr(NormalExpr::Const(NormalConst(Const::Json(json.clone()))));
                 self.constants.insert(Arc::as_ptr(json), id);
                 return id;
             }
-            ExprKind::Const(constant) => NExpr::Const(NConst(constant.clone())),
+            ExprKind::Const(constant) => NormalExpr::Const(NormalConst(constant.clone())),
             ExprKind::Slot(id) => match &self.program.slots[id.index()].root {
-                Some(root) if root.is_history() => NExpr::History(*id),
-                _ => NExpr::Slot(*id),
+                Some(root) if root.is_history() => NormalExpr::History(*id),
+                _ => NormalExpr::Slot(*id),
             },
-            ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
+            ExprKind::Var(id) => NormalExpr::Var(self.quantifier_levels.get(id).copied().unwrap_or(0)),
             // Calls substitute all parameters, so none is left here; null is a placeholder.
-            ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
-            ExprKind::Field(base, name) => NExpr::Field(self.build_expr(base), name.clone()),
-            ExprKind::Index(base, index) => NExpr::Index(self.build_expr(base), self.build_expr(index)),
-            ExprKind::List(items) => NExpr::List(self.build_exprs(items)),
+            ExprKind::Param(_) => NormalExpr::Const(NormalConst(Const::Json(Arc::new(Json::Null)))),
+            ExprKind::Field(base, name) => NormalExpr::Field(self.build_expr(base), name.clone()),
+            ExprKind::Index(base, index) => NormalExpr::Index(self.build_expr(base), self.build_expr(index)),
+            ExprKind::List(items) => NormalExpr::List(self.build_exprs(items)),
             ExprKind::Op(op, left, right) => {
                 let left = self.build_expr(left);
                 let right = right.as_ref().map(|right| self.build_expr(right));
-                NExpr::Op(*op, left, right)
+                NormalExpr::Op(*op, left, right)
             }
             ExprKind::Read(inner, kinds) => {
                 let inner = self.build_expr(inner);
                 self.build_typed_read(inner, *kinds)
             }
-            ExprKind::Call(function, args) => NExpr::Call(*function, self.build_exprs(args)),
-            ExprKind::Extern(id, args) => NExpr::Extern(*id, self.build_exprs(args)),
+            ExprKind::Call(function, args) => NormalExpr::Call(*function, self.build_exprs(args)),
+            ExprKind::Extern(id, args) => NormalExpr::Extern(*id, self.build_exprs(args)),
             ExprKind::Fold { fold, list, var, body } => {
                 let reads = self.levels_read(Part::Expr(expr));
                 let list = self.build_expr(list);
-                let (level, nest, (fold, body)) = self.build_inside(var, reads, body, |builder| {
+                let (level, nest, (fold, body)) = self.build_in_quantifier(var, reads, body, |builder| {
                     builder.with_needs_both_polarities(false, |builder| {
                         (builder.build_fold(fold), builder.build_cond(body, true))
                     })
                 });
-                NExpr::Fold { fold, list, kinds: var.kinds, body, level, nest }
+                NormalExpr::Fold { fold, list, kinds: var.element_kinds, body, level, nest }
             }
             ExprKind::Window { list, bound, operand } => {
-                NExpr::Window(*bound, self.build_expr(list), self.build_expr(operand))
+                NormalExpr::Window(*bound, self.build_expr(list), self.build_expr(operand))
             }
             ExprKind::Cond(cond) => self.build_cond_value(cond),
-            ExprKind::If { cond, then, other } => {
+            ExprKind::If { cond, then_value: then, else_value: other } => {
                 let cond = self.with_needs_both_polarities(false, |builder| builder.build_cond(cond, true));
                 let (then, other) = (self.build_expr(then), self.build_expr(other));
-                NExpr::If { cond, then, other, reads: self.levels_read(Part::Expr(expr)) }
+                NormalExpr::If {
+                    cond,
+                    then_value: then,
+                    else_value: other,
+                    read_levels: self.levels_read(Part::Expr(expr)),
+                }
             }
             ExprKind::Let(id) => {
-                let key = (*id, self.depth);
+                let key = (*id, self.quantifier_depth);
                 if let Some(cached) = self.exprs_of_lets.get(&key) {
                     return *cached;
                 }
-                let built = self.build_outside(|builder| match builder.program.let_body(*id) {
+                let built = self.build_outside_quantifiers(|builder| match builder.program.let_body(*id) {
                     Term::Expr(body) => builder.build_expr(body),
                     Term::Cond(body) => {
                         let value = builder.build_cond_value(body);
@@ -361,40 +380,44 @@ impl<'a> NormalBuilder<'a> {
         self.add_expr(built)
     }
 
-    fn build_fold(&mut self, fold: &Fold) -> NFold {
+    fn build_fold(&mut self, fold: &Fold) -> NormalFold {
         match fold {
-            Fold::Count => NFold::Count,
-            Fold::Sum(value) => NFold::Sum(self.build_expr(value)),
-            Fold::First => NFold::First,
-            Fold::Last => NFold::Last,
+            Fold::Count => NormalFold::Count,
+            Fold::Sum(value) => NormalFold::Sum(self.build_expr(value)),
+            Fold::First => NormalFold::First,
+            Fold::Last => NormalFold::Last,
         }
     }
 
-    fn build_cond_value(&mut self, cond: &Cond) -> NExpr {
+    fn build_cond_value(&mut self, cond: &Cond) -> NormalExpr {
         let (holds, fails) = self.build_both_polarities(cond);
-        NExpr::Cond { holds, fails, reads: self.levels_read(Part::Cond(cond)) }
+        NormalExpr::Cond {
+            true_cond: holds,
+            false_cond: fails,
+            read_levels: self.levels_read(Part::Cond(cond)),
+        }
     }
 
     /// Returns the levels (nesting depths) of the enclosing quantifiers whose elements a node
     /// reads.
     fn levels_read(&mut self, part: Part<'_>) -> QuantifierLevels {
         let free = self.quantifier_facts.free_variables(part);
-        let levels = free.iter().filter_map(|id| self.levels.get(id));
+        let levels = free.iter().filter_map(|id| self.quantifier_levels.get(id));
         levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))
     }
 
     /// Builds two conditions, and returns their ids: that `cond` is true, and that it is false.
     fn build_both_polarities(&mut self, cond: &Cond) -> (CondId, CondId) {
-        let key = (std::ptr::from_ref(cond), self.depth);
+        let key = (std::ptr::from_ref(cond), self.quantifier_depth);
         // Both polarities visit the values inside; without this cache, every nesting level would
         // double the work.
-        if let Some(cached) = self.cond_values.get(&key) {
+        if let Some(cached) = self.cond_polarities.get(&key) {
             return *cached;
         }
         let polarities = self.with_needs_both_polarities(true, |builder| {
             (builder.build_cond(cond, true), builder.build_cond(cond, false))
         });
-        self.cond_values.insert(key, polarities);
+        self.cond_polarities.insert(key, polarities);
         polarities
     }
 
@@ -417,36 +440,40 @@ impl<'a> NormalBuilder<'a> {
 
     /// Builds an expression that has the value of `inner` if its kind is one of `kinds`, and is
     /// otherwise missing. If `inner` is known to have no other kind, returns `inner` itself.
-    fn build_typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
+    fn build_typed_read(&self, inner: ExprId, kinds: KindSet) -> NormalExpr {
         match self.normal.expr(inner) {
-            NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
-            NExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset(kinds) => NExpr::Slot(*id),
-            _ => NExpr::Read(inner, kinds),
+            NormalExpr::Read(deeper, others) if others.is_subset_of(kinds) => {
+                NormalExpr::Read(*deeper, *others)
+            }
+            NormalExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset_of(kinds) => {
+                NormalExpr::Slot(*id)
+            }
+            _ => NormalExpr::Read(inner, kinds),
         }
     }
 
     /// Replaces a value by a constant if all its operands are constant.
-    fn fold_constants(&self, expr: NExpr) -> NExpr {
+    fn fold_constants(&self, expr: NormalExpr) -> NormalExpr {
         let arena = Arena::new(&self.program.limits);
         let constant = |id: ExprId| self.constant_operand(Some(id));
         let value = match &expr {
-            NExpr::Op(op, left, right) => {
+            NormalExpr::Op(op, left, right) => {
                 match (op.info().implementation, constant(*left), self.constant_operand(*right)) {
                     (Implementation::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
                     _ => None,
                 }
             }
-            NExpr::Call(function, args) => {
+            NormalExpr::Call(function, args) => {
                 let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
                 args.map(|args| function.call(&args, &arena))
             }
-            NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read_as(*kinds)),
-            NExpr::Index(base, index) => match (constant(*base), constant(*index)) {
+            NormalExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read_as(*kinds)),
+            NormalExpr::Index(base, index) => match (constant(*base), constant(*index)) {
                 (Some(base), Some(index)) => Some(base.index(index)),
                 _ => None,
             },
-            NExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
-            NExpr::List(items) => {
+            NormalExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
+            NormalExpr::List(items) => {
                 let items: Option<Vec<Value>> = items.iter().map(|item| constant(*item)).collect();
                 items.map(|items| arena.build_list(items))
             }
@@ -454,12 +481,12 @@ impl<'a> NormalBuilder<'a> {
         };
         // If a limit is exceeded, the engines compute the value at run time and report it.
         match value.filter(|_| !arena.is_exceeded()).and_then(Const::from_value) {
-            Some(constant) => NExpr::Const(NConst(constant)),
+            Some(constant) => NormalExpr::Const(NormalConst(constant)),
             None => expr,
         }
     }
 
-    fn add_expr(&mut self, expr: NExpr) -> ExprId {
+    fn add_expr(&mut self, expr: NormalExpr) -> ExprId {
         let (id, is_new) = self.expr_ids.intern(expr, &mut self.normal.exprs);
         if is_new {
             self.costs.add_expr(self.normal.expr(ExprId(id)));
@@ -469,20 +496,20 @@ impl<'a> NormalBuilder<'a> {
 
     /// Builds the condition that the value of an expression is a number below `bound`.
     pub fn build_is_below(&mut self, expr: ExprId, bound: i64) -> CondId {
-        let bound = self.add_expr(NExpr::Const(NConst(Const::Json(Arc::new(bound.into())))));
+        let bound = self.add_expr(NormalExpr::Const(NormalConst(Const::Json(Arc::new(bound.into())))));
         self.build_comparison(Op::Lt, expr, Some(bound), TestMode::default(), true)
     }
 
     pub fn constant_cond(&mut self, value: bool) -> CondId {
-        self.add_cond(NCond::Const(value))
+        self.add_cond(NormalCond::Const(value))
     }
 
-    fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
+    fn add_predicate(&mut self, pred: NormalPredicate, want: bool) -> CondId {
         let (id, _) = self.pred_ids.intern(pred, &mut self.normal.preds);
-        self.add_cond(NCond::Predicate { pred: PredId(id), want })
+        self.add_cond(NormalCond::Predicate { pred: PredId(id), want })
     }
 
-    fn add_cond(&mut self, cond: NCond) -> CondId {
+    fn add_cond(&mut self, cond: NormalCond) -> CondId {
         let (id, is_new) = self.cond_ids.intern(cond, &mut self.normal.conds);
         if is_new {
             self.costs.add_cond(self.normal.cond(CondId(id)), &self.normal);

@@ -8,14 +8,14 @@ use std::hash::{BuildHasher, Hash};
 pub(super) struct ValueIds {
     /// The hash and the id of each value. Because of the stored hash, growing the table does not
     /// hash the values again; a value may be a long list.
-    table: HashTable<(u64, u32)>,
+    hashes_and_ids: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }
 
 impl ValueIds {
     /// Returns the id of a value. Adds the value to `values` if it is new; the bool is then true.
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
-        let ValueIds { table, hasher } = self;
+        let ValueIds { hashes_and_ids: table, hasher } = self;
         let hash = hasher.hash_one(&value);
         let is_same =
             |(stored_hash, id): &(u64, u32)| *stored_hash == hash && values.get(*id as usize) == Some(&value);

@@ -1,6 +1,6 @@
 //! Direct children of the nodes of a normal form, for analyses and lowerings that traverse it.
 
-use super::{CondId, ExprId, NCond, NExpr, Normal};
+use super::{CondId, ExprId, Normal, NormalCond, NormalExpr};
 
 /// A node of the normal form, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,28 +18,33 @@ impl Normal {
             Part::Expr(id) => {
                 let expr = self.exprs.get(id as usize)?;
                 match expr {
-                    NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) => {}
-                    NExpr::Field(base, _) | NExpr::Read(base, _) => exprs(&[*base]),
-                    NExpr::Index(base, key) => exprs(&[*base, *key]),
-                    NExpr::List(items) | NExpr::Call(_, items) | NExpr::Extern(_, items) => exprs(items),
-                    NExpr::Op(_, left, None) => exprs(&[*left]),
-                    NExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
-                    NExpr::Window(_, list, operand) => exprs(&[*list, *operand]),
-                    NExpr::Fold { fold, list, body, .. } => {
+                    NormalExpr::Const(_)
+                    | NormalExpr::Slot(_)
+                    | NormalExpr::History(_)
+                    | NormalExpr::Var(_) => {}
+                    NormalExpr::Field(base, _) | NormalExpr::Read(base, _) => exprs(&[*base]),
+                    NormalExpr::Index(base, key) => exprs(&[*base, *key]),
+                    NormalExpr::List(items) | NormalExpr::Call(_, items) | NormalExpr::Extern(_, items) => {
+                        exprs(items)
+                    }
+                    NormalExpr::Op(_, left, None) => exprs(&[*left]),
+                    NormalExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
+                    NormalExpr::Window(_, list, operand) => exprs(&[*list, *operand]),
+                    NormalExpr::Fold { fold, list, body, .. } => {
                         exprs(&[*list]);
-                        exprs(fold.summed().as_slice());
+                        exprs(fold.summed_expr().as_slice());
                         visit(Part::Cond(body.0));
                     }
-                    NExpr::Quantifier { list, holds, fails, .. } => {
+                    NormalExpr::Quantifier { list, true_cond: holds, false_cond: fails, .. } => {
                         exprs(&[*list]);
                         visit(Part::Cond(holds.0));
                         visit(Part::Cond(fails.0));
                     }
-                    NExpr::Cond { holds, fails, .. } => {
+                    NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } => {
                         visit(Part::Cond(holds.0));
                         visit(Part::Cond(fails.0));
                     }
-                    NExpr::If { cond, then, other, .. } => {
+                    NormalExpr::If { cond, then_value: then, else_value: other, .. } => {
                         exprs(&[*then, *other]);
                         visit(Part::Cond(cond.0));
                     }
@@ -53,13 +58,13 @@ impl Normal {
             Part::Cond(id) => {
                 let cond = self.conds.get(id as usize)?;
                 match cond {
-                    NCond::Const(_) => {}
-                    NCond::Predicate { pred, .. } => visit(Part::Pred(pred.0)),
-                    NCond::Not(inner) => visit(Part::Cond(inner.0)),
-                    NCond::And(parts) | NCond::Or(parts) => {
+                    NormalCond::Const(_) => {}
+                    NormalCond::Predicate { pred, .. } => visit(Part::Pred(pred.0)),
+                    NormalCond::Not(inner) => visit(Part::Cond(inner.0)),
+                    NormalCond::And(parts) | NormalCond::Or(parts) => {
                         parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));
                     }
-                    NCond::Each { list, body, .. } => {
+                    NormalCond::Each { list, body, .. } => {
                         exprs(&[*list]);
                         visit(Part::Cond(body.0));
                     }

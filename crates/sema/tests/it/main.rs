@@ -5,11 +5,11 @@
 //! the whole crate a second time.
 
 use rulec_base::diag::Diagnostic;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::loader::{self, MemoryLoader};
 
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
-    let loaded = loader::load(Threads::All, &MemoryLoader::new().with("main.rules", text), "main.rules");
+    let loaded = loader::load(ThreadLimit::All, &MemoryLoader::new().with("main.rules", text), "main.rules");
     assert!(loaded.diagnostics.is_empty(), "{text}: {:?}", loaded.diagnostics);
     rulec_sema::check::check(&loaded).1
 }

@@ -7,8 +7,8 @@ use super::admitted::Admitted;
 use super::app::{App, json_response, require_json_content_type};
 use crate::limits::MAX_EVALUATIONS;
 use crate::problem::Problem;
-use crate::service::{DecideRequest, Decided, read_request};
-use crate::web::{self, ENVOY_PATH};
+use crate::service::{DecideRequest, DecisionWithAnswer, read_request};
+use crate::web::{self, ENVOY_PATH_PREFIX};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -29,24 +29,28 @@ const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
-        .route("/access/v1/evaluation", post(evaluation))
-        .route("/access/v1/evaluations", post(evaluations))
+        .route("/access/v1/evaluation", post(answer_evaluation_request))
+        .route("/access/v1/evaluations", post(answer_evaluations_request))
 }
 
 /// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
     Router::new()
-        .route(ENVOY_PATH, any(check_request))
+        .route(ENVOY_PATH_PREFIX, any(check_request))
         .route("/ext_authz/", any(check_request))
         .route("/ext_authz/{*path}", any(check_request))
 }
 
 /// Decides a message. `message` is the JSON text of the message that the rules read.
-async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Result<Decided, Problem> {
+async fn decide(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    message: &RawValue,
+) -> Result<DecisionWithAnswer, Problem> {
     app.decide(admitted, DecideRequest::new(message).to_body()?).await
 }
 
-pub(super) fn is_permitted(decided: &Decided) -> bool {
+pub(super) fn is_permitted(decided: &DecisionWithAnswer) -> bool {
     decided.decision.target() == Some(ALLOW_TARGET)
 }
 
@@ -129,14 +133,14 @@ fn respond_with_request_id(headers: &HeaderMap, answer: &Json) -> Response {
     response
 }
 
-async fn evaluation(
+async fn answer_evaluation_request(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     Ok(respond_with_request_id(&headers, &answer_evaluation(&app, &admitted, read_request(&body)?).await?))
 }
 
@@ -175,14 +179,14 @@ enum EvaluationsSemantic {
     PermitOnFirstPermit,
 }
 
-async fn evaluations(
+async fn answer_evaluations_request(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
     let options: EvaluationOptions =
         options.map(|options| read_request(options.get().as_bytes())).transpose()?.unwrap_or_default();
@@ -221,7 +225,7 @@ async fn evaluations(
 /// The HTTP request about which Envoy asks whether it may pass.
 pub(super) struct CheckedRequest<'r> {
     pub method: &'r str,
-    /// The path and query of the checked request, prefixed with [`ENVOY_PATH`].
+    /// The path and query of the checked request, prefixed with [`ENVOY_PATH_PREFIX`].
     pub uri: &'r Uri,
     pub host: &'r str,
     pub headers: &'r HeaderMap,
@@ -237,7 +241,7 @@ impl CheckedRequest<'_> {
             let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
             headers.insert(name.as_str().to_owned(), values.join(", ").into());
         }
-        let path = self.uri.path().strip_prefix(ENVOY_PATH).unwrap_or_default();
+        let path = self.uri.path().strip_prefix(ENVOY_PATH_PREFIX).unwrap_or_default();
         let message = json!({
             "method": self.method,
             "path": if path.is_empty() { "/" } else { path },
@@ -249,7 +253,7 @@ impl CheckedRequest<'_> {
     }
 
     /// Decides by the rules whether the request may pass.
-    pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<Decided, Problem> {
+    pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<DecisionWithAnswer, Problem> {
         decide(app, admitted, &self.to_message()?).await
     }
 }

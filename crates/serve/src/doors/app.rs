@@ -12,7 +12,7 @@ use crate::otlp::{DecisionInfo, Otlp};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{FolderWatch, RuleHost, RuleSet};
-use crate::service::{DecideRequest, Decided, Service, read_request};
+use crate::service::{DecideRequest, DecisionWithAnswer, Service, read_request};
 use crate::web::WebGuard;
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
@@ -60,8 +60,8 @@ impl App {
     pub fn new(service: Service, tokens: Option<Tokens>, web: WebGuard, events: Events) -> App {
         App {
             web_guard: web,
-            request_permits: Arc::new(Semaphore::new(service.limits().concurrency)),
-            stream_permits: Arc::new(Semaphore::new(service.limits().concurrency)),
+            request_permits: Arc::new(Semaphore::new(service.limits().max_open_requests)),
+            stream_permits: Arc::new(Semaphore::new(service.limits().max_open_requests)),
             open_bodies: OpenBodies::new(service.limits()),
             tokens: ArcSwapOption::from_pointee(tokens),
             service,
@@ -107,11 +107,11 @@ impl App {
         &self.service
     }
 
-    pub fn permits(&self) -> &Arc<Semaphore> {
+    pub fn request_permits(&self) -> &Arc<Semaphore> {
         &self.request_permits
     }
 
-    pub fn streams(&self) -> &Arc<Semaphore> {
+    pub fn stream_permits(&self) -> &Arc<Semaphore> {
         &self.stream_permits
     }
 
@@ -126,7 +126,7 @@ impl App {
     /// # Errors
     /// If the new deadline passes before there is a permit.
     pub async fn admit_part(&self, stream: &Admitted) -> Result<Admitted, Problem> {
-        let deadline = Deadline::after(self.service.limits().deadline);
+        let deadline = Deadline::after(self.service.limits().request_time_limit);
         let permit = self.request_permits.clone().acquire_owned();
         let permit = tokio::time::timeout_at(deadline.end().into(), permit).await;
         let permit = permit.map_err(|_| deadline.timeout_problem())?;
@@ -135,9 +135,9 @@ impl App {
     }
 
     /// Returns the error for a body over the limit, and counts it in the metrics.
-    pub fn too_large(&self) -> Problem {
+    pub fn body_too_large_problem(&self) -> Problem {
         self.service.metrics().count_limit(LimitName::body);
-        let limit = self.service.limits().body;
+        let limit = self.service.limits().max_body_bytes;
         Problem::too_large(format!("the body is over the limit of {limit} bytes; see `--max-body`"))
     }
 
@@ -151,15 +151,15 @@ impl App {
     }
 
     /// Sets the task that watches the folders of rules. The server calls this once, when it starts.
-    pub fn set_folders(&self, watch: FolderWatch) {
+    pub fn set_folder_watch(&self, watch: FolderWatch) {
         let _ = self.folder_watch.set(watch);
     }
 
     /// Makes the service check soon whether its rules have changed.
-    pub fn check_rules(&self) {
-        self.service.reload();
+    pub fn check_rules_soon(&self) {
+        self.service.check_rule_sources();
         if let Some(watch) = self.folder_watch.get() {
-            watch.check();
+            watch.check_soon();
         }
     }
 
@@ -173,7 +173,7 @@ impl App {
         self.reload_request.notified().await;
     }
 
-    pub fn web(&self) -> &WebGuard {
+    pub fn web_guard(&self) -> &WebGuard {
         &self.web_guard
     }
 
@@ -198,9 +198,9 @@ impl App {
     ///
     /// # Errors
     /// If the body has more bytes than the limit, or could not be read.
-    pub fn body(&self, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
+    pub fn checked_body(&self, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
         body.map_err(|error| match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => self.too_large(),
+            StatusCode::PAYLOAD_TOO_LARGE => self.body_too_large_problem(),
             _ => Problem::invalid(error.body_text()),
         })
     }
@@ -212,10 +212,14 @@ impl App {
     /// # Errors
     /// As [`Service::decide`], or if the token lacks a needed scope, or the decision log cannot be
     /// written.
-    pub async fn decide(self: &Arc<Self>, admitted: &Admitted, body: Bytes) -> Result<Decided, Problem> {
+    pub async fn decide(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        body: Bytes,
+    ) -> Result<DecisionWithAnswer, Problem> {
         let request: DecideRequest<'_> = read_request(&body)?;
         admitted.grant.require_scope(Scope::Decide)?;
-        if request.explains() {
+        if request.needs_explain_scope() {
             admitted.grant.require_scope(Scope::Explain)?;
         }
         let (deadline, trace) = (admitted.deadline, admitted.trace);
@@ -226,7 +230,7 @@ impl App {
                 let work = move |service: &Service| {
                     service.decide_before_deadline(&read_request(&body)?, deadline, trace)
                 };
-                self.blocking(admitted, work).await?
+                self.run_blocking(admitted, work).await?
             }
         };
         let receipt = std::mem::replace(&mut decided.receipt, Receipt::NONE);
@@ -248,7 +252,7 @@ impl App {
     ///
     /// # Errors
     /// The error of `work`, or an internal error if `work` panicked.
-    pub async fn blocking<T: Send + 'static>(
+    pub async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         admitted: &Admitted,
         work: impl FnOnce(&Service) -> Result<T, Problem> + Send + 'static,
@@ -283,9 +287,9 @@ impl RuleHost for App {
         self.service.remove_set(name);
     }
 
-    fn sets_changed(&self) {
+    fn on_sets_changed(&self) {
         #[cfg(feature = "studio")]
-        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.show_sets(&self.service)) {
+        if let Some(Err(error)) = self.studio.as_ref().map(|door| door.update_rule_sets(&self.service)) {
             self.events.report("failure", serde_json::json!({ "error": error.to_string() }));
         }
     }
@@ -296,7 +300,7 @@ impl RuleHost for App {
 ///
 /// # Errors
 /// If `work` panicked.
-pub(crate) async fn in_task<T: Send + 'static>(
+pub(crate) async fn run_in_task<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, Problem> {
     let mut task = JoinSet::new();
@@ -326,7 +330,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 
 /// Returns the first language in the header `Accept-Language`. English if the header is missing, or
 /// if rulec has no translations into this language.
-pub(crate) fn language(headers: &HeaderMap) -> Language {
+pub(crate) fn accepted_language(headers: &HeaderMap) -> Language {
     let value = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let first = value.and_then(|value| value.split([',', ';']).next());
     first.and_then(|name| Language::of_locale(name.trim())).unwrap_or_default()
@@ -354,7 +358,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathVariable {
     }
 }
 
-impl IntoResponse for Decided {
+impl IntoResponse for DecisionWithAnswer {
     fn into_response(self) -> Response {
         let mut response = json_response(self.body);
         response.headers_mut().insert(GENERATION_HEADER, self.decision.generation().into());

@@ -36,7 +36,7 @@ struct OpenBody {
 
 impl OpenBodies {
     pub fn new(limits: &Limits) -> OpenBodies {
-        OpenBodies { max_total_bytes: limits.bodies(), state: Mutex::default() }
+        OpenBodies { max_total_bytes: limits.max_total_body_bytes(), state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenBodiesState> {
@@ -67,7 +67,7 @@ struct Registration<'b> {
 impl Registration<'_> {
     /// Counts `bytes` more bytes for this body. If all bodies together exceed the budget, gives up
     /// the oldest ones, but never the only one.
-    fn add(&self, bytes: usize) {
+    fn add_bytes(&self, bytes: usize) {
         let mut state = self.bodies.lock();
         // The entry is missing if this body was given up before.
         let Some(body) = state.open_by_number.get_mut(&self.body_number) else { return };
@@ -106,7 +106,7 @@ pub(super) enum BodyError {
 /// # Errors
 /// If the body is larger than `limit`, which its header `content-length` may already say. Also if
 /// the body cannot be read, or the service gives it up because all bodies exceed their budget.
-pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
+pub(super) async fn read_body(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
@@ -122,7 +122,7 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
             None => {
                 let registration = registration.get_or_insert_with(|| {
                     let registration = bodies.register();
-                    registration.add(OPEN_REQUEST_BYTES + first.len() + rest.len());
+                    registration.add_bytes(OPEN_REQUEST_BYTES + first.len() + rest.len());
                     registration
                 });
                 tokio::select! {
@@ -138,7 +138,7 @@ pub(super) async fn read(bodies: &OpenBodies, mut body: Body, limit: usize) -> R
             return Err(BodyError::TooLarge);
         }
         if let Some(registration) = &registration {
-            registration.add(data.len());
+            registration.add_bytes(data.len());
         }
         match (first.is_empty(), rest.is_empty()) {
             (true, true) => first = data,
@@ -164,13 +164,13 @@ mod tests {
     fn the_oldest_body_is_given_up_first() {
         let bodies = OpenBodies { max_total_bytes: 100, state: Mutex::default() };
         let (old, new) = (bodies.register(), bodies.register());
-        old.add(60);
-        new.add(40);
+        old.add_bytes(60);
+        new.add_bytes(40);
         assert!(!is_given_up(&old) && !is_given_up(&new), "both fit");
-        new.add(1);
+        new.add_bytes(1);
         assert!(is_given_up(&old) && !is_given_up(&new));
-        old.add(1000);
-        new.add(1000);
+        old.add_bytes(1000);
+        new.add_bytes(1000);
         assert!(!is_given_up(&new), "the only one is read");
         drop((old, new));
         let state = bodies.lock();

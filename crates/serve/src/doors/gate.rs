@@ -15,7 +15,7 @@ use crate::limits::{Deadline, LimitName};
 use crate::otlp::{DecisionInfo, OpenSpan};
 use crate::problem::Problem;
 use crate::trace::TraceId;
-use crate::web::ENVOY_PATH;
+use crate::web::ENVOY_PATH_PREFIX;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -61,7 +61,7 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-pub(crate) async fn guard(
+pub(crate) async fn guard_request(
     State(app): State<Arc<App>>,
     #[cfg_attr(not(feature = "remote"), allow(unused_mut, reason = "only an export changes it"))] mut request: Request,
     next: Next,
@@ -84,7 +84,8 @@ pub(crate) async fn guard(
         #[cfg(feature = "remote")]
         decision_info: None,
     };
-    let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
+    let response =
+        admit_request(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
     let status = status_of(&response);
     open.status = Some(status);
     #[cfg(feature = "remote")]
@@ -121,7 +122,7 @@ fn is_envoy(path: &str) -> bool {
     if grpc::is_envoy(path) {
         return true;
     }
-    path.starts_with(ENVOY_PATH)
+    path.starts_with(ENVOY_PATH_PREFIX)
 }
 
 /// True for the paths that need neither a token nor a permit, such as health checks.
@@ -133,23 +134,30 @@ fn is_path_without_token(path: &str) -> bool {
     PATHS_WITHOUT_TOKEN.contains(&path)
 }
 
-async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Result<Response, Problem> {
+async fn admit_request(
+    app: &Arc<App>,
+    path: &str,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     if is_path_without_token(path) {
         return Ok(next.run(request).await);
     }
     #[cfg(feature = "studio")]
     if studio::is_studio(path) {
-        return match studio::admit(app, &request)? {
-            Some(grant) => run(app, grant, request, path, next).await,
+        return match studio::admit_studio_request(app, &request)? {
+            Some(grant) => run_request(app, grant, request, path, next).await,
             // A request without a token takes no permit. So strangers cannot take all permits.
-            None => run_until(Deadline::after(app.service().limits().deadline), request, next).await,
+            None => {
+                run_until(Deadline::after(app.service().limits().request_time_limit), request, next).await
+            }
         };
     }
     if !is_envoy(path) {
-        app.web().check(&request)?;
+        app.web_guard().check(&request)?;
     }
     let grant = app.grant(request.headers())?;
-    run(app, grant, request, path, next).await
+    run_request(app, grant, request, path, next).await
 }
 
 /// How the body of a request is read.
@@ -183,7 +191,7 @@ fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
 
 fn body_problem(app: &App, error: BodyError) -> Problem {
     match error {
-        BodyError::TooLarge => app.too_large(),
+        BodyError::TooLarge => app.body_too_large_problem(),
         BodyError::GivenUp => {
             app.service().metrics().count_limit(LimitName::bodies);
             let why = "too many requests are being received, and this one was slow; try again soon";
@@ -195,26 +203,26 @@ fn body_problem(app: &App, error: BodyError) -> Problem {
 
 /// Runs an authorized request. Refuses the request if too many requests are open, and cancels it at
 /// its deadline. The time until the deadline includes the time in which the body is read.
-async fn run(
+async fn run_request(
     app: &Arc<App>,
     grant: Grant,
     mut request: Request,
     path: &str,
     next: Next,
 ) -> Result<Response, Problem> {
-    let deadline = Deadline::after(app.service().limits().deadline);
+    let deadline = Deadline::after(app.service().limits().request_time_limit);
     let kind = body_kind(path, request.headers());
     if let BodyKind::Whole(added) = kind {
         let (parts, body) = request.into_parts();
-        let limit = app.service().limits().body.saturating_add(added);
-        let read = bodies::read(app.open_bodies(), body, limit);
+        let limit = app.service().limits().max_body_bytes.saturating_add(added);
+        let read = bodies::read_body(app.open_bodies(), body, limit);
         let read = tokio::time::timeout_at(deadline.end().into(), read).await;
         let body = read.map_err(|_| deadline.timeout_problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
     }
     // The answer to an array of messages is sent in parts, and the client may read them slowly.
     let is_stream = kind == BodyKind::Stream || path == json::BATCH_PATH;
-    let permits = if is_stream { app.streams() } else { app.permits() };
+    let permits = if is_stream { app.stream_permits() } else { app.request_permits() };
     let Ok(permit) = permits.clone().try_acquire_owned() else {
         app.service().metrics().count_limit(LimitName::concurrency);
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));

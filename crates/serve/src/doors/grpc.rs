@@ -40,16 +40,17 @@ mod pb {
 /// The encoded descriptors of the `.proto` files, for reflection and for the list of methods.
 const PROTO_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
-type HealthServer = tonic_health::pb::health_server::HealthServer<health::Health>;
-type EnvoyServer = pb::envoy::service::auth::v3::authorization_server::AuthorizationServer<envoy::Envoy>;
-type RulesServer = pb::rulec::v1::rules_server::RulesServer<rules::Rules>;
+type HealthServer = tonic_health::pb::health_server::HealthServer<health::HealthService>;
+type EnvoyServer =
+    pb::envoy::service::auth::v3::authorization_server::AuthorizationServer<envoy::EnvoyService>;
+type RulesServer = pb::rulec::v1::rules_server::RulesServer<rules::RulesService>;
 
 /// Returns the HTTP routes of all gRPC services: one route for each method.
 pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
-    let limit = app.service().limits().body;
-    let rules = RulesServer::new(rules::Rules(app.clone())).max_decoding_message_size(limit);
-    let envoy = EnvoyServer::new(envoy::Envoy(app.clone())).max_decoding_message_size(limit);
-    let health = HealthServer::new(health::Health(app.clone())).max_decoding_message_size(limit);
+    let limit = app.service().limits().max_body_bytes;
+    let rules = RulesServer::new(rules::RulesService(app.clone())).max_decoding_message_size(limit);
+    let envoy = EnvoyServer::new(envoy::EnvoyService(app.clone())).max_decoding_message_size(limit);
+    let health = HealthServer::new(health::HealthService(app.clone())).max_decoding_message_size(limit);
     let routes = [
         service_routes(PROTO_DESCRIPTORS, &rules),
         service_routes(PROTO_DESCRIPTORS, &envoy),
@@ -57,7 +58,7 @@ pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
         reflection_routes(limit),
     ];
     let routes = routes.into_iter().fold(Router::new(), Router::merge);
-    routes.layer(middleware::from_fn_with_state(app.clone(), check))
+    routes.layer(middleware::from_fn_with_state(app.clone(), check_grpc_request))
 }
 
 /// Returns the HTTP routes of one gRPC service. `descriptors` are encoded file descriptors that
@@ -168,22 +169,22 @@ pub(super) async fn answer_with_status(request: Request, next: Next) -> Response
 
 /// Refuses requests that are not gRPC. If a message was too large, replaces the library's error
 /// with an error that names the limit.
-async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn check_grpc_request(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if !is_grpc(request.headers()) {
         return Problem::wrong_type("send `Content-Type: application/grpc`").into_response();
     }
     let response = next.run(request).await;
     match Status::from_header_map(response.headers()) {
-        Some(status) if status.code() == Code::OutOfRange => too_large(&app).into_response(),
+        Some(status) if status.code() == Code::OutOfRange => message_too_large_problem(&app).into_response(),
         _ => response,
     }
 }
 
 /// Returns the error for a message that exceeds the size limit, and counts it in the metrics. The
 /// gRPC library reports only such messages as `OutOfRange`.
-fn too_large(app: &App) -> Problem {
+fn message_too_large_problem(app: &App) -> Problem {
     app.service().metrics().count_limit(LimitName::body);
-    let limit = app.service().limits().body;
+    let limit = app.service().limits().max_body_bytes;
     Problem::too_large(format!("the message is over the limit of {limit} bytes; see `--max-body`"))
 }
 
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_whole_names() {
+    fn paths_match_whole_service_names() {
         assert!(is_envoy("/envoy.service.auth.v3.Authorization/Check"));
         assert!(is_health("/grpc.health.v1.Health/Watch"));
         for other in ["/grpc.health.v1.Healthy/Check", "/grpc.health.v1.Health", "/v1/decide", ""] {

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 
-type Shared = State<Arc<App>>;
-type ReadBody = Result<Bytes, BytesRejection>;
+type AppState = State<Arc<App>>;
+type BodyResult = Result<Bytes, BytesRejection>;
 
 /// The path of the route that decides many messages in one request.
 pub(super) const BATCH_PATH: &str = "/v1/batch";
@@ -26,41 +26,41 @@ pub(super) const BATCH_PATH: &str = "/v1/batch";
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/decide", post(decide))
-        .route("/v1/batch", post(batch))
-        .route("/v1/flows", post(flows))
-        .route("/v1/judge/{kind}", post(judge))
-        .route("/v1/workflows/{name}", post(workflow))
-        .route("/v1/analyze", post(analyze))
-        .route("/v1/observe", post(observe))
-        .route("/v1/test", post(test))
-        .route("/v1/why", post(why))
-        .route("/v1/traffic", get(traffic))
+        .route("/v1/batch", post(decide_batch))
+        .route("/v1/flows", post(decide_flow))
+        .route("/v1/judge/{kind}", post(judge_payload))
+        .route("/v1/workflows/{name}", post(run_workflow))
+        .route("/v1/analyze", post(analyze_text))
+        .route("/v1/observe", post(observe_message))
+        .route("/v1/test", post(run_tests))
+        .route("/v1/why", post(explain_decision))
+        .route("/v1/traffic", get(get_traffic))
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
+        .route("/readyz", get(get_readiness))
+        .route("/metrics", get(get_metrics))
         .route("/openapi.json", get(|| async { json_response(openapi_document().to_string()) }))
 }
 
 async fn decide(
-    State(app): Shared,
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     Ok(app.decide(&admitted, body).await?.into_response())
 }
 
 /// Decides which flow a message starts, with the entry `flows` (all flows of the rules).
-async fn flows(
-    State(app): Shared,
+async fn decide_flow(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     let mut request: DecideRequest<'_> = read_request(&body)?;
     if request.entry.replace("flows".to_owned()).is_some() {
         return Err(Problem::invalid("`/v1/flows` takes no `entry`; use `/v1/decide`"));
@@ -68,8 +68,8 @@ async fn flows(
     Ok(app.decide(&admitted, request.to_body()?).await?.into_response())
 }
 
-async fn batch(
-    State(app): Shared,
+async fn decide_batch(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     RawQuery(query): RawQuery,
     request: Request,
@@ -79,14 +79,14 @@ async fn batch(
         true => admitted.grant.require_scope(Scope::Explain),
         false => Ok(()),
     };
-    let settings = stream::read_settings(query.as_deref().unwrap_or_default())?;
+    let settings = stream::parse_batch_settings(query.as_deref().unwrap_or_default())?;
     if media_type(request.headers()) == stream::LINES_MEDIA_TYPE {
         check(&settings)?;
         let batch = Batch::new(app.service(), settings, BatchLayout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));
     }
     require_json_content_type(request.headers())?;
-    let body = app.body(Bytes::from_request(request, &()).await)?;
+    let body = app.checked_body(Bytes::from_request(request, &()).await)?;
     let (settings, messages) = {
         let request: BatchRequest<'_> = read_request(&body)?;
         (request.settings().with_fallback(settings), request.message_ranges(&body))
@@ -96,105 +96,105 @@ async fn batch(
     stream::answer_array(&app, batch, (body, messages), &admitted).await
 }
 
-async fn judge(
-    State(app): Shared,
+async fn judge_payload(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(kind): PathVariable,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
-    let judgement = app.blocking(&admitted, move |service| service.judge(&kind, read_request(&body)?));
+    let body = app.checked_body(body)?;
+    let judgement = app.run_blocking(&admitted, move |service| service.judge(&kind, read_request(&body)?));
     Ok(json_response(judgement.await?))
 }
 
-async fn workflow(
-    State(app): Shared,
+async fn run_workflow(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(name): PathVariable,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     let deadline = admitted.deadline;
-    let run =
-        app.blocking(&admitted, move |service| service.run_workflow(&name, read_request(&body)?, deadline));
+    let run = app
+        .run_blocking(&admitted, move |service| service.run_workflow(&name, read_request(&body)?, deadline));
     Ok(json_response(run.await?))
 }
 
-async fn analyze(
-    State(app): Shared,
+async fn analyze_text(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
-    let analysis = app.blocking(&admitted, move |service| service.analyze(&read_request(&body)?));
+    let body = app.checked_body(body)?;
+    let analysis = app.run_blocking(&admitted, move |service| service.analyze(&read_request(&body)?));
     Ok(json_response(analysis.await?))
 }
 
 /// Records a message in the history without deciding it.
-async fn observe(
-    State(app): Shared,
+async fn observe_message(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Decide)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     let observe = move |service: &Service| service.observe(&read_request(&body)?);
-    let (observed, receipt) = app.blocking(&admitted, observe).await?;
+    let (observed, receipt) = app.run_blocking(&admitted, observe).await?;
     receipt.wait().await?;
     Ok(json_response(observed.to_string()))
 }
 
-async fn test(
-    State(app): Shared,
+async fn run_tests(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
-    let outcomes = app.blocking(&admitted, move |service| service.test(&read_request(&body)?)).await?;
+    let body = app.checked_body(body)?;
+    let outcomes = app.run_blocking(&admitted, move |service| service.test(&read_request(&body)?)).await?;
     Ok(json_response(outcomes.to_string()))
 }
 
 /// Explains how the rules in force decide a message.
-async fn why(
-    State(app): Shared,
+async fn explain_decision(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
-    let answer = app.blocking(&admitted, move |service| service.why(&read_request(&body)?)).await?;
+    let body = app.checked_body(body)?;
+    let answer = app.run_blocking(&admitted, move |service| service.why(&read_request(&body)?)).await?;
     Ok(json_response(answer))
 }
 
 /// Returns the numbers of decisions in the last minute, and the routes that were nearly chosen.
-async fn traffic(
-    State(app): Shared,
+async fn get_traffic(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     admitted.grant.require_any_scope(&[Scope::Explain, Scope::Admin])?;
-    let language = app::language(&headers);
-    let answer = app.blocking(&admitted, move |service| service.traffic(language)).await?;
+    let language = app::accepted_language(&headers);
+    let answer = app.run_blocking(&admitted, move |service| service.traffic(language)).await?;
     Ok(json_response(answer))
 }
 
-async fn ready(State(app): Shared) -> Response {
+async fn get_readiness(State(app): AppState) -> Response {
     let (status, is_ready) = match app.service().is_ready() {
         true => (StatusCode::OK, true),
         false => (StatusCode::SERVICE_UNAVAILABLE, false),
@@ -202,7 +202,10 @@ async fn ready(State(app): Shared) -> Response {
     (status, json_response(json!({ "ready": is_ready }).to_string())).into_response()
 }
 
-async fn metrics(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
+async fn get_metrics(
+    State(app): AppState,
+    Extension(admitted): Extension<Admitted>,
+) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let headers = [(header::CONTENT_TYPE, media_type)];

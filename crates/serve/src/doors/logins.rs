@@ -30,7 +30,7 @@ struct Login {
     id: String,
     /// The hash of the token with which the browser logged in. Each request looks up the hash
     /// again, because the token may be removed from the token file.
-    token: String,
+    token_hash: String,
     expires_at: Instant,
 }
 
@@ -43,7 +43,11 @@ impl Logins {
             .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login { id: id.clone(), token, expires_at: Instant::now() + LOGIN_LIFETIME });
+        logins.push_back(Login {
+            id: id.clone(),
+            token_hash: token,
+            expires_at: Instant::now() + LOGIN_LIFETIME,
+        });
         if logins.len() > MAX_LOGINS {
             logins.pop_front();
         }
@@ -52,11 +56,11 @@ impl Logins {
 
     /// Returns the hash of the token that belongs to the login `id`. `None` if there is no such
     /// login, or if it has ended.
-    pub fn token(&self, id: &str) -> Option<String> {
+    pub fn token_hash(&self, id: &str) -> Option<String> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         logins.retain(|login| login.expires_at > Instant::now());
         // The ids are random and long, so the duration of a comparison reveals none.
-        logins.iter().find(|login| login.id == id).map(|login| login.token.clone())
+        logins.iter().find(|login| login.id == id).map(|login| login.token_hash.clone())
     }
 
     pub fn remove(&self, id: &str) {
@@ -72,7 +76,7 @@ impl LiveRuleSet for RulesInForce {
         self.0.name().to_owned()
     }
 
-    fn main_file(&self) -> String {
+    fn main_file_name(&self) -> String {
         self.0.files().main_file.clone()
     }
 
@@ -80,11 +84,11 @@ impl LiveRuleSet for RulesInForce {
         self.0.generation()
     }
 
-    fn texts(&self) -> Vec<(String, String)> {
+    fn named_texts(&self) -> Vec<(String, String)> {
         self.0.version_and_texts().map(|(_, texts)| texts).unwrap_or_default()
     }
 
-    fn other_files(&self) -> Option<DiskLoader> {
+    fn other_file_loader(&self) -> Option<DiskLoader> {
         self.0.files().disk.clone()
     }
 }
@@ -92,7 +96,7 @@ impl LiveRuleSet for RulesInForce {
 /// The studio (the web page for rule authors), and the logins of the browsers that use it.
 pub(crate) struct StudioDoor {
     /// The router of the studio. It is replaced when rule sets are added or removed.
-    studio: Mutex<Router>,
+    studio_router: Mutex<Router>,
     pub logins: Logins,
     /// Whether the service has TLS. If so, the cookie is marked `Secure`, so that browsers send it
     /// only over TLS.
@@ -105,27 +109,27 @@ impl StudioDoor {
     /// # Errors
     /// If the system has no random numbers or no folder for temporary files.
     pub fn open(service: &Service, has_tls: bool) -> Result<StudioDoor, StartError> {
-        let studio = Mutex::new(studio_of(service)?);
-        Ok(StudioDoor { studio, logins: Logins::default(), has_tls })
+        let studio = Mutex::new(build_studio_router(service)?);
+        Ok(StudioDoor { studio_router: studio, logins: Logins::default(), has_tls })
     }
 
-    pub fn studio(&self) -> Router {
-        self.studio.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn studio_router(&self) -> Router {
+        self.studio_router.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces the studio by one with the current rule sets of the service.
     ///
     /// # Errors
     /// As [`StudioDoor::open`].
-    pub fn show_sets(&self, service: &Service) -> Result<(), StartError> {
-        let studio = studio_of(service)?;
-        *self.studio.lock().unwrap_or_else(PoisonError::into_inner) = studio;
+    pub fn update_rule_sets(&self, service: &Service) -> Result<(), StartError> {
+        let studio = build_studio_router(service)?;
+        *self.studio_router.lock().unwrap_or_else(PoisonError::into_inner) = studio;
         Ok(())
     }
 
     /// Returns the `Set-Cookie` value for the login `id`. If `id` is empty, the value deletes the
     /// cookie.
-    pub fn cookie(&self, id: &str) -> String {
+    pub fn cookie_header_value(&self, id: &str) -> String {
         let seconds = if id.is_empty() { 0 } else { LOGIN_LIFETIME.as_secs() };
         let secure = if self.has_tls { "; Secure" } else { "" };
         format!(
@@ -134,9 +138,9 @@ impl StudioDoor {
     }
 }
 
-fn studio_of(service: &Service) -> Result<Router, StartError> {
+fn build_studio_router(service: &Service) -> Result<Router, StartError> {
     let sets = service.sets();
     let rules = sets.iter().map(|set| Arc::new(RulesInForce(set.clone())) as Arc<dyn LiveRuleSet>);
-    let studio = router_of_service(rules.collect(), service.limits().body);
+    let studio = router_of_service(rules.collect(), service.limits().max_body_bytes);
     studio.map_err(|error| StartError::Options(error.to_message()))
 }

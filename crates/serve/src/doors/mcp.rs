@@ -6,7 +6,7 @@ use super::app::{App, json_response, require_json_content_type};
 use crate::auth::{Grant, Scope};
 use crate::limits::Deadline;
 use crate::problem::Problem;
-use crate::service::{DecideRequest, Service, TestRequest, read_fields, read_request};
+use crate::service::{DecideRequest, Service, TestRequest, parse_object, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode};
@@ -49,7 +49,7 @@ async fn answer_http(
             PROTOCOL_VERSIONS.join(", ")
         )));
     }
-    Ok(match answer(&app, &admitted, &app.body(body)?).await {
+    Ok(match answer_rpc_message(&app, &admitted, &app.checked_body(body)?).await {
         RpcOutcome::Result(answer) => json_response(answer),
         RpcOutcome::NoRequest(error) => (StatusCode::BAD_REQUEST, json_response(error)).into_response(),
         RpcOutcome::None => StatusCode::ACCEPTED.into_response(),
@@ -67,17 +67,17 @@ pub(crate) async fn serve_lines(
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let mut lines = input.lines();
-    let permit = app.permits().clone().acquire_owned().await.map_err(io::Error::other)?;
+    let permit = app.request_permits().clone().acquire_owned().await.map_err(io::Error::other)?;
     let permit = Permit::new(permit);
     while let Some(line) = lines.next_line().await? {
         if line.trim().is_empty() {
             continue;
         }
-        let deadline = Deadline::after(app.service().limits().deadline);
+        let deadline = Deadline::after(app.service().limits().request_time_limit);
         let admitted =
             Admitted { grant: Grant::without_tokens(), permit: permit.clone(), deadline, trace: None };
         if let RpcOutcome::Result(mut answer) | RpcOutcome::NoRequest(mut answer) =
-            answer(app, &admitted, line.as_bytes()).await
+            answer_rpc_message(app, &admitted, line.as_bytes()).await
         {
             answer.push(b'\n');
             output.write_all(&answer).await?;
@@ -143,12 +143,15 @@ enum RpcOutcome {
 }
 
 /// Answers one JSON-RPC message, which is given as JSON text.
-async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> RpcOutcome {
-    let request: RpcRequest<'_> = match read_fields(request) {
+async fn answer_rpc_message(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> RpcOutcome {
+    let request: RpcRequest<'_> = match parse_object(request) {
         Ok(request) => request,
         Err(wrong) => {
             let code = if wrong.is_json { INVALID_REQUEST_CODE } else { PARSE_ERROR_CODE };
-            return RpcOutcome::NoRequest(encode_rpc_answer(None, Err(RpcError::new(code, wrong.text))));
+            return RpcOutcome::NoRequest(encode_rpc_answer(
+                None,
+                Err(RpcError::new(code, wrong.error_text)),
+            ));
         }
     };
     let RpcRequest { id, method, params, result, error } = request;
@@ -165,9 +168,9 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> RpcOutco
     let Some(id) = id else { return RpcOutcome::None };
     let params = params.map_or("{}", RawValue::get);
     let result = match &*method {
-        "initialize" => read_params(params).and_then(|params| to_raw(&initialize(&params))),
-        "ping" => to_raw(&json!({})),
-        "tools/list" => to_raw(&json!({ "tools": describe_tools() })),
+        "initialize" => read_params(params).and_then(|params| to_raw_json(&initialize(&params))),
+        "ping" => to_raw_json(&json!({})),
+        "tools/list" => to_raw_json(&json!({ "tools": describe_tools() })),
         "tools/call" => match read_params(params) {
             Ok(call) => call_tool(app, admitted, &call).await,
             Err(wrong) => Err(wrong),
@@ -178,10 +181,10 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> RpcOutco
 }
 
 fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
-    read_fields(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS_CODE, wrong.text))
+    parse_object(params.as_bytes()).map_err(|wrong| RpcError::new(INVALID_PARAMS_CODE, wrong.error_text))
 }
 
-fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
+fn to_raw_json(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
     to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR_CODE, error.to_string()))
 }
 
@@ -281,7 +284,11 @@ async fn call_tool(
     };
     // An error of a tool is a result with `isError`, so that the model sees it and can call again.
     let result = |text, structured_content, is_error| {
-        to_raw(&ToolResult { content: [ToolContent { kind: "text", text }], structured_content, is_error })
+        to_raw_json(&ToolResult {
+            content: [ToolContent { kind: "text", text }],
+            structured_content,
+            is_error,
+        })
     };
     match &outcome {
         Ok(json) => result(json.get(), Some(&**json), false),
@@ -310,13 +317,13 @@ struct CheckArguments {
 async fn call_check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     let CheckArguments { text } = read_request(arguments)?;
-    let checked = app.blocking(admitted, move |_| Ok(Service::check(&text))).await?;
+    let checked = app.run_blocking(admitted, move |_| Ok(Service::check_rules(&text))).await?;
     to_raw_value(&checked).map_err(|error| Problem::broken(error.to_string()))
 }
 
 async fn call_test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
     let request: TestRequest = read_request(arguments)?;
-    let tested = app.blocking(admitted, move |service| service.test(&request)).await?;
+    let tested = app.run_blocking(admitted, move |service| service.test(&request)).await?;
     to_raw_value(&tested).map_err(|error| Problem::broken(error.to_string()))
 }

@@ -19,7 +19,9 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/data", post(answer_data_of_main)).route("/v1/data/{*path}", post(answer_data))
+    Router::new()
+        .route("/v1/data", post(answer_data_without_path))
+        .route("/v1/data/{*path}", post(answer_data))
 }
 
 #[derive(Deserialize)]
@@ -28,7 +30,7 @@ struct DataRequest<'m> {
     input: &'m RawValue,
 }
 
-async fn answer_data_of_main(
+async fn answer_data_without_path(
     app: State<Arc<App>>,
     admitted: Extension<Admitted>,
     headers: HeaderMap,
@@ -45,7 +47,7 @@ async fn answer_data(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
-    let body = app.body(body)?;
+    let body = app.checked_body(body)?;
     let Ok(DataRequest { input }) = read_request(&body) else {
         // OPA's clients omit `input` if they have none. OPA then answers without a `result`, and
         // this adapter does the same.

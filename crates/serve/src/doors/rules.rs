@@ -18,27 +18,30 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-type Shared = State<Arc<App>>;
-type ReadBody = Result<Bytes, BytesRejection>;
+type AppState = State<Arc<App>>;
+type BodyResult = Result<Bytes, BytesRejection>;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
-        .route("/v1/rules", get(overview))
-        .route("/v1/rules/{rules}", get(describe))
-        .route("/v1/rules/{rules}/edits", post(edit))
+        .route("/v1/rules", get(get_overview))
+        .route("/v1/rules/{rules}", get(describe_rule_set))
+        .route("/v1/rules/{rules}/edits", post(edit_rules))
         .route("/v1/rules/{rules}/rollback", post(roll_back))
         .route("/v1/rules/{rules}/shadow", put(set_shadow).delete(remove_shadow))
-        .route("/v1/rules/{rules}/promote", post(promote))
-        .route("/v1/reload", post(reload))
+        .route("/v1/rules/{rules}/promote", post(promote_shadow))
+        .route("/v1/reload", post(request_reload))
 }
 
-async fn overview(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
+async fn get_overview(
+    State(app): AppState,
+    Extension(admitted): Extension<Admitted>,
+) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Explain)?;
-    Ok(json_response(app.blocking(&admitted, Service::overview).await?))
+    Ok(json_response(app.run_blocking(&admitted, Service::overview).await?))
 }
 
-async fn describe(
-    State(app): Shared,
+async fn describe_rule_set(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(name): PathVariable,
     headers: HeaderMap,
@@ -47,9 +50,9 @@ async fn describe(
     let known = headers.get(header::IF_NONE_MATCH).cloned();
     let describe = move |service: &Service| {
         let known = known.as_ref().map(HeaderValue::as_bytes).unwrap_or_default();
-        service.describe(&name, known)
+        service.tag_and_description(&name, known)
     };
-    let (tag, body) = app.blocking(&admitted, describe).await?;
+    let (tag, body) = app.run_blocking(&admitted, describe).await?;
     let mut response = match body {
         Some(body) => json_response(body),
         None => StatusCode::NOT_MODIFIED.into_response(),
@@ -65,7 +68,7 @@ async fn describe(
 struct RulesChange {
     app: Arc<App>,
     admitted: Admitted,
-    rules: String,
+    rule_set_name: String,
     if_match: Option<HeaderValue>,
 }
 
@@ -78,7 +81,7 @@ impl RulesChange {
     ) -> Result<RulesChange, Problem> {
         admitted.grant.require_scope(Scope::Admin)?;
         let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
-        Ok(RulesChange { app, admitted, rules, if_match })
+        Ok(RulesChange { app, admitted, rule_set_name: rules, if_match })
     }
 
     /// Makes the change by calling `work`, and answers with the new generation (version number).
@@ -90,20 +93,20 @@ impl RulesChange {
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let made = tokio::spawn(self.make_change_to_the_end(action, details, work));
+        let made = tokio::spawn(self.make_and_log_change(action, details, work));
         made.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
     }
 
-    async fn make_change_to_the_end(
+    async fn make_and_log_change(
         self,
         action: &'static str,
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let RulesChange { app, admitted, rules, if_match } = self;
+        let RulesChange { app, admitted, rule_set_name: rules, if_match } = self;
         let name = rules.clone();
-        let change = app.blocking(&admitted, move |service| {
-            let set = service.set(Some(&name))?;
+        let change = app.run_blocking(&admitted, move |service| {
+            let set = service.rule_set(Some(&name))?;
             work(&set, expected_generation(&set, if_match.as_ref())?)
         });
         let outcome = change.await;
@@ -133,7 +136,7 @@ fn expected_generation(set: &RuleSet, if_match: Option<&HeaderValue>) -> Result<
     let Some(expected) = if_match else { return Ok(None) };
     let version = set.active();
     let generation = version.generation()?;
-    let tag = version.tag()?;
+    let tag = version.entity_tag()?;
     match expected.as_bytes() == tag.as_bytes() {
         true => Ok(Some(generation)),
         false => Err(Problem::changed(format!("the rules have the tag {tag}; read them again"))),
@@ -150,16 +153,16 @@ fn read_edits(edits: &[Json]) -> Result<Vec<Edit>, Problem> {
     edits.iter().map(read_edit).collect()
 }
 
-async fn edit(
-    State(app): Shared,
+async fn edit_rules(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
-    let EditRequest { edits } = read_request(&app.body(body)?)?;
+    let EditRequest { edits } = read_request(&app.checked_body(body)?)?;
     let parsed = read_edits(&edits)?;
     change.make_change("edit", Json::Array(edits), move |set, expected| set.edit(&parsed, expected)).await
 }
@@ -171,15 +174,15 @@ struct RollbackRequest {
 }
 
 async fn roll_back(
-    State(app): Shared,
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
-    let RollbackRequest { generation } = read_request(&app.body(body)?)?;
+    let RollbackRequest { generation } = read_request(&app.checked_body(body)?)?;
     let details = json!({ "to": generation });
     change.make_change("rollback", details, move |set, expected| set.roll_back(generation, expected)).await
 }
@@ -196,22 +199,22 @@ struct ShadowRequest {
 }
 
 async fn set_shadow(
-    State(app): Shared,
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
-    body: ReadBody,
+    body: BodyResult,
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let change = RulesChange::new(app.clone(), admitted, rules, &headers)?;
-    let ShadowRequest { text, edits } = read_request(&app.body(body)?)?;
+    let ShadowRequest { text, edits } = read_request(&app.checked_body(body)?)?;
     let parsed = read_edits(&edits)?;
     let details = json!({ "text": text, "edits": edits });
     change.make_change("shadow", details, move |set, _| set.set_shadow(text.as_deref(), &parsed)).await
 }
 
 async fn remove_shadow(
-    State(app): Shared,
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
@@ -221,17 +224,20 @@ async fn remove_shadow(
     change.make_change("remove_shadow", Json::Null, remove).await
 }
 
-async fn promote(
-    State(app): Shared,
+async fn promote_shadow(
+    State(app): AppState,
     Extension(admitted): Extension<Admitted>,
     PathVariable(rules): PathVariable,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let change = RulesChange::new(app, admitted, rules, &headers)?;
-    change.make_change("promote", Json::Null, |set, expected| set.promote(expected)).await
+    change.make_change("promote", Json::Null, |set, expected| set.promote_shadow(expected)).await
 }
 
-async fn reload(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
+async fn request_reload(
+    State(app): AppState,
+    Extension(admitted): Extension<Admitted>,
+) -> Result<Response, Problem> {
     admitted.grant.require_scope(Scope::Admin)?;
     let event = json!({ "action": "reload", "by": admitted.grant.token_name });
     app.events().audit("change", event).wait().await?;

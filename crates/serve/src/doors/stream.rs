@@ -1,10 +1,10 @@
 //! Streams of messages: newline-delimited JSON in and out, answered in order, with bounded memory.
 
 use super::admitted::Admitted;
-use super::app::{App, in_task, json_response};
+use super::app::{App, json_response, run_in_task};
 use crate::limits::{LimitName, Limits};
 use crate::problem::Problem;
-use crate::service::{Batch, BatchSettings, Block};
+use crate::service::{Batch, BatchSettings, MessageBlock};
 use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -25,7 +25,7 @@ pub(super) const LINES_MEDIA_TYPE: &str = "application/x-ndjson";
 ///
 /// # Errors
 /// If a setting is unknown, or if its value is invalid.
-pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
+pub(super) fn parse_batch_settings(query: &str) -> Result<BatchSettings, Problem> {
     let mut settings = BatchSettings::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, "true"));
@@ -56,13 +56,13 @@ pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
 /// Answers each line of a request's body. As soon as a part of the body arrives, the complete lines
 /// are answered. So a client may wait for an answer before it sends the next line.
 pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &Admitted) -> Response {
-    let splitter = LineSplitter::new(body, batch.block_size(), app.service().limits());
+    let splitter = LineSplitter::new(body, batch.max_messages_per_block(), app.service().limits());
     let blocks = stream::try_unfold(splitter, |mut splitter| async move {
         let block = splitter.next_block().await?;
         Ok(block.map(|block| (block, splitter)))
     });
     let answers = answer_blocks(app, batch, blocks, admitted);
-    let mut response = Response::new(Body::from_stream(cut_off(app, answers)));
+    let mut response = Response::new(Body::from_stream(end_on_problem(app, answers)));
     let media_type = HeaderValue::from_static(LINES_MEDIA_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
@@ -83,11 +83,11 @@ pub(super) async fn answer_array(
     if messages.is_empty() {
         return Ok(json_response("[]"));
     }
-    let size = batch.block_size();
+    let size = batch.max_messages_per_block();
     let blocks = (0..messages.len().div_ceil(size)).map(move |at| {
         let messages = messages.iter().skip(at * size).take(size);
         let lines = messages.map(|range| Some(body.slice(range.clone()))).collect();
-        Ok(Block { first_number: (at * size) as u64 + 1, lines })
+        Ok(MessageBlock { first_message_number: (at * size) as u64 + 1, message_lines: lines })
     });
     let mut answers = Box::pin(answer_blocks(app, batch, stream::iter(blocks), admitted));
     let mut start = Vec::new();
@@ -102,7 +102,7 @@ pub(super) async fn answer_array(
     }
     let start = stream::iter([Ok(Bytes::from(start))]);
     let end = stream::iter([Ok(Bytes::from_static(b"]"))]);
-    let parts = start.chain(cut_off(app, answers)).chain(end);
+    let parts = start.chain(end_on_problem(app, answers)).chain(end);
     Ok(json_response(Body::from_stream(parts)))
 }
 
@@ -115,7 +115,7 @@ const MAX_WHOLE_ANSWER_BYTES: usize = 256 << 10;
 fn answer_blocks(
     app: &Arc<App>,
     batch: Batch,
-    blocks: impl Stream<Item = Result<Block, Problem>> + Send + 'static,
+    blocks: impl Stream<Item = Result<MessageBlock, Problem>> + Send + 'static,
     admitted: &Admitted,
 ) -> impl Stream<Item = Result<Bytes, Problem>> + Send + 'static {
     let (app, admitted) = (app.clone(), admitted.clone());
@@ -123,10 +123,11 @@ fn answer_blocks(
         let (app, batch, admitted) = (app.clone(), batch.clone(), admitted.clone());
         async move {
             let block = block?;
-            in_task(async move {
+            run_in_task(async move {
                 let admitted = app.admit_part(&admitted).await?;
                 let deadline = admitted.deadline;
-                app.blocking(&admitted, move |service| batch.answer(service, &block, deadline)).await
+                app.run_blocking(&admitted, move |service| batch.answer_block(service, &block, deadline))
+                    .await
             })
             .await?
         }
@@ -136,7 +137,7 @@ fn answer_blocks(
 
 /// Replaces an error in a stream of answers by an I/O error, which ends the response early. The
 /// HTTP status cannot report the error, because it was sent before.
-fn cut_off(
+fn end_on_problem(
     app: &Arc<App>,
     answers: impl Stream<Item = Result<Bytes, Problem>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
@@ -157,14 +158,14 @@ struct LineSplitter {
     /// The start of a line whose line feed has not arrived.
     incomplete_line: BytesMut,
     /// Whether the current line is longer than the limit. The rest of the line is then dropped.
-    is_too_long: bool,
-    next_line: u64,
+    is_line_too_long: bool,
+    next_line_number: u64,
     /// Maximum number of lines in a block. The lines of a block are answered together.
-    block_size: usize,
+    max_block_lines: usize,
     /// Maximum number of bytes in a line. A longer line gets an error as its answer.
     max_line_bytes: usize,
-    deadline: Duration,
-    is_done: bool,
+    block_time_limit: Duration,
+    is_body_complete: bool,
 }
 
 impl LineSplitter {
@@ -173,12 +174,12 @@ impl LineSplitter {
             body: body.into_data_stream(),
             unsplit_bytes: Bytes::new(),
             incomplete_line: BytesMut::new(),
-            is_too_long: false,
-            next_line: 1,
-            block_size,
-            max_line_bytes: limits.body,
-            deadline: limits.deadline,
-            is_done: false,
+            is_line_too_long: false,
+            next_line_number: 1,
+            max_block_lines: block_size,
+            max_line_bytes: limits.max_body_bytes,
+            block_time_limit: limits.request_time_limit,
+            is_body_complete: false,
         }
     }
 
@@ -187,26 +188,26 @@ impl LineSplitter {
     ///
     /// # Errors
     /// If the client has disconnected, or sends no complete line before the deadline.
-    async fn next_block(&mut self) -> Result<Option<Block>, Problem> {
-        let lines = tokio::time::timeout(self.deadline, self.next_lines()).await;
+    async fn next_block(&mut self) -> Result<Option<MessageBlock>, Problem> {
+        let lines = tokio::time::timeout(self.block_time_limit, self.next_lines()).await;
         let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
-        let first = self.next_line;
-        self.next_line += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Block { first_number: first, lines }))
+        let first = self.next_line_number;
+        self.next_line_number += lines.len() as u64;
+        Ok((!lines.is_empty()).then_some(MessageBlock { first_message_number: first, message_lines: lines }))
     }
 
     async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
         let mut lines = Vec::new();
         self.take_lines(&mut lines);
-        while !self.is_done && lines.is_empty() {
+        while !self.is_body_complete && lines.is_empty() {
             match self.body.next().await {
                 Some(part) => {
                     self.unsplit_bytes = part.map_err(|error| Problem::invalid(error.to_string()))?;
                     self.take_lines(&mut lines);
                 }
                 None => {
-                    self.is_done = true;
-                    if self.is_too_long || !self.incomplete_line.is_empty() {
+                    self.is_body_complete = true;
+                    if self.is_line_too_long || !self.incomplete_line.is_empty() {
                         lines.push(self.end_line());
                     }
                 }
@@ -218,19 +219,20 @@ impl LineSplitter {
     /// Moves the complete lines of the last received part to `lines`, until `lines` holds
     /// `block_size` lines. Moves the start of an incomplete line to `incomplete_line`.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
-        while lines.len() < self.block_size {
+        while lines.len() < self.max_block_lines {
             let Some(end) = self.unsplit_bytes.iter().position(|byte| *byte == b'\n') else {
                 let part = std::mem::take(&mut self.unsplit_bytes);
-                return self.keep_part(&part);
+                return self.append_to_line(&part);
             };
             let mut line = self.unsplit_bytes.split_to(end + 1);
             line.truncate(end);
-            let is_whole =
-                self.incomplete_line.is_empty() && !self.is_too_long && line.len() <= self.max_line_bytes;
+            let is_whole = self.incomplete_line.is_empty()
+                && !self.is_line_too_long
+                && line.len() <= self.max_line_bytes;
             if is_whole {
                 lines.push(Some(line));
             } else {
-                self.keep_part(&line);
+                self.append_to_line(&line);
                 lines.push(self.end_line());
             }
         }
@@ -238,9 +240,9 @@ impl LineSplitter {
 
     /// Appends a part of a line to `incomplete_line`. If the line then exceeds the limit, drops the
     /// line instead, and marks it as too long.
-    fn keep_part(&mut self, part: &[u8]) {
-        if self.is_too_long || self.incomplete_line.len() + part.len() > self.max_line_bytes {
-            self.is_too_long = true;
+    fn append_to_line(&mut self, part: &[u8]) {
+        if self.is_line_too_long || self.incomplete_line.len() + part.len() > self.max_line_bytes {
+            self.is_line_too_long = true;
             self.incomplete_line.clear();
         } else {
             self.incomplete_line.extend_from_slice(part);
@@ -249,7 +251,7 @@ impl LineSplitter {
 
     fn end_line(&mut self) -> Option<Bytes> {
         let line = self.incomplete_line.split().freeze();
-        (!std::mem::take(&mut self.is_too_long)).then_some(line)
+        (!std::mem::take(&mut self.is_line_too_long)).then_some(line)
     }
 }
 
@@ -257,23 +259,26 @@ impl LineSplitter {
 mod tests {
     use super::*;
 
-    async fn split(parts: &[&'static str], limit: usize) -> Vec<(u64, Vec<Option<String>>)> {
-        split_into(parts, limit, 100).await
+    async fn split_lines(parts: &[&'static str], limit: usize) -> Vec<(u64, Vec<Option<String>>)> {
+        split_into_blocks(parts, limit, 100).await
     }
 
-    async fn split_into(
+    async fn split_into_blocks(
         parts: &[&'static str],
         limit: usize,
         block_size: usize,
     ) -> Vec<(u64, Vec<Option<String>>)> {
         let parts: Vec<io::Result<Bytes>> = parts.iter().map(|part| Ok(Bytes::from(*part))).collect();
         let body = Body::from_stream(stream::iter(parts));
-        let mut splitter = LineSplitter::new(body, block_size, &Limits { body: limit, ..Limits::default() });
+        let mut splitter =
+            LineSplitter::new(body, block_size, &Limits { max_body_bytes: limit, ..Limits::default() });
         let mut blocks = Vec::new();
         while let Some(block) = splitter.next_block().await.expect("no client is gone") {
             let to_text = |line: Bytes| String::from_utf8(line.to_vec()).expect("UTF-8");
-            blocks
-                .push((block.first_number, block.lines.into_iter().map(|line| line.map(to_text)).collect()));
+            blocks.push((
+                block.first_message_number,
+                block.message_lines.into_iter().map(|line| line.map(to_text)).collect(),
+            ));
         }
         blocks
     }
@@ -282,27 +287,28 @@ mod tests {
     async fn lines_are_split_wherever_the_parts_end() {
         let line = |text: &str| Some(text.to_owned());
         assert_eq!(
-            split(&["a\nb", "c", "\nd\n\n", "e"], 10).await,
+            split_lines(&["a\nb", "c", "\nd\n\n", "e"], 10).await,
             [(1, vec![line("a")]), (2, vec![line("bc"), line("d"), line("")]), (5, vec![line("e")])]
         );
-        assert_eq!(split(&[], 10).await, []);
+        assert_eq!(split_lines(&[], 10).await, []);
         assert_eq!(
-            split_into(&["a\nb\nc\nd", "e\n"], 10, 2).await,
+            split_into_blocks(&["a\nb\nc\nd", "e\n"], 10, 2).await,
             [(1, vec![line("a"), line("b")]), (3, vec![line("c")]), (4, vec![line("de")])]
         );
-        let limited = split(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
+        let limited = split_lines(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
     }
 
     /// Without the deadline, a client that never ends a line would keep one of the limited number
     /// of streams for ever.
     #[tokio::test]
-    async fn a_client_that_ends_no_line_is_too_slow() {
+    async fn a_client_that_ends_no_line_times_out() {
         let parts = stream::unfold((), |()| async {
             tokio::task::yield_now().await;
             Some((Ok::<_, io::Error>(Bytes::from_static(b"x")), ()))
         });
-        let limits = Limits { body: 10, deadline: Duration::from_millis(10), ..Limits::default() };
+        let limits =
+            Limits { max_body_bytes: 10, request_time_limit: Duration::from_millis(10), ..Limits::default() };
         let mut splitter = LineSplitter::new(Body::from_stream(parts), 10, &limits);
         let problem = splitter.next_block().await.expect_err("no line ends");
         assert_eq!(problem.status(), StatusCode::GATEWAY_TIMEOUT);
@@ -310,13 +316,13 @@ mod tests {
 
     #[test]
     fn settings_are_read_from_a_query() {
-        let settings = read_settings("entry=a%20b&explain&matched=false").expect("they are settings");
+        let settings = parse_batch_settings("entry=a%20b&explain&matched=false").expect("they are settings");
         assert_eq!(
             (settings.entry.as_deref(), settings.explain, settings.matched),
             (Some("a b"), true, false)
         );
         for wrong in ["entri=a", "explain=1", "entry=%ff"] {
-            assert!(read_settings(wrong).is_err(), "{wrong}");
+            assert!(parse_batch_settings(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -7,7 +7,7 @@
 //! contains the token.
 
 use super::admitted::Admitted;
-use super::app::{App, json_response, language};
+use super::app::{App, accepted_language, json_response};
 use super::logins::{LOGIN_COOKIE, STUDIO_PATH, StudioDoor};
 use crate::auth::{Grant, Scope, hash_of};
 use crate::problem::Problem;
@@ -36,9 +36,9 @@ const MAX_FORM_BYTES: usize = 4 << 10;
 /// Returns the HTTP routes of the studio.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
-        .route(STUDIO_PATH, any(answer))
-        .route("/studio/", any(answer))
-        .route("/studio/{*path}", any(answer))
+        .route(STUDIO_PATH, any(answer_studio_request))
+        .route("/studio/", any(answer_studio_request))
+        .route("/studio/{*path}", any(answer_studio_request))
 }
 
 /// True for the paths of the studio. `path` is the path pattern of an HTTP route.
@@ -53,15 +53,15 @@ pub(super) fn is_studio(path: &str) -> bool {
 /// # Errors
 /// If another website's page sends the request, or if its token is unknown or lacks the scope
 /// `admin`. Also if a request for data has neither a token nor a valid login.
-pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
+pub(super) fn admit_studio_request(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
     let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
-    check_page(app, request, is_page)?;
+    require_own_page(app, request, is_page)?;
     let headers = request.headers();
     let grant: Option<Grant> = match headers.contains_key(header::AUTHORIZATION) {
         true => Some(app.grant(headers)?),
-        false => login_of(headers)
+        false => login_id(headers)
             .zip(app.studio())
-            .and_then(|(id, door)| door.logins.token(id))
+            .and_then(|(id, door)| door.logins.token_hash(id))
             .and_then(|token| app.grant_of_hash(&token)),
     };
     match grant {
@@ -75,8 +75,8 @@ pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Probl
 
 /// Checks that the studio's own page sends a request. If `is_page` is true, the request opens the
 /// page, and a link on another website may send it.
-fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem> {
-    app.web().check_host(request)?;
+fn require_own_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem> {
+    app.web_guard().check_host(request)?;
     let foreign = || Problem::forbidden("the studio answers only its own page");
     let headers = request.headers();
     if let Some(origin) = headers.get(header::ORIGIN) {
@@ -86,7 +86,7 @@ fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem
             return Err(foreign());
         }
     }
-    match web::fetch_site(headers) {
+    match web::fetch_site_header(headers) {
         None | Some(b"none" | b"same-origin") => Ok(()),
         Some(_) if is_page => Ok(()),
         Some(_) => Err(foreign()),
@@ -95,13 +95,13 @@ fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem
 
 /// Returns the id of the login, from the cookie of a request. `None` if the request has no such
 /// cookie.
-fn login_of(headers: &HeaderMap) -> Option<&str> {
+fn login_id(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
     pairs.find(|(name, _)| name.trim() == LOGIN_COOKIE).map(|(_, id)| id.trim())
 }
 
-async fn answer(
+async fn answer_studio_request(
     State(app): State<Arc<App>>,
     admitted: Option<Extension<Admitted>>,
     request: Request,
@@ -111,8 +111,8 @@ async fn answer(
     match path.as_str() {
         "/login" => return log_in(&app, door, request).await,
         "/logout" if request.method() == Method::POST => {
-            login_of(request.headers()).inspect(|id| door.logins.remove(id));
-            return Ok(redirect(&door.cookie("")));
+            login_id(request.headers()).inspect(|id| door.logins.remove(id));
+            return Ok(redirect_with_cookie(&door.cookie_header_value("")));
         }
         _ => {}
     }
@@ -121,14 +121,14 @@ async fn answer(
         // The page names its files relative to its folder.
         "" => return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/studio/")]).into_response()),
         "/api/traffic" if request.method() == Method::GET => {
-            let language = language(request.headers());
-            let traffic = app.blocking(&admitted, move |service| service.traffic(language)).await?;
+            let language = accepted_language(request.headers());
+            let traffic = app.run_blocking(&admitted, move |service| service.traffic(language)).await?;
             return Ok(json_response(traffic));
         }
         _ => {}
     }
-    let mut studio = door.studio();
-    let response = studio.call(without_prefix(request, &path)?);
+    let mut studio = door.studio_router();
+    let response = studio.call(strip_studio_prefix(request, &path)?);
     // The work of the studio holds the permit until it ends, even if the request is cancelled.
     let response = answer_holding(Arc::new(admitted.permit), response).await;
     Ok(response.unwrap_or_else(|never| match never {}))
@@ -136,7 +136,7 @@ async fn answer(
 
 /// Removes the prefix `/studio` from the path of a request, because the studio's router knows only
 /// the shorter paths.
-fn without_prefix(mut request: Request, path: &str) -> Result<Request, Problem> {
+fn strip_studio_prefix(mut request: Request, path: &str) -> Result<Request, Problem> {
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let rest: Result<PathAndQuery, _> = format!("{path}{query}").parse();
     let mut parts = request.uri().clone().into_parts();
@@ -164,7 +164,7 @@ async fn log_in(app: &Arc<App>, door: &StudioDoor, request: Request) -> Result<R
         return Ok(login_page(StatusCode::UNAUTHORIZED, "This token is not known."));
     };
     match grant.require_scope(Scope::Admin) {
-        Ok(()) => Ok(redirect(&door.cookie(&door.logins.add(hash)?))),
+        Ok(()) => Ok(redirect_with_cookie(&door.cookie_header_value(&door.logins.add(hash)?))),
         Err(_) => Ok(login_page(StatusCode::FORBIDDEN, "This token has not the scope <code>admin</code>.")),
     }
 }
@@ -190,7 +190,7 @@ fn login_page(status: StatusCode, message: &str) -> Response {
 }
 
 /// Returns a response that sets a cookie and redirects the browser to the studio's page.
-fn redirect(cookie: &str) -> Response {
+fn redirect_with_cookie(cookie: &str) -> Response {
     let location = (header::LOCATION, HeaderValue::from_static("/studio/"));
     let mut response = (StatusCode::SEE_OTHER, [location]).into_response();
     if let Ok(cookie) = HeaderValue::from_str(cookie) {

@@ -4,8 +4,8 @@
 use crate::rules::StartError;
 use rulec::Message;
 use rulec_base::message;
-use rulec_report::chain::Chain;
-use rulec_report::log_files::{folder_of, full_file, full_files};
+use rulec_report::chain::HashChain;
+use rulec_report::log_files::{find_full_files, folder_of, full_file_path};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -25,9 +25,9 @@ pub(super) struct LogFile {
     path: PathBuf,
     file: File,
     /// Number of bytes of the complete lines in the file.
-    bytes: u64,
+    complete_bytes: u64,
     /// Whether a failed write may have left a part of a line after the complete lines.
-    is_torn: bool,
+    may_have_partial_line: bool,
     /// Whether `file` has been renamed already, but the new file could not be created.
     is_renamed: bool,
     /// True for a device, such as a terminal. A device is never renamed.
@@ -44,7 +44,7 @@ impl LogFile {
     /// # Errors
     /// If the file cannot be used, is not a log with a hash chain, or another process writes the
     /// log.
-    pub fn open(path: &Path) -> Result<(LogFile, Chain), StartError> {
+    pub fn open(path: &Path) -> Result<(LogFile, HashChain), StartError> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let to_error =
             |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
@@ -58,30 +58,38 @@ impl LogFile {
             .mode(OWNER_ONLY_MODE)
             .open(&path)
             .map_err(to_error)?;
-        let (mut chain, bytes) = read_end(&mut file, &path)?;
+        let (mut chain, bytes) = read_chain_end(&mut file, &path)?;
         if !is_device {
             if bytes < file.metadata().map_err(to_error)?.len() {
                 file.set_len(bytes).map_err(to_error)?;
             }
             sync_folder(&path).map_err(to_error)?;
-            if let (0, Some(full)) = (bytes, full_files(&path).map_err(to_error)?.last()) {
+            if let (0, Some(full)) = (bytes, find_full_files(&path).map_err(to_error)?.last()) {
                 let mut full_file = File::open(full).map_err(to_error)?;
-                chain = read_end(&mut full_file, full)?.0;
+                chain = read_chain_end(&mut full_file, full)?.0;
             }
         }
-        let file = LogFile { path, file, bytes, is_torn: false, is_renamed: false, is_device, _lock: lock };
+        let file = LogFile {
+            path,
+            file,
+            complete_bytes: bytes,
+            may_have_partial_line: false,
+            is_renamed: false,
+            is_device,
+            _lock: lock,
+        };
         Ok((file, chain))
     }
 
     /// Returns the number of bytes of the complete lines in the file.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    pub fn complete_bytes(&self) -> u64 {
+        self.complete_bytes
     }
 
     /// True if the file has at least `limit` bytes, so that a new file must be started. Never true
     /// for a device.
     pub fn is_full(&self, limit: u64) -> bool {
-        !self.is_device && self.bytes >= limit
+        !self.is_device && self.complete_bytes >= limit
     }
 
     /// Appends lines to the file. If `syncs` is true, waits until they are on the disk.
@@ -90,16 +98,16 @@ impl LogFile {
     /// If the lines cannot be written. The next call then removes any part of them that was
     /// written.
     pub fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
-        if self.is_torn {
-            self.file.set_len(self.bytes)?;
+        if self.may_have_partial_line {
+            self.file.set_len(self.complete_bytes)?;
         }
-        self.is_torn = true;
+        self.may_have_partial_line = true;
         self.file.write_all(lines)?;
         if syncs {
             self.file.sync_data()?;
         }
-        self.bytes += lines.len() as u64;
-        self.is_torn = false;
+        self.complete_bytes += lines.len() as u64;
+        self.may_have_partial_line = false;
         Ok(())
     }
 
@@ -108,9 +116,9 @@ impl LogFile {
     /// # Errors
     /// If the part cannot be removed. The next write tries again.
     pub fn remove_torn_line(&mut self) -> io::Result<()> {
-        if self.is_torn {
-            self.file.set_len(self.bytes)?;
-            self.is_torn = false;
+        if self.may_have_partial_line {
+            self.file.set_len(self.complete_bytes)?;
+            self.may_have_partial_line = false;
         }
         Ok(())
     }
@@ -123,7 +131,7 @@ impl LogFile {
     /// again.
     pub fn rotate(&mut self, next: u64) -> io::Result<()> {
         if !self.is_renamed {
-            let full = full_file(&self.path, next);
+            let full = full_file_path(&self.path, next);
             if full.try_exists()? {
                 let why = format!("`{}` exists already; move it away", full.display());
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
@@ -133,7 +141,7 @@ impl LogFile {
         }
         self.file =
             OpenOptions::new().append(true).create_new(true).mode(OWNER_ONLY_MODE).open(&self.path)?;
-        (self.bytes, self.is_torn, self.is_renamed) = (0, false, false);
+        (self.complete_bytes, self.may_have_partial_line, self.is_renamed) = (0, false, false);
         sync_folder(&self.path)
     }
 }
@@ -163,7 +171,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If the file cannot be read, or is not a log with a hash chain. The file is not changed.
-fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
+fn read_chain_end(file: &mut File, path: &Path) -> Result<(HashChain, u64), StartError> {
     let to_error = |error: io::Error| StartError::File(path.to_owned(), Message::verbatim(error.to_string()));
     // A device has no end, but the size 0.
     let size = file.metadata().map_err(to_error)?.len();
@@ -176,8 +184,8 @@ fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
     let last = &last[last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
     let chain = match last {
         // A file without a complete line may hold only an incomplete first line of a log.
-        b"" if start == 0 && whole == 0 && Chain::is_start_of_log(&end) => Some(Chain::default()),
-        last => Chain::after(last),
+        b"" if start == 0 && whole == 0 && HashChain::is_start_of_log(&end) => Some(HashChain::default()),
+        last => HashChain::after(last),
     };
     let not_a_log =
         || message!("its last line has no hash of a chain; give a new file, or move this one away");
@@ -194,7 +202,7 @@ mod tests {
     fn a_device_is_never_full() {
         let (mut file, _) = LogFile::open(Path::new("/dev/null")).expect("it opens");
         file.write(b"{}\n", false).expect("it is written");
-        assert!(file.bytes() > 0 && !file.is_full(1));
+        assert!(file.complete_bytes() > 0 && !file.is_full(1));
         let folder = tempfile::tempdir().expect("a folder");
         let (mut file, _) = LogFile::open(&folder.path().join("log")).expect("it opens");
         assert!(!file.is_full(1));

@@ -5,7 +5,7 @@ use super::LogTarget;
 use super::file::LogFile;
 use crate::rules::StartError;
 use rulec::SigningKey;
-use rulec_report::chain::Chain;
+use rulec_report::chain::HashChain;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,49 +32,53 @@ impl Target {
 /// The end of the hash chain, up to the last line that was written. The writer's thread updates it,
 /// and other threads read it.
 #[derive(Clone, Default)]
-pub(super) struct LogEnd(Arc<Mutex<Chain>>);
+pub(super) struct LogEnd(Arc<Mutex<HashChain>>);
 
 impl LogEnd {
-    pub fn get(&self) -> Chain {
+    pub fn get(&self) -> HashChain {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, chain: &Chain) {
+    fn set(&self, chain: &HashChain) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone_from(chain);
     }
 }
 
 /// Collects lines, adds them to the hash chain, and writes them together.
-pub(super) struct Output {
+pub(super) struct LogOutput {
     target: Target,
-    chain: Chain,
+    chain: HashChain,
     /// The end of the hash chain up to the last written line. After a failed write, the chain
     /// continues from there.
-    written: LogEnd,
+    written_end: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
     /// Number of lines, written or pending, since the last checkpoint (a signed line).
     lines_since_checkpoint: u64,
     /// Number of written lines since the last written checkpoint. After a failed write,
     /// `lines_since_checkpoint` is reset to this number.
-    written_since_checkpoint: u64,
+    written_lines_since_checkpoint: u64,
     /// Whether the last attempt to start a new file has failed, so that lines still go to the full
     /// file.
     has_rotation_failed: bool,
     /// The bytes of the lines that were added and are not written yet.
-    pending: Vec<u8>,
+    pending_lines: Vec<u8>,
 }
 
-impl Output {
+impl LogOutput {
     /// Opens the file or the writer for the lines of the log. If the file exists, new lines
     /// continue its hash chain. A file of `rotate_bytes` bytes is full, and `key` signs
     /// checkpoints.
     ///
     /// # Errors
     /// As [`LogFile::open`].
-    pub fn open(target: LogTarget, rotate_bytes: u64, key: Option<SigningKey>) -> Result<Output, StartError> {
+    pub fn open(
+        target: LogTarget,
+        rotate_bytes: u64,
+        key: Option<SigningKey>,
+    ) -> Result<LogOutput, StartError> {
         let (target, chain) = match target {
-            LogTarget::Writer(writer) => (Target::Writer(writer), Chain::default()),
+            LogTarget::Writer(writer) => (Target::Writer(writer), HashChain::default()),
             LogTarget::File(path) => {
                 let (file, chain) = LogFile::open(&path)?;
                 (Target::File(file), chain)
@@ -84,33 +88,33 @@ impl Output {
         written.set(&chain);
         let (lines_since_checkpoint, has_rotation_failed, pending) = (0, false, Vec::new());
         let written_since_checkpoint = 0;
-        Ok(Output {
+        Ok(LogOutput {
             target,
             chain,
-            written,
+            written_end: written,
             key,
             rotate_bytes,
             lines_since_checkpoint,
-            written_since_checkpoint,
+            written_lines_since_checkpoint: written_since_checkpoint,
             has_rotation_failed,
-            pending,
+            pending_lines: pending,
         })
     }
 
     /// Returns the end of the hash chain up to the last written line. Later writes update it.
-    pub fn end(&self) -> &LogEnd {
-        &self.written
+    pub fn written_end(&self) -> &LogEnd {
+        &self.written_end
     }
 
     /// Adds a line to the pending lines. `line` is the text of a JSON object, without its number
     /// and hash in the chain.
-    pub fn add(&mut self, mut line: Vec<u8>) {
-        if self.pending.is_empty() && self.is_at_start() {
-            self.pending = self.chain.file_header();
-            self.chain.add(&mut self.pending);
+    pub fn add_line(&mut self, mut line: Vec<u8>) {
+        if self.pending_lines.is_empty() && self.is_at_start() {
+            self.pending_lines = self.chain.file_header_line();
+            self.chain.append_line(&mut self.pending_lines);
         }
-        self.chain.add(&mut line);
-        self.pending.extend_from_slice(&line);
+        self.chain.append_line(&mut line);
+        self.pending_lines.extend_from_slice(&line);
         self.lines_since_checkpoint += 1;
         if self.lines_since_checkpoint >= LINES_PER_CHECKPOINT {
             self.add_checkpoint();
@@ -120,23 +124,23 @@ impl Output {
     /// True if the file or writer has no line yet, so that a header line must come first.
     fn is_at_start(&self) -> bool {
         match &self.target {
-            Target::File(file) => file.bytes() == 0,
-            Target::Writer(_) => self.chain.next_number() == 1,
+            Target::File(file) => file.complete_bytes() == 0,
+            Target::Writer(_) => self.chain.next_line_number() == 1,
         }
     }
 
     fn add_checkpoint(&mut self) {
         self.lines_since_checkpoint = 0;
         if let Some(key) = &self.key {
-            let mut line = self.chain.checkpoint(key);
-            self.chain.add(&mut line);
-            self.pending.extend_from_slice(&line);
+            let mut line = self.chain.checkpoint_line(key);
+            self.chain.append_line(&mut line);
+            self.pending_lines.extend_from_slice(&line);
         }
     }
 
     /// Returns the number of bytes of the pending lines.
     pub fn pending_bytes(&self) -> usize {
-        self.pending.len()
+        self.pending_lines.len()
     }
 
     /// Writes the pending lines. If `syncs` is true, waits until they are on the disk.
@@ -145,17 +149,17 @@ impl Output {
     /// If the lines cannot be written. They are then lost, and the hash chain continues as if they
     /// had not been added.
     pub fn flush(&mut self, syncs: bool) -> io::Result<()> {
-        if self.pending.is_empty() {
+        if self.pending_lines.is_empty() {
             return Ok(());
         }
-        let pending = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.pending_lines);
         if let Err(error) = self.target.write(&pending, syncs) {
-            self.chain = self.written.get();
-            self.lines_since_checkpoint = self.written_since_checkpoint;
+            self.chain = self.written_end.get();
+            self.lines_since_checkpoint = self.written_lines_since_checkpoint;
             return Err(error);
         }
-        self.written.set(&self.chain);
-        self.written_since_checkpoint = self.lines_since_checkpoint;
+        self.written_end.set(&self.chain);
+        self.written_lines_since_checkpoint = self.lines_since_checkpoint;
         Ok(())
     }
 
@@ -175,7 +179,7 @@ impl Output {
         }
         self.flush(true)?;
         if let Target::File(file) = &mut self.target {
-            file.rotate(self.chain.next_number())?;
+            file.rotate(self.chain.next_line_number())?;
         }
         self.has_rotation_failed = false;
         Ok(())

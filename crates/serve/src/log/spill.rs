@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The lines that wait in the spill files of a decision log, in order.
-pub(super) struct Spill {
+pub(super) struct SpillFiles {
     /// The path of the spill file to which new lines are appended.
     path: PathBuf,
     /// The path of the draining file, from which the log's thread moves lines to the log.
@@ -25,11 +25,11 @@ struct SpillState {
     /// Number of complete lines in the file for new lines.
     line_count: u64,
     /// Number of bytes of the complete lines in the file for new lines.
-    bytes: u64,
+    complete_bytes: u64,
     /// Whether a failed write may have left a part of a line after the complete lines.
-    is_torn: bool,
+    may_have_partial_line: bool,
     /// Whether the thread that writes the log was already notified that lines wait.
-    is_woken: bool,
+    is_writer_notified: bool,
     /// Whether the draining file (whose lines are being moved to the log) exists. It is removed
     /// once all its lines are in the log.
     is_draining: bool,
@@ -41,16 +41,16 @@ struct SpillState {
 pub(super) struct LineGroup {
     pub lines: Vec<Vec<u8>>,
     /// Number of bytes of the group's lines in the draining file.
-    bytes: u64,
+    line_bytes: u64,
 }
 
-impl Spill {
+impl SpillFiles {
     /// Opens the spill file `PATH.spill` of the log at `path`. Keeps the lines that an earlier
     /// process has left. Removes an incomplete line at the end, which a killed process leaves.
     ///
     /// # Errors
     /// If the file cannot be opened or read.
-    pub fn open(path: &Path) -> Result<Spill, StartError> {
+    pub fn open(path: &Path) -> Result<SpillFiles, StartError> {
         let with = |end: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -59,7 +59,7 @@ impl Spill {
         let (path, draining_path) = (with(".spill"), with(".spill.draining"));
         let state = SpillState::open(&path, draining_path.exists())
             .map_err(|error| StartError::File(path.clone(), Message::verbatim(error.to_string())))?;
-        Ok(Spill { path, draining_path, state: Mutex::new(state) })
+        Ok(SpillFiles { path, draining_path, state: Mutex::new(state) })
     }
 
     /// True if no line waits in the spill files. Otherwise, all new lines must be appended there
@@ -78,17 +78,17 @@ impl Spill {
     ///
     /// # Errors
     /// If the line cannot be written.
-    pub fn add(&self, line: &[u8]) -> io::Result<bool> {
+    pub fn add_line(&self, line: &[u8]) -> io::Result<bool> {
         let mut state = self.lock();
-        if state.is_torn {
-            state.file.set_len(state.bytes)?;
+        if state.may_have_partial_line {
+            state.file.set_len(state.complete_bytes)?;
         }
-        state.is_torn = true;
+        state.may_have_partial_line = true;
         state.file.write_all(&[line, b"\n"].concat())?;
-        state.is_torn = false;
+        state.may_have_partial_line = false;
         state.line_count += 1;
-        state.bytes += line.len() as u64 + 1;
-        Ok(!std::mem::replace(&mut state.is_woken, true))
+        state.complete_bytes += line.len() as u64 + 1;
+        Ok(!std::mem::replace(&mut state.is_writer_notified, true))
     }
 
     /// Makes the waiting lines available to [`Spill::next_group`]. Renames their file to the
@@ -99,13 +99,13 @@ impl Spill {
     /// If the files cannot be renamed or created. No line is lost.
     pub fn begin_drain(&self) -> io::Result<()> {
         let mut state = self.lock();
-        state.is_woken = false;
+        state.is_writer_notified = false;
         // If an earlier attempt has failed, the draining file still exists.
         if state.is_draining || state.line_count == 0 {
             return Ok(());
         }
-        if state.is_torn {
-            state.file.set_len(state.bytes)?;
+        if state.may_have_partial_line {
+            state.file.set_len(state.complete_bytes)?;
         }
         std::fs::rename(&self.path, &self.draining_path)?;
         match SpillState::open(&self.path, true) {
@@ -131,10 +131,10 @@ impl Spill {
         }
         let mut file = File::open(&self.draining_path)?;
         file.seek(SeekFrom::Start(state.drained_bytes))?;
-        let (mut reader, mut group) = (BufReader::new(file), LineGroup { lines: Vec::new(), bytes: 0 });
-        while group.bytes < max_bytes as u64 {
+        let (mut reader, mut group) = (BufReader::new(file), LineGroup { lines: Vec::new(), line_bytes: 0 });
+        while group.line_bytes < max_bytes as u64 {
             let mut line = Vec::new();
-            group.bytes += match reader.read_until(b'\n', &mut line)? {
+            group.line_bytes += match reader.read_until(b'\n', &mut line)? {
                 0 => break,
                 count => count as u64,
             };
@@ -143,7 +143,7 @@ impl Spill {
                 group.lines.push(line);
             }
         }
-        if group.bytes > 0 {
+        if group.line_bytes > 0 {
             return Ok(Some(group));
         }
         std::fs::remove_file(&self.draining_path)?;
@@ -153,7 +153,7 @@ impl Spill {
 
     /// Marks the lines of a group as written to the log, so that they are not returned again.
     pub fn end_group(&self, group: &LineGroup) {
-        self.lock().drained_bytes += group.bytes;
+        self.lock().drained_bytes += group.line_bytes;
     }
 }
 
@@ -172,9 +172,9 @@ impl SpillState {
         Ok(SpillState {
             file,
             line_count: lines,
-            bytes,
-            is_torn: false,
-            is_woken: false,
+            complete_bytes: bytes,
+            may_have_partial_line: false,
+            is_writer_notified: false,
             is_draining,
             drained_bytes: 0,
         })
@@ -191,7 +191,7 @@ mod tests {
 
     /// Begins to drain, unless a draining file exists. Then takes all lines of the draining file,
     /// in groups of one line.
-    fn drained(spill: &Spill) -> Vec<String> {
+    fn drain_all_lines(spill: &SpillFiles) -> Vec<String> {
         let mut lines = Vec::new();
         spill.begin_drain().expect("it can be renamed");
         while let Some(group) = spill.next_group(1).expect("it can be read") {
@@ -205,10 +205,10 @@ mod tests {
     fn lines_keep_their_order_also_over_a_restart() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let spill = Spill::open(&path).expect("it opens");
+        let spill = SpillFiles::open(&path).expect("it opens");
         assert!(spill.is_empty());
-        assert!(spill.add(b"{1}").expect("it is written"));
-        assert!(!spill.add(b"{2}").expect("it is written"));
+        assert!(spill.add_line(b"{1}").expect("it is written"));
+        assert!(!spill.add_line(b"{2}").expect("it is written"));
         spill.begin_drain().expect("it can be renamed");
         assert!(!spill.is_empty(), "a line that came now would be before the others");
         let first = spill.next_group(1).expect("it can be read").expect("a line");
@@ -216,19 +216,19 @@ mod tests {
         let again = spill.next_group(1).expect("it can be read").expect("a line");
         assert_eq!((&first.lines, &again.lines), (&vec![b"{1}".to_vec()], &vec![b"{1}".to_vec()]));
         spill.end_group(&again);
-        assert!(spill.add(b"{3}").expect("the writer must be woken again"));
-        assert_eq!(drained(&spill), ["{2}"], "no line is written twice");
-        assert_eq!(drained(&spill), ["{3}"]);
+        assert!(spill.add_line(b"{3}").expect("the writer must be woken again"));
+        assert_eq!(drain_all_lines(&spill), ["{2}"], "no line is written twice");
+        assert_eq!(drain_all_lines(&spill), ["{3}"]);
         assert!(spill.is_empty());
-        assert!(spill.add(b"{4}").expect("the writer must be woken"));
+        assert!(spill.add_line(b"{4}").expect("the writer must be woken"));
         spill.begin_drain().expect("it can be renamed");
         drop(spill);
         std::fs::write(path.with_extension("spill"), "{5}\n{hal").expect("it can be written");
-        let spill = Spill::open(&path).expect("it opens");
+        let spill = SpillFiles::open(&path).expect("it opens");
         assert!(!spill.is_empty());
-        assert!(spill.add(b"{6}").expect("half a line does not spoil the next"));
-        assert_eq!(drained(&spill), ["{4}"]);
-        assert_eq!(drained(&spill), ["{5}", "{6}"]);
-        assert_eq!(drained(&spill), [""; 0]);
+        assert!(spill.add_line(b"{6}").expect("half a line does not spoil the next"));
+        assert_eq!(drain_all_lines(&spill), ["{4}"]);
+        assert_eq!(drain_all_lines(&spill), ["{5}", "{6}"]);
+        assert_eq!(drain_all_lines(&spill), [""; 0]);
     }
 }

@@ -1,9 +1,9 @@
 //! The thread that writes the decision log. It takes all lines that are waiting, and writes them in
 //! one operation.
 
-use super::output::Output;
-use super::spill::Spill;
-use super::{LogTask, Report, WaitingTotals, log_end_json};
+use super::output::LogOutput;
+use super::spill::SpillFiles;
+use super::{LogTask, ReportEvent, WaitingTotals, log_end_json};
 use crate::metrics::LogMetrics;
 use serde_json::json;
 use std::io;
@@ -16,14 +16,14 @@ use tokio::sync::oneshot;
 /// lines.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-pub(super) struct Writer {
-    pub output: Output,
+pub(super) struct LogWriter {
+    pub output: LogOutput,
     /// Whether the log has the mode `sync`: answers wait until their lines are on the disk.
     pub is_sync: bool,
     pub waiting_totals: Arc<WaitingTotals>,
-    pub spill: Option<Arc<Spill>>,
+    pub spill: Option<Arc<SpillFiles>>,
     pub metrics: LogMetrics,
-    pub report_event: Report,
+    pub report_event: ReportEvent,
     /// For each kind of [`Attempt`], whether the last attempt has failed. Of several failures in a
     /// row, only the first is reported.
     pub has_failed_by_attempt: [bool; 2],
@@ -38,7 +38,7 @@ enum Attempt {
     Rotate,
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes the lines of the tasks that arrive through `tasks`, until the log is closed.
     pub fn run(mut self, tasks: &Receiver<LogTask>) {
         let mut is_open = true;
@@ -57,8 +57,8 @@ impl Writer {
                         self.drain_spill();
                     }
                     task => {
-                        self.waiting_totals.remove(task.bytes());
-                        lines += self.add(task, &mut receipts);
+                        self.waiting_totals.remove_line(task.memory_bytes());
+                        lines += self.add_task_line(task, &mut receipts);
                     }
                 }
                 if self.output.pending_bytes() < MAX_GROUP_BYTES {
@@ -70,15 +70,15 @@ impl Writer {
         self.drain_all();
         let closed = self.output.close();
         if closed.is_err() {
-            self.metrics.failed.inc();
+            self.metrics.failed_lines.inc();
         }
-        self.report(Attempt::Write, closed);
-        (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
+        self.report_outcome(Attempt::Write, closed);
+        (self.report_event)("log_closed", log_end_json(&self.output.written_end().get()));
     }
 
     /// Reports the error of an attempt as an event. Reports nothing if the previous attempt of the
     /// same kind has failed too.
-    fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
+    fn report_outcome(&mut self, attempt: Attempt, outcome: io::Result<()>) {
         let was_failing =
             std::mem::replace(&mut self.has_failed_by_attempt[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {
@@ -88,7 +88,7 @@ impl Writer {
 
     /// Converts a task to a line, and adds the line to the pending lines. Adds the task's sender,
     /// if a request waits for the line, to `receipts`. Returns the number of added lines, 0 or 1.
-    fn add(&mut self, task: LogTask, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
+    fn add_task_line(&mut self, task: LogTask, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
         let (line, receipt) = match task {
             // If making the line panics, only this line is lost. Its receipt is dropped, so the
             // waiting answer gets an error.
@@ -99,10 +99,10 @@ impl Writer {
             LogTask::Spilled | LogTask::Close => return 0,
         };
         let Some(line) = line else {
-            self.metrics.failed.inc();
+            self.metrics.failed_lines.inc();
             return 0;
         };
-        self.output.add(line);
+        self.output.add_line(line);
         receipts.extend(receipt);
         1
     }
@@ -113,15 +113,15 @@ impl Writer {
         let written = self.output.flush(self.is_sync);
         let was_written = written.is_ok();
         match was_written {
-            true => drop(self.metrics.written.inc_by(lines)),
-            false => drop(self.metrics.failed.inc_by(lines)),
+            true => drop(self.metrics.written_lines.inc_by(lines)),
+            false => drop(self.metrics.failed_lines.inc_by(lines)),
         }
         for receipt in receipts.drain(..) {
             // Sending fails if the request was cancelled, because then its handler does not wait
             // any more.
             let _ = receipt.send(was_written);
         }
-        self.report(Attempt::Write, written);
+        self.report_outcome(Attempt::Write, written);
         // The requests above do not wait for a new file. If it cannot be started, no line is lost.
         if was_written {
             self.rotate_if_full();
@@ -136,20 +136,20 @@ impl Writer {
         let drained = self.drain_groups(&spill);
         let is_drained = drained.is_ok();
         if !is_drained {
-            self.metrics.failed.inc();
+            self.metrics.failed_lines.inc();
         }
-        self.report(Attempt::Write, drained);
+        self.report_outcome(Attempt::Write, drained);
         self.rotate_if_full();
         is_drained
     }
 
-    fn drain_groups(&mut self, spill: &Spill) -> io::Result<()> {
+    fn drain_groups(&mut self, spill: &SpillFiles) -> io::Result<()> {
         spill.begin_drain()?;
         while let Some(group) = spill.next_group(MAX_GROUP_BYTES)? {
-            group.lines.iter().for_each(|line| self.output.add(line.clone()));
+            group.lines.iter().for_each(|line| self.output.add_line(line.clone()));
             self.output.flush(true)?;
             spill.end_group(&group);
-            self.metrics.written.inc_by(group.lines.len() as u64);
+            self.metrics.written_lines.inc_by(group.lines.len() as u64);
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Writer {
 
     fn rotate_if_full(&mut self) {
         let rotated = self.output.rotate_if_full();
-        self.report(Attempt::Rotate, rotated);
+        self.report_outcome(Attempt::Rotate, rotated);
     }
 }
 
@@ -176,11 +176,11 @@ mod tests {
     /// still be reported.
     #[test]
     fn each_kind_of_failure_is_reported_once() {
-        let output = Output::open(LogTarget::Writer(Box::new(io::sink())), 0, None).expect("it opens");
+        let output = LogOutput::open(LogTarget::Writer(Box::new(io::sink())), 0, None).expect("it opens");
         let events = Arc::<Mutex<Vec<String>>>::default();
         let sink = events.clone();
         let report = move |kind: &str, _| sink.lock().expect("no test panics here").push(kind.to_owned());
-        let mut writer = Writer {
+        let mut writer = LogWriter {
             output,
             is_sync: false,
             waiting_totals: Arc::default(),
@@ -191,12 +191,12 @@ mod tests {
         };
         let failed = || Err(io::Error::other("full"));
         for attempt in [Attempt::Rotate, Attempt::Rotate, Attempt::Write, Attempt::Write, Attempt::Rotate] {
-            writer.report(attempt, failed());
+            writer.report_outcome(attempt, failed());
         }
         assert_eq!(events.lock().expect("no test panics here").len(), 2);
-        writer.report(Attempt::Write, Ok(()));
-        writer.report(Attempt::Rotate, failed());
-        writer.report(Attempt::Write, failed());
+        writer.report_outcome(Attempt::Write, Ok(()));
+        writer.report_outcome(Attempt::Rotate, failed());
+        writer.report_outcome(Attempt::Write, failed());
         assert_eq!(events.lock().expect("no test panics here").len(), 3);
     }
 }

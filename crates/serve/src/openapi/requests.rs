@@ -15,27 +15,27 @@ fn with_keywords(mut schema: Json, rules: Json) -> Json {
 }
 
 /// Returns the schema of a field that may also be null. Null means that the field is missing.
-fn optional(mut schema: Json) -> Json {
+fn nullable_schema(mut schema: Json) -> Json {
     let kind = schema["type"].take();
     schema["type"] = json!([kind, "null"]);
     schema
 }
 
 /// Returns the schemas of all requests by their names.
-pub(super) fn requests() -> Json {
+pub(super) fn request_schemas() -> Json {
     let text = json!({ "type": "string" });
     let flag = json!({ "type": "boolean", "default": false });
     let any_object = json!({ "type": "object" });
-    let name = optional(
+    let name = nullable_schema(
         json!({ "type": "string", "description": "The rules; optional if the service has one rule set" }),
     );
-    let entry = optional(
+    let entry = nullable_schema(
         json!({ "type": "string", "description": "The table, choice, router or flow set that decides" }),
     );
     let language = json!({ "type": ["string", "null"], "enum": ["en", "zh", null] });
     let number = json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX });
-    let generation = optional(number.clone());
-    let (maybe_text, maybe_object) = (optional(text.clone()), optional(any_object.clone()));
+    let generation = nullable_schema(number.clone());
+    let (maybe_text, maybe_object) = (nullable_schema(text.clone()), nullable_schema(any_object.clone()));
     let list = |items: &Json| json!({ "type": "array", "items": items });
     let edit = |action: &str| {
         object_schema(json!({ format!("{action}!"): text, "table": maybe_text, "file": maybe_text }), true)
@@ -51,7 +51,8 @@ pub(super) fn requests() -> Json {
     let question =
         object_schema(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
     let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
-    let options = optional(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
+    let options =
+        nullable_schema(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
     let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
     let several =
         object_schema(json!({ "evaluations!": questions(1, MAX_EVALUATIONS), "options": options }), false);

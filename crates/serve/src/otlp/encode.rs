@@ -21,36 +21,36 @@ const DURATION_BOUNDS_SECONDS: [f64; 14] =
 const MAX_HISTOGRAMS: usize = 1000;
 
 /// An attribute of a span or data point: its key and its value.
-pub(super) type Attribute = (&'static str, Value);
+pub(super) type Attribute = (&'static str, AttributeValue);
 
 /// The value of an attribute of a span or data point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum AttributeValue {
     Text(String),
     Int(i64),
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
+impl From<&str> for AttributeValue {
+    fn from(text: &str) -> AttributeValue {
+        AttributeValue::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Value {
-        Value::Text(text)
+impl From<String> for AttributeValue {
+    fn from(text: String) -> AttributeValue {
+        AttributeValue::Text(text)
     }
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Value {
-        Value::Int(number)
+impl From<i64> for AttributeValue {
+    fn from(number: i64) -> AttributeValue {
+        AttributeValue::Int(number)
     }
 }
 
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for AttributeValue {
+    fn from(number: u64) -> AttributeValue {
+        AttributeValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
@@ -58,33 +58,33 @@ impl From<u64> for Value {
 /// point contains both.
 #[derive(Clone, Copy)]
 pub(super) struct MetricTimes {
-    process_start: u64,
-    measured_at: u64,
+    process_start_ns: u64,
+    measured_at_ns: u64,
 }
 
 impl MetricTimes {
     pub fn new(start: SystemTime, now: SystemTime) -> MetricTimes {
-        MetricTimes { process_start: nanoseconds(start), measured_at: nanoseconds(now) }
+        MetricTimes { process_start_ns: to_unix_nanoseconds(start), measured_at_ns: to_unix_nanoseconds(now) }
     }
 
     /// Adds the two times to a data point, and returns it.
     pub fn add_times(self, mut point: Json) -> Json {
-        point["startTimeUnixNano"] = self.process_start.to_string().into();
-        point["timeUnixNano"] = self.measured_at.to_string().into();
+        point["startTimeUnixNano"] = self.process_start_ns.to_string().into();
+        point["timeUnixNano"] = self.measured_at_ns.to_string().into();
         point
     }
 }
 
-fn nanoseconds(time: SystemTime) -> u64 {
+fn to_unix_nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Returns an attribute in OTLP's JSON encoding.
-pub(super) fn attribute(key: &str, value: &Value) -> Json {
+pub(super) fn attribute_json(key: &str, value: &AttributeValue) -> Json {
     let value = match value {
-        Value::Text(text) => json!({ "stringValue": text }),
-        Value::Int(number) => json!({ "intValue": number.to_string() }),
+        AttributeValue::Text(text) => json!({ "stringValue": text }),
+        AttributeValue::Int(number) => json!({ "intValue": number.to_string() }),
     };
     json!({ "key": key, "value": value })
 }
@@ -101,7 +101,8 @@ impl Resource {
             ("service.version", env!("CARGO_PKG_VERSION").into()),
             ("service.instance.id", id.as_str().into()),
         ];
-        let attributes: Vec<Json> = attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+        let attributes: Vec<Json> =
+            attributes.iter().map(|(key, value)| attribute_json(key, value)).collect();
         Resource(json!({ "attributes": attributes }))
     }
 }
@@ -119,17 +120,18 @@ pub(super) fn spans_request(resource: &Resource, spans: &[Span]) -> Json {
 }
 
 fn span_json(span: &Span) -> Json {
-    let attributes: Vec<Json> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+    let attributes: Vec<Json> =
+        span.attributes.iter().map(|(key, value)| attribute_json(key, value)).collect();
     let mut json = json!({
         "traceId": span.trace.as_str(),
-        "spanId": span.id,
+        "spanId": span.span_id,
         "name": span.name,
         "kind": SPAN_KIND_SERVER,
-        "startTimeUnixNano": nanoseconds(span.start).to_string(),
-        "endTimeUnixNano": nanoseconds(span.start + span.elapsed).to_string(),
+        "startTimeUnixNano": to_unix_nanoseconds(span.start).to_string(),
+        "endTimeUnixNano": to_unix_nanoseconds(span.start + span.elapsed).to_string(),
         "attributes": attributes,
     });
-    if let Some(parent) = &span.parent {
+    if let Some(parent) = &span.parent_span_id {
         json["parentSpanId"] = parent.as_str().into();
     }
     if span.is_error {
@@ -176,7 +178,7 @@ pub(super) fn rejected_count(answer: &Json) -> u64 {
 
 /// The histograms of request durations, by HTTP method, route and status.
 #[derive(Clone, Default)]
-pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
+pub(crate) struct RequestDurations(BTreeMap<(&'static str, String, u16), Histogram>);
 
 #[derive(Clone, Default)]
 struct Histogram {
@@ -184,11 +186,11 @@ struct Histogram {
     /// exceed the bound before it. The last bucket counts all longer durations.
     counts: [u64; DURATION_BOUNDS_SECONDS.len() + 1],
     /// Sum of the durations of all requests in this histogram, in seconds.
-    sum: f64,
+    sum_seconds: f64,
 }
 
-impl Durations {
-    pub fn add(&mut self, method: &'static str, route: &str, status: u16, elapsed: Duration) {
+impl RequestDurations {
+    pub fn add_duration(&mut self, method: &'static str, route: &str, status: u16, elapsed: Duration) {
         let is_full = self.0.len() >= MAX_HISTOGRAMS;
         let key = (method, route.to_owned(), status);
         if is_full && !self.0.contains_key(&key) {
@@ -197,7 +199,7 @@ impl Durations {
         let histogram = self.0.entry(key).or_default();
         let seconds = elapsed.as_secs_f64();
         histogram.counts[DURATION_BOUNDS_SECONDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
-        histogram.sum += seconds;
+        histogram.sum_seconds += seconds;
     }
 
     /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
@@ -205,15 +207,15 @@ impl Durations {
     pub(super) fn to_metric(&self, times: MetricTimes, scheme: &'static str) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [
-                attribute("http.request.method", &(*method).into()),
-                attribute("http.route", &route.as_str().into()),
-                attribute("http.response.status_code", &i64::from(*status).into()),
-                attribute("url.scheme", &scheme.into()),
+                attribute_json("http.request.method", &(*method).into()),
+                attribute_json("http.route", &route.as_str().into()),
+                attribute_json("http.response.status_code", &i64::from(*status).into()),
+                attribute_json("url.scheme", &scheme.into()),
             ];
             let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
             times.add_times(json!({
                 "attributes": attributes, "explicitBounds": DURATION_BOUNDS_SECONDS, "bucketCounts": counts,
-                "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum,
+                "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum_seconds,
             }))
         });
         let points: Vec<Json> = points.collect();

@@ -1,7 +1,9 @@
 //! Converts the service's metrics from the text format of Prometheus to OTLP. So both formats
 //! always show the same metrics.
 
-use super::encode::{MetricTimes, Value, attribute, gauge_metric, histogram_metric, sum_metric};
+use super::encode::{
+    AttributeValue, MetricTimes, attribute_json, gauge_metric, histogram_metric, sum_metric,
+};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -11,7 +13,7 @@ type Labels = Vec<(String, String)>;
 /// A Prometheus metric, collected while the lines of the text format are read.
 #[derive(Default)]
 struct MetricFamily {
-    kind: String,
+    metric_type: String,
     help: String,
     /// The samples of the metric, one for each line: the ending of the name, such as `_total`, the
     /// labels and the value.
@@ -19,7 +21,7 @@ struct MetricFamily {
 }
 
 /// Converts metrics from the text format of Prometheus to OTLP. Each data point gets `times`.
-pub(super) fn convert_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
+pub(super) fn to_otlp_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
     let mut families: Vec<(String, MetricFamily)> = Vec::new();
     for line in text.lines() {
         let (keyword, rest) = match line.strip_prefix("# ") {
@@ -41,7 +43,7 @@ pub(super) fn convert_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
                 let Some((_, family)) = families.last_mut() else { continue };
                 match keyword {
                     "HELP" => family.help = value.trim_end_matches('.').to_owned(),
-                    _ => family.kind = value.to_owned(),
+                    _ => family.metric_type = value.to_owned(),
                 }
             }
             _ => {}
@@ -57,7 +59,7 @@ impl MetricFamily {
             None => (name, "1"),
         };
         let name = base.replacen('_', ".", 1);
-        let points = match self.kind.as_str() {
+        let points = match self.metric_type.as_str() {
             "histogram" => self.histogram_points(times),
             kind => {
                 let points = self.samples.iter().map(|(_, labels, value)| {
@@ -114,12 +116,13 @@ impl MetricFamily {
 /// requests get the names of OpenTelemetry's conventions. Other names get the prefix `rulec.`.
 fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     let attributes = labels.iter().map(|(name, value)| match (metric, name.as_str()) {
-        ("rulec.requests", "path") => attribute("http.route", &value.as_str().into()),
+        ("rulec.requests", "path") => attribute_json("http.route", &value.as_str().into()),
         ("rulec.requests", "status") => {
-            let status = value.parse().map_or_else(|_| Value::from(value.as_str()), Value::Int);
-            attribute("http.response.status_code", &status)
+            let status =
+                value.parse().map_or_else(|_| AttributeValue::from(value.as_str()), AttributeValue::Int);
+            attribute_json("http.response.status_code", &status)
         }
-        _ => attribute(&format!("rulec.{name}"), &value.as_str().into()),
+        _ => attribute_json(&format!("rulec.{name}"), &value.as_str().into()),
     });
     attributes.collect()
 }
@@ -180,7 +183,7 @@ mod tests {
             # EOF\n";
         let times =
             MetricTimes::new(UNIX_EPOCH + Duration::from_secs(1), UNIX_EPOCH + Duration::from_secs(2));
-        let found = convert_metrics(text, times);
+        let found = to_otlp_metrics(text, times);
         assert_eq!(found.len(), 3, "{found:?}");
         let point = &found[0]["sum"]["dataPoints"][0];
         assert_eq!((&found[0]["name"], &point["asInt"]), (&json!("rulec.decisions"), &json!("3")));

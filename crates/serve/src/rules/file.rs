@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 /// Loads the rules of the file `path` as the rule set `name`, and watches the file for changes. The
 /// folder `root` must contain all files that the rules import; `None` for the folder of `path`.
-pub(super) async fn open(
+pub(super) async fn open_rule_file(
     name: &str,
     path: &Path,
     root: Option<&Path>,
@@ -23,15 +23,15 @@ pub(super) async fn open(
         compiler.on_disk(path).map_err(|error| StartError::Compile(path.to_owned(), Box::new(error)))?;
     let watched =
         WatchedRules::builder(compiler, path).signed_only(loaders.requires_signature()).open().await;
-    let watched = watched.map_err(|error| StartError::of_rules(path, error))?;
-    let set = Arc::new(loaders.rule_set(name, watched.rules(), main, Some(disk))?);
-    let task = tokio::spawn(feed(Arc::downgrade(&set), watched.clone())).abort_handle();
+    let watched = watched.map_err(|error| StartError::from_watch_error(path, error))?;
+    let set = Arc::new(loaders.create_rule_set(name, watched.rules(), main, Some(disk))?);
+    let task = tokio::spawn(load_new_versions(Arc::downgrade(&set), watched.clone())).abort_handle();
     let _ = set.feed.set(SourceFeed::new(move || watched.check(), task));
     Ok(set)
 }
 
 /// Puts each new version of the watched files into force.
-async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
+async fn load_new_versions(set: Weak<RuleSet>, mut watched: WatchedRules) {
     let mut seen = watched.status();
     loop {
         let status = watched.changed().await;
@@ -41,7 +41,7 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
         // A change that is being made may hold the lock of the rules for long.
         let applied = tokio::task::spawn_blocking(move || {
             if let Some(rules) = rules {
-                set.load(rules);
+                set.load_version(rules);
             }
             if let Some(error) = error {
                 set.note_refused_version(error);

@@ -2,7 +2,7 @@
 //! rule set is removed from the service.
 
 use super::loading::{Loaders, StartError};
-use super::{OpenHistory, Place, RuleSet, RuleSource, file};
+use super::{OpenHistory, RuleSet, RuleSource, RulesLocation, file};
 use crate::events::Events;
 use crate::metrics::Metrics;
 use notify::event::ModifyKind;
@@ -28,7 +28,7 @@ pub struct RuleListing {
     /// The sources of the rule sets: the files that no other file imports.
     pub sources: Vec<RuleSource>,
     /// The files that another file imports.
-    pub imported: Vec<PathBuf>,
+    pub imported_paths: Vec<PathBuf>,
     /// Whether all files compile. If some do not, `imported` may lack files that they import.
     pub is_complete: bool,
 }
@@ -42,9 +42,9 @@ pub struct RuleFolders {
     /// The paths of the folders. Subfolders are included.
     pub paths: Vec<PathBuf>,
     /// The files in the folders when the service starts.
-    pub first: RuleListing,
+    pub initial_listing: RuleListing,
     /// Lists the files again, after a change or when the service is asked to reload.
-    pub list: ListRules,
+    pub list_rules: ListRules,
 }
 
 /// The service as a [`FolderWatch`] uses it: to add and remove rule sets, and to report events.
@@ -56,7 +56,7 @@ pub(crate) trait RuleHost: Send + Sync {
     fn add_set(&self, set: Arc<RuleSet>);
     fn remove_set(&self, name: &str);
     /// Called after rule sets were added or removed.
-    fn sets_changed(&self);
+    fn on_sets_changed(&self);
 }
 
 /// The task that lists the folders again after each change.
@@ -82,18 +82,18 @@ impl FolderWatch {
     ) -> Result<FolderWatch, StartError> {
         let check_signal = Arc::<Notify>::default();
         let has_refused = Arc::<AtomicBool>::default();
-        let watcher = watch(&folders.paths, &check_signal, &has_refused)?;
-        let open = folders.first.sources.iter().filter_map(named_path).collect();
-        let imported = folders.first.imported;
-        let list = folders.list;
-        let state = Folders {
-            list,
-            trusted,
-            history,
+        let watcher = watch_folders(&folders.paths, &check_signal, &has_refused)?;
+        let open = folders.initial_listing.sources.iter().filter_map(named_path).collect();
+        let imported = folders.initial_listing.imported_paths;
+        let list = folders.list_rules;
+        let state = FolderTask {
+            list_rules: list,
+            trusted_keys: trusted,
+            open_history: history,
             open_sets: open,
             imported_paths: imported,
             error_by_name: HashMap::new(),
-            has_refused,
+            has_refused_files: has_refused,
             _watcher: watcher,
         };
         let task = tokio::spawn(state.run(check_signal.clone(), app)).abort_handle();
@@ -101,7 +101,7 @@ impl FolderWatch {
     }
 
     /// Asks the task to list the folders soon.
-    pub fn check(&self) {
+    pub fn check_soon(&self) {
         self.check_signal.notify_one();
     }
 }
@@ -116,7 +116,7 @@ impl Drop for FolderWatch {
 /// A change of a file's content is normally ignored, because the rule sets in force watch their own
 /// files. Such a change counts while a file is refused (`has_refused`), because the change may
 /// correct the error.
-fn watch(
+fn watch_folders(
     paths: &[PathBuf],
     check_signal: &Arc<Notify>,
     has_refused: &Arc<AtomicBool>,
@@ -147,18 +147,18 @@ fn watch(
 }
 
 fn named_path(source: &RuleSource) -> Option<(String, PathBuf)> {
-    match &source.place {
-        Place::File { path, .. } => Some((source.name.clone(), path.clone())),
+    match &source.location {
+        RulesLocation::File { path, .. } => Some((source.rule_set_name.clone(), path.clone())),
         #[cfg(feature = "remote")]
-        Place::Address(_) => None,
+        RulesLocation::Address(_) => None,
     }
 }
 
 /// The state of the task that lists the folders.
-struct Folders {
-    list: ListRules,
-    trusted: Vec<VerifyingKey>,
-    history: Option<OpenHistory>,
+struct FolderTask {
+    list_rules: ListRules,
+    trusted_keys: Vec<VerifyingKey>,
+    open_history: Option<OpenHistory>,
     /// The names of the rule sets that the folders have added, each with the path of its file.
     open_sets: HashMap<String, PathBuf>,
     /// The imported files, according to the last listing in which all files compiled.
@@ -166,11 +166,11 @@ struct Folders {
     /// The error of each rule set that could not be loaded, by name. The empty name is for an error
     /// of the listing itself. An unchanged error is not reported again.
     error_by_name: HashMap<String, String>,
-    has_refused: Arc<AtomicBool>,
+    has_refused_files: Arc<AtomicBool>,
     _watcher: RecommendedWatcher,
 }
 
-impl Folders {
+impl FolderTask {
     async fn run(mut self, check_signal: Arc<Notify>, app: Weak<dyn RuleHost>) {
         loop {
             check_signal.notified().await;
@@ -179,12 +179,12 @@ impl Folders {
             // Other files in the folders may change all the time.
             let _ = tokio::time::timeout(10 * QUIET_PERIOD, quiet).await;
             let Some(app) = app.upgrade() else { return };
-            self.update(&*app).await;
+            self.update_rule_sets(&*app).await;
         }
     }
 
-    async fn update(&mut self, app: &dyn RuleHost) {
-        let list = self.list.clone();
+    async fn update_rule_sets(&mut self, app: &dyn RuleHost) {
+        let list = self.list_rules.clone();
         let listed = tokio::task::spawn_blocking(move || list()).await;
         let listed = listed.unwrap_or_else(|_| Err(message!("rulec stopped because of an internal error")));
         let listing = match listed {
@@ -198,27 +198,27 @@ impl Folders {
                 return;
             }
         };
-        let names: Vec<String> = listing.sources.iter().map(|source| source.name.clone()).collect();
+        let names: Vec<String> = listing.sources.iter().map(|source| source.rule_set_name.clone()).collect();
         self.error_by_name.retain(|name, _| names.contains(name));
-        let removed = self.remove_missing(app, &listing).await;
+        let removed = self.remove_missing_sets(app, &listing).await;
         let mut has_added = false;
         for source in &listing.sources {
-            has_added |= self.add(app, source, listing.is_complete).await;
+            has_added |= self.add_rule_set(app, source, listing.is_complete).await;
         }
-        self.has_refused.store(!self.error_by_name.is_empty(), Ordering::Relaxed);
+        self.has_refused_files.store(!self.error_by_name.is_empty(), Ordering::Relaxed);
         if listing.is_complete {
-            self.imported_paths = listing.imported;
+            self.imported_paths = listing.imported_paths;
         }
         if removed || has_added {
-            app.sets_changed();
+            app.on_sets_changed();
         }
     }
 
     /// Removes the rule sets whose files are gone, or are imported by another file now. Returns
     /// true if any rule set was removed.
-    async fn remove_missing(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
+    async fn remove_missing_sets(&mut self, app: &dyn RuleHost, listing: &RuleListing) -> bool {
         let is_gone =
-            |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported.contains(path));
+            |path: &PathBuf| !path.exists() || (listing.is_complete && listing.imported_paths.contains(path));
         if !self.open_sets.values().any(is_gone) {
             return false;
         }
@@ -237,7 +237,7 @@ impl Folders {
     /// Adds the rule set of a source, unless the service has it already, or its file may still be
     /// imported by a file with errors. `is_complete` is true if all files in the folders compile.
     /// Returns true if the rule set was added.
-    async fn add(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
+    async fn add_rule_set(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
         let Some((name, path)) = named_path(source) else { return false };
         let is_hidden_import = !is_complete && self.imported_paths.contains(&path);
         if self.open_sets.get(&name) == Some(&path) || is_hidden_import {
@@ -262,7 +262,9 @@ impl Folders {
     }
 
     async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
-        let RuleSource { name, place: Place::File { path, root } } = source else {
+        let RuleSource { rule_set_name: name, location: RulesLocation::File { path, import_root: root } } =
+            source
+        else {
             broken_invariant!("the rule sets of a folder are files");
             return Ok(());
         };
@@ -270,12 +272,12 @@ impl Folders {
             return Err(StartError::SameName(name.clone()));
         }
         let loaders = Loaders {
-            trusted: &self.trusted,
+            trusted_keys: &self.trusted_keys,
             metrics: app.metrics(),
             events: app.events(),
-            history: self.history.as_ref(),
+            open_history: self.open_history.as_ref(),
         };
-        let set = file::open(name, path, root.as_deref(), &loaders).await?;
+        let set = file::open_rule_file(name, path, root.as_deref(), &loaders).await?;
         let _ = app.events().audit("added", json!({ "rules": name, "generation": set.generation() }));
         app.add_set(set);
         Ok(())

@@ -29,7 +29,7 @@ enum KeptRules {
 
 impl VersionHistory {
     /// Adds a version that another version is about to replace.
-    pub fn keep(&mut self, version: &Arc<Version>) {
+    pub fn keep_version(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
         self.push(EarlierVersion { generation, rules: KeptRules::Whole(version.clone()) });
     }

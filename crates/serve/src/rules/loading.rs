@@ -49,7 +49,7 @@ pub enum StartError {
 impl StartError {
     /// Converts the error of rules that cannot be loaded. `place` is the path or address of the
     /// rules.
-    pub(super) fn of_rules(place: &Path, error: WatchError) -> StartError {
+    pub(super) fn from_watch_error(place: &Path, error: WatchError) -> StartError {
         match error {
             WatchError::Compile(error) => StartError::Compile(place.to_owned(), Box::new(error)),
             error => StartError::Rules(place.to_owned(), Box::new(error)),
@@ -106,22 +106,22 @@ impl Drop for SourceFeed {
 /// The data with which the rules of every source are loaded: the trusted keys, the metrics, the
 /// events, and the stores of histories.
 pub(super) struct Loaders<'a> {
-    pub trusted: &'a [VerifyingKey],
+    pub trusted_keys: &'a [VerifyingKey],
     pub metrics: &'a Metrics,
     pub events: &'a Events,
     /// Opens the store of a history; `None` if histories are kept in memory.
-    pub history: Option<&'a OpenHistory>,
+    pub open_history: Option<&'a OpenHistory>,
 }
 
 impl Loaders<'_> {
     /// Returns a compiler that accepts artifacts signed with the trusted keys.
     pub fn compiler(&self) -> Compiler {
-        self.trusted.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
+        self.trusted_keys.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
     }
 
     /// True if only artifacts (compiled rules) that a trusted key has signed are accepted.
     pub fn requires_signature(&self) -> bool {
-        !self.trusted.is_empty()
+        !self.trusted_keys.is_empty()
     }
 
     /// Returns the rule set of a source whose first version is loaded. `main` is the name of its
@@ -129,7 +129,7 @@ impl Loaders<'_> {
     ///
     /// # Errors
     /// If the store of its history cannot be used.
-    pub fn rule_set(
+    pub fn create_rule_set(
         &self,
         name: &str,
         rules: LiveRules,
@@ -137,7 +137,7 @@ impl Loaders<'_> {
         disk: Option<DiskLoader>,
     ) -> Result<RuleSet, StartError> {
         let files = SourceFiles { main_file: main, disk, requires_signature: self.requires_signature() };
-        let store = match self.history {
+        let store = match self.open_history {
             Some(open) => Histories::Persistent(open(name).map_err(StartError::History)?),
             None => Histories::Memory(MemoryStore::default()),
         };

@@ -29,11 +29,11 @@ pub struct RemoteSource {
     pub token: Option<Secret>,
     /// The time between two requests for a new version. After each failed request, this time
     /// doubles, up to ten minutes.
-    pub interval: Duration,
+    pub request_interval: Duration,
     /// Maximum time of a request, until the last byte of its response.
-    pub time: Duration,
+    pub request_time_limit: Duration,
     /// Maximum size of the rules in bytes.
-    pub bytes: usize,
+    pub max_bytes: usize,
 }
 
 impl RemoteSource {
@@ -41,7 +41,13 @@ impl RemoteSource {
     /// and the rules may have at most 64 MiB.
     pub fn new(url: impl Into<String>) -> RemoteSource {
         let (interval, time) = (Duration::from_secs(30), Duration::from_secs(20));
-        RemoteSource { url: url.into(), token: None, interval, time, bytes: 64 << 20 }
+        RemoteSource {
+            url: url.into(),
+            token: None,
+            request_interval: interval,
+            request_time_limit: time,
+            max_bytes: 64 << 20,
+        }
     }
 }
 
@@ -70,7 +76,7 @@ struct Fetcher {
     requires_signature: bool,
     url: String,
     /// The file name of the rules in diagnostics.
-    main_file: String,
+    main_file_name: String,
 }
 
 impl Fetcher {
@@ -78,8 +84,8 @@ impl Fetcher {
         let requires_signature = loaders.requires_signature();
         check_address(remote, requires_signature)?;
         let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
-        let (attempt, overall) = (remote.time, remote.time);
-        let limits = Limits { attempt, overall, body: remote.bytes, ..Limits::default() };
+        let (attempt, overall) = (remote.request_time_limit, remote.request_time_limit);
+        let limits = Limits { attempt, overall, body: remote.max_bytes, ..Limits::default() };
         let client = HttpClient::new(hosts, limits).map_err(|error| error.to_message())?;
         let mut request = Request::get(&*remote.url);
         if let Some(token) = &remote.token {
@@ -88,7 +94,7 @@ impl Fetcher {
         let path = remote.url.split(['?', '#']).next().unwrap_or_default();
         let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
         let (compiler, url) = (loaders.compiler(), remote.url.clone());
-        Ok(Fetcher { client, request, compiler, requires_signature, url, main_file: main })
+        Ok(Fetcher { client, request, compiler, requires_signature, url, main_file_name: main })
     }
 
     async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
@@ -111,36 +117,36 @@ impl Fetcher {
         if bytes.trim_ascii().is_empty() {
             return Err(WatchError::Empty(PathBuf::from(&self.url)));
         }
-        let loader = OneFileLoader { name: &self.main_file, bytes };
-        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main_file)?)
+        let loader = OneFileLoader { main_file_name: &self.main_file_name, bytes };
+        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main_file_name)?)
     }
 }
 
 /// A loader of rule files that has only the text of the main file. So an import of another file
 /// fails.
 struct OneFileLoader<'t> {
-    name: &'t str,
+    main_file_name: &'t str,
     bytes: Vec<u8>,
 }
 
 impl Loader for OneFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if path == self.name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
+        if path == self.main_file_name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
     }
 }
 
 /// The version that was fetched last, whether it is in force or not.
-struct SeenDocument {
+struct LastFetchedRules {
     entity_tag: Option<String>,
     content_hash: [u8; 32],
     /// Why this version is not in force; `None` if it is.
-    refusal: Option<String>,
+    refusal_reason: Option<String>,
 }
 
 /// Fetches and loads the rules of an address as the rule set `name`. Then starts a task that
 /// regularly asks the address for new versions.
-pub(super) async fn open(
-    name: &str,
+pub(super) async fn open_remote_rules(
+    set_name: &str,
     remote: &RemoteSource,
     loaders: &Loaders<'_>,
 ) -> Result<Arc<RuleSet>, StartError> {
@@ -148,18 +154,23 @@ pub(super) async fn open(
     let fetcher = Arc::new(Fetcher::new(remote, loaders).map_err(to_error)?);
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
-    let seen = SeenDocument { entity_tag: tag, content_hash: Sha256::digest(&bytes).into(), refusal: None };
-    let rules = load(&fetcher, bytes).await;
-    let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
-    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main_file.clone(), None)?);
+    let seen = LastFetchedRules {
+        entity_tag: tag,
+        content_hash: Sha256::digest(&bytes).into(),
+        refusal_reason: None,
+    };
+    let rules = load_on_blocking_thread(&fetcher, bytes).await;
+    let rules = rules.map_err(|error| StartError::from_watch_error(Path::new(&remote.url), error))?;
+    let set = Arc::new(loaders.create_rule_set(set_name, rules, fetcher.main_file_name.clone(), None)?);
     let check_signal = Arc::new(Notify::new());
-    let poll = poll_address(Arc::downgrade(&set), fetcher, seen, remote.interval, check_signal.clone());
+    let poll =
+        poll_address(Arc::downgrade(&set), fetcher, seen, remote.request_interval, check_signal.clone());
     let task = tokio::spawn(poll).abort_handle();
     let _ = set.feed.set(SourceFeed::new(move || check_signal.notify_one(), task));
     Ok(set)
 }
 
-async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
+async fn load_on_blocking_thread(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
     let fetcher = fetcher.clone();
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
@@ -177,7 +188,7 @@ fn pause_after(interval: Duration, failures: u32) -> Duration {
 async fn poll_address(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,
-    mut seen: SeenDocument,
+    mut seen: LastFetchedRules,
     interval: Duration,
     check_signal: Arc<Notify>,
 ) {
@@ -202,13 +213,16 @@ async fn poll_address(
         match document.zip(hash) {
             Some((document, hash)) if hash != seen.content_hash => {
                 set.note_fetch(true);
-                let loaded = load(&fetcher, document.bytes).await;
+                let loaded = load_on_blocking_thread(&fetcher, document.bytes).await;
                 let refusal = loaded.as_ref().err().map(ToString::to_string);
-                seen =
-                    SeenDocument { entity_tag: document.tag, content_hash: hash, refusal: refusal.clone() };
+                seen = LastFetchedRules {
+                    entity_tag: document.tag,
+                    content_hash: hash,
+                    refusal_reason: refusal.clone(),
+                };
                 // A change that is being made may hold the lock of the rules for long.
                 let applied = tokio::task::spawn_blocking(move || match (loaded, refusal) {
-                    (Ok(rules), _) => set.load(rules),
+                    (Ok(rules), _) => set.load_version(rules),
                     (Err(_), refusal) => set.note_refused_version(refusal.unwrap_or_default()),
                 });
                 // A panic is reported by the runtime, and the next version is tried.
@@ -219,7 +233,7 @@ async fn poll_address(
                     seen.entity_tag = document.tag;
                 }
                 set.note_fetch(false);
-                set.note_reached(seen.refusal.clone());
+                set.note_source_reached(seen.refusal_reason.clone());
             }
         }
     }

@@ -15,21 +15,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSource {
     /// The name by which requests select the rule set.
-    pub name: String,
+    pub rule_set_name: String,
     /// Where the rules are: a file or an HTTP address.
-    pub place: Place,
+    pub location: RulesLocation,
 }
 
 /// Where the rules of a source are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum RulesLocation {
     /// A file with rules, or an artifact (a file of compiled rules).
     File {
         /// The path of the file that contains the rules.
         path: PathBuf,
         /// The folder that imports must stay inside; `None` for the folder of the file.
-        root: Option<PathBuf>,
+        import_root: Option<PathBuf>,
     },
     /// An HTTP address from which the rules are fetched.
     #[cfg(feature = "remote")]
@@ -38,8 +38,11 @@ pub enum Place {
 
 impl RuleSource {
     /// Creates a source from a file whose imports are in its folder.
-    pub fn file(name: impl Into<String>, path: impl Into<PathBuf>) -> RuleSource {
-        RuleSource { name: name.into(), place: Place::File { path: path.into(), root: None } }
+    pub fn from_file(name: impl Into<String>, path: impl Into<PathBuf>) -> RuleSource {
+        RuleSource {
+            rule_set_name: name.into(),
+            location: RulesLocation::File { path: path.into(), import_root: None },
+        }
     }
 }
 
@@ -52,22 +55,24 @@ impl RuleSource {
 /// # Errors
 /// If a source cannot be loaded, two sources have the same name, or the store of a history cannot
 /// be used.
-pub(crate) async fn open_all(
+pub(crate) async fn open_rule_sources(
     sources: &[RuleSource],
-    trusted: &[VerifyingKey],
-    history: Option<&OpenHistory>,
+    trusted_keys: &[VerifyingKey],
+    open_history: Option<&OpenHistory>,
     (metrics, events): (&Metrics, &Events),
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
-    let loaders = Loaders { trusted, metrics, events, history };
+    let loaders = Loaders { trusted_keys: trusted_keys, metrics, events, open_history: open_history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
-    for RuleSource { name, place } in sources {
+    for RuleSource { rule_set_name: name, location: place } in sources {
         if sets.iter().any(|set| set.name() == name) {
             return Err(StartError::SameName(name.clone()));
         }
         sets.push(match place {
-            Place::File { path, root } => file::open(name, path, root.as_deref(), &loaders).await?,
+            RulesLocation::File { path, import_root: root } => {
+                file::open_rule_file(name, path, root.as_deref(), &loaders).await?
+            }
             #[cfg(feature = "remote")]
-            Place::Address(address) => remote::open(name, address, &loaders).await?,
+            RulesLocation::Address(address) => remote::open_remote_rules(name, address, &loaders).await?,
         });
     }
     Ok(sets)

@@ -24,10 +24,10 @@ pub(crate) struct Version {
     has_intents: bool,
     /// Whether the rules read earlier messages, which the service must then record.
     has_history: bool,
-    /// Whether some requests need the [`DerivedData`], which take long to compute. True if the
+    /// Whether some requests need the [`DerivedRuleData`], which take long to compute. True if the
     /// rules have a history, intents or a choice.
     needs_derived_data: bool,
-    derived: OnceLock<DerivedData>,
+    derived_data: OnceLock<DerivedRuleData>,
     /// Held while a thread computes the derived data, so that concurrent requests compute them only
     /// once.
     derive_lock: Mutex<()>,
@@ -35,12 +35,12 @@ pub(crate) struct Version {
 
 /// Data that take long to compute from the rules: the rules with all edits compiled in, the intent
 /// classifier, and the hash.
-struct DerivedData {
+struct DerivedRuleData {
     rules: Rules,
     /// The generation (version number of the rule set) to which `rules` belongs.
     generation: u64,
     matcher: Option<FlowMatcher>,
-    hash: OnceLock<String>,
+    artifact_hash: OnceLock<String>,
 }
 
 impl Version {
@@ -58,14 +58,14 @@ impl Version {
             live,
             origin,
             in_force_since: OffsetDateTime::now_utc(),
-            derived: OnceLock::new(),
+            derived_data: OnceLock::new(),
             derive_lock: Mutex::default(),
         }
     }
 
     /// Returns the version to use after an edit of this version's live rules. It shares the live
     /// rules, but has no derived data, because this version's data may lack the edit.
-    pub fn edited(&self) -> Version {
+    pub fn version_after_edit(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.
         if self.default_entry.is_err() {
@@ -82,7 +82,7 @@ impl Version {
         self.origin
     }
 
-    pub fn since(&self) -> OffsetDateTime {
+    pub fn in_force_since(&self) -> OffsetDateTime {
         self.in_force_since
     }
 
@@ -116,25 +116,30 @@ impl Version {
     }
 
     /// True if the next decision may have to wait until the derived data are computed.
-    pub fn must_prepare(&self) -> bool {
-        self.needs_derived_data && self.derived.get().is_none()
+    pub fn must_compute_derived_data(&self) -> bool {
+        self.needs_derived_data && self.derived_data.get().is_none()
     }
 
-    fn derived(&self) -> Result<&DerivedData, Problem> {
-        if let Some(derived) = self.derived.get() {
+    fn derived_data(&self) -> Result<&DerivedRuleData, Problem> {
+        if let Some(derived) = self.derived_data.get() {
             return Ok(derived);
         }
         let _deriving = self.derive_lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(derived) = self.derived.get() {
+        if let Some(derived) = self.derived_data.get() {
             return Ok(derived);
         }
-        let (rules, generation) = self.merged()?;
+        let (rules, generation) = self.merge_edits()?;
         let matcher = self.has_intents.then(|| FlowMatcher::offline(&rules).ok()).flatten();
-        Ok(self.derived.get_or_init(|| DerivedData { rules, generation, matcher, hash: OnceLock::new() }))
+        Ok(self.derived_data.get_or_init(|| DerivedRuleData {
+            rules,
+            generation,
+            matcher,
+            artifact_hash: OnceLock::new(),
+        }))
     }
 
     /// Compiles all edits into the rules. Returns the rules and their generation (version number).
-    fn merged(&self) -> Result<(Rules, u64), Problem> {
+    fn merge_edits(&self) -> Result<(Rules, u64), Problem> {
         loop {
             let generation = self.live.generation();
             self.live.merge()?;
@@ -152,7 +157,7 @@ impl Version {
     /// # Errors
     /// If the edited rules do not compile, which would be a bug in the library.
     pub fn rules(&self) -> Result<&Rules, Problem> {
-        Ok(&self.derived()?.rules)
+        Ok(&self.derived_data()?.rules)
     }
 
     /// Returns the generation (version number) of [`Version::rules`].
@@ -160,7 +165,7 @@ impl Version {
     /// # Errors
     /// As [`Version::rules`].
     pub fn generation(&self) -> Result<u64, Problem> {
-        Ok(self.derived()?.generation)
+        Ok(self.derived_data()?.generation)
     }
 
     /// Returns the entity tag (HTTP `ETag`) of [`Version::rules`]: their generation, and the start
@@ -168,22 +173,22 @@ impl Version {
     ///
     /// # Errors
     /// As [`Version::rules`].
-    pub fn tag(&self) -> Result<String, Problem> {
-        let hash = self.hash()?;
+    pub fn entity_tag(&self) -> Result<String, Problem> {
+        let hash = self.artifact_hash()?;
         Ok(format!("\"{}-{}\"", self.generation()?, hash.get(..16).unwrap_or(hash)))
     }
 
     /// Returns the classifier that chooses among flows with intents. `None` if no flow has an
     /// intent, or if the examples do not suffice to train the classifier.
     pub fn matcher(&self) -> Result<Option<&FlowMatcher>, Problem> {
-        Ok(self.derived()?.matcher.as_ref())
+        Ok(self.derived_data()?.matcher.as_ref())
     }
 
     /// Returns the SHA-256 hash of the rules' artifact (their compiled form), in hexadecimal. Equal
     /// rules have equal hashes on every machine.
-    pub fn hash(&self) -> Result<&str, Problem> {
-        let derived = self.derived()?;
-        Ok(derived.hash.get_or_init(|| {
+    pub fn artifact_hash(&self) -> Result<&str, Problem> {
+        let derived = self.derived_data()?;
+        Ok(derived.artifact_hash.get_or_init(|| {
             let hash = artifact::content_hash(&derived.rules.to_artifact(true));
             hash.map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default()
         }))
@@ -195,20 +200,20 @@ mod tests {
     use super::*;
     use crate::rules::compiler;
 
-    /// While `must_prepare` is true, a request is answered on a thread that may block.
+    /// While `must_compute_derived_data` is true, a request is answered on a thread that may block.
     #[test]
     fn rules_whose_decisions_need_derived_data_must_be_prepared() {
         let version =
             |text: &str| Version::new(LiveRules::from_text(compiler(), text).expect("rules"), "source");
-        assert!(!version("default -> chat").must_prepare());
+        assert!(!version("default -> chat").must_compute_derived_data());
         for text in [
             "choice mood { default branch calm  branch angry { text contains \"!\" } }",
             "flow a \"is a\" intent [\"one two\", \"three four\"] -> \"a\"\nflow b \"is b\" intent [\"five six\", \"seven eight\"] -> \"b\"",
         ] {
             let version = version(text);
-            assert!(version.must_prepare(), "{text}");
+            assert!(version.must_compute_derived_data(), "{text}");
             version.rules().expect("they compile");
-            assert!(!version.must_prepare(), "{text}");
+            assert!(!version.must_compute_derived_data(), "{text}");
         }
     }
 }

@@ -16,7 +16,7 @@ const MAX_BODY_PART_BYTES: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.
 #[derive(Debug)]
-pub(super) struct Activity {
+pub(super) struct ConnectionActivity {
     state: Mutex<ActivityState>,
 }
 
@@ -24,49 +24,54 @@ pub(super) struct Activity {
 struct ActivityState {
     /// The open requests by number. The value is the time since which the service waits for the
     /// client to receive a part of the answer. `None` while the client waits for the service.
-    open_requests: HashMap<u64, Option<Instant>>,
-    next_number: u64,
+    waiting_since_by_request: HashMap<u64, Option<Instant>>,
+    next_request_number: u64,
     /// The time when a request last began or ended, or when the connection was accepted.
-    last_change: Instant,
+    last_request_change: Instant,
 }
 
-impl Activity {
-    pub fn new() -> Arc<Activity> {
-        let state =
-            ActivityState { open_requests: HashMap::new(), next_number: 0, last_change: Instant::now() };
-        Arc::new(Activity { state: Mutex::new(state) })
+impl ConnectionActivity {
+    pub fn new() -> Arc<ConnectionActivity> {
+        let state = ActivityState {
+            waiting_since_by_request: HashMap::new(),
+            next_request_number: 0,
+            last_request_change: Instant::now(),
+        };
+        Arc::new(ConnectionActivity { state: Mutex::new(state) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, ActivityState> {
+    fn lock_state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a request, which counts as open until the returned value is dropped.
     pub fn begin_request(self: &Arc<Self>) -> OpenRequest {
-        let mut state = self.lock();
-        let number = state.next_number;
-        state.next_number += 1;
-        state.last_change = Instant::now();
-        state.open_requests.insert(number, None);
+        let mut state = self.lock_state();
+        let number = state.next_request_number;
+        state.next_request_number += 1;
+        state.last_request_change = Instant::now();
+        state.waiting_since_by_request.insert(number, None);
         OpenRequest { activity: self.clone(), request_number: number }
     }
 
     /// True if the connection has an open request.
-    pub fn has_open(&self) -> bool {
-        !self.lock().open_requests.is_empty()
+    pub fn has_open_request(&self) -> bool {
+        !self.lock_state().waiting_since_by_request.is_empty()
     }
 
     /// Returns the limit that applies to the idle client, and how long the client may still be
     /// idle; zero if this time is over. `None` while every open request waits for the service, not
     /// for the client.
-    pub fn time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
-        let state = self.lock();
-        let (since, name, limit) = match state.open_requests.values().flatten().min() {
+    pub fn limit_and_time_left(&self, limits: &Limits) -> Option<(LimitName, Duration)> {
+        let state = self.lock_state();
+        let (since, name, limit) = match state.waiting_since_by_request.values().flatten().min() {
             Some(since) => (*since, LimitName::write_time, limits.write_time),
-            None if !state.open_requests.is_empty() => return None,
+            None if !state.waiting_since_by_request.is_empty() => return None,
             // The connection has no request yet.
-            None if state.next_number == 0 => (state.last_change, LimitName::head_time, limits.head_time),
-            None => (state.last_change, LimitName::idle_time, limits.idle_time),
+            None if state.next_request_number == 0 => {
+                (state.last_request_change, LimitName::head_time, limits.head_time)
+            }
+            None => (state.last_request_change, LimitName::idle_time, limits.idle_time),
         };
         Some((name, limit.saturating_sub(since.elapsed())))
     }
@@ -75,7 +80,7 @@ impl Activity {
 /// An open request of a connection. The request ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
     request_number: u64,
 }
 
@@ -84,12 +89,12 @@ impl OpenRequest {
     /// false, the request waits for the service.
     fn set_waiting(&self, waits_for_client: bool) {
         let since = waits_for_client.then(Instant::now);
-        self.activity.lock().open_requests.insert(self.request_number, since);
+        self.activity.lock_state().waiting_since_by_request.insert(self.request_number, since);
     }
 
     /// Wraps the body of the answer, to record when the client receives its parts. The request ends
     /// when the body is dropped.
-    pub fn watch(self, body: axum::body::Body) -> WatchedBody {
+    pub fn watch_body(self, body: axum::body::Body) -> WatchedBody {
         self.set_waiting(true);
         WatchedBody { body, unsent_bytes: Bytes::new(), request: self }
     }
@@ -97,9 +102,9 @@ impl OpenRequest {
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        let mut state = self.activity.lock();
-        state.open_requests.remove(&self.request_number);
-        state.last_change = Instant::now();
+        let mut state = self.activity.lock_state();
+        state.waiting_since_by_request.remove(&self.request_number);
+        state.last_request_change = Instant::now();
     }
 }
 
@@ -160,9 +165,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_answer_is_given_in_parts() {
-        let activity = Activity::new();
+        let activity = ConnectionActivity::new();
         let text = vec![b'x'; 2 * MAX_BODY_PART_BYTES + 1];
-        let mut body = activity.begin_request().watch(axum::body::Body::from(text.clone()));
+        let mut body = activity.begin_request().watch_body(axum::body::Body::from(text.clone()));
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         let mut parts = Vec::new();
         while let Some(part) = body.frame().await {
@@ -180,13 +185,14 @@ mod tests {
         let hour = |count: u64| Duration::from_secs(3600 * count);
         let limits =
             Limits { head_time: hour(1), idle_time: hour(2), write_time: hour(3), ..Limits::default() };
-        let activity = Activity::new();
-        let hours_left =
-            || activity.time_left(&limits).map(|(name, left)| (name, left.as_secs().div_ceil(3600)));
+        let activity = ConnectionActivity::new();
+        let hours_left = || {
+            activity.limit_and_time_left(&limits).map(|(name, left)| (name, left.as_secs().div_ceil(3600)))
+        };
         assert_eq!(hours_left(), Some((LimitName::head_time, 1)));
         let (first, second) = (activity.begin_request(), activity.begin_request());
         assert_eq!(hours_left(), None);
-        let body = first.watch(axum::body::Body::empty());
+        let body = first.watch_body(axum::body::Body::empty());
         assert_eq!(hours_left(), Some((LimitName::write_time, 3)), "the other request does not hide it");
         drop(body);
         assert_eq!(hours_left(), None);

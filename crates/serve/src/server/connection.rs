@@ -1,6 +1,6 @@
 //! Serves one connection: HTTP/1 or HTTP/2, with limits, until it is closed.
 
-use super::activity::Activity;
+use super::activity::ConnectionActivity;
 use crate::doors::app::App;
 use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS_PER_CONNECTION};
 use axum::Router;
@@ -32,13 +32,13 @@ impl Connection {
     /// an idle client.
     pub async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let limits = *self.app.service().limits();
-        let builder = builder(limits.head_time);
-        let activity = Activity::new();
+        let builder = connection_builder(limits.head_time);
+        let activity = ConnectionActivity::new();
         let (router, requests) = (TowerToHyperService::new(self.router), activity.clone());
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let open = requests.begin_request();
             let answer = router.call(request);
-            async move { Ok::<_, Infallible>(answer.await?.map(|body| open.watch(body))) }
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| open.watch_body(body))) }
         });
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
@@ -48,13 +48,13 @@ impl Connection {
                 true => limits.head_time,
                 // While the service works on a request, the client cannot be idle. So its idle time
                 // is checked again later.
-                false => activity.time_left(&limits).map_or(limits.write_time, |(_, left)| left),
+                false => activity.limit_and_time_left(&limits).map_or(limits.write_time, |(_, left)| left),
             };
             tokio::select! {
                 // An error ends only this connection: its client has disconnected, or did not send
                 // HTTP.
                 ended = &mut connection => {
-                    if let Some(limit) = ended.err().and_then(|error| met_limit(&*error)) {
+                    if let Some(limit) = ended.err().and_then(|error| exceeded_limit(&*error)) {
                         self.app.service().metrics().count_limit(limit);
                     }
                     return;
@@ -64,11 +64,11 @@ impl Connection {
                     if is_closing {
                         return;
                     }
-                    if let Some((limit, left)) = activity.time_left(&limits)
+                    if let Some((limit, left)) = activity.limit_and_time_left(&limits)
                         && left.is_zero()
                     {
                         self.app.service().metrics().count_limit(limit);
-                        if activity.has_open() {
+                        if activity.has_open_request() {
                             return;
                         }
                         // Closes the connection gracefully, because the client may be sending a
@@ -96,7 +96,7 @@ impl Connection {
 
 /// Returns the limit that the client exceeded, so that the HTTP library ended the connection.
 /// `None` if the error has another cause.
-fn met_limit(error: &(dyn Error + Send + Sync + 'static)) -> Option<LimitName> {
+fn exceeded_limit(error: &(dyn Error + Send + Sync + 'static)) -> Option<LimitName> {
     let error = error.downcast_ref::<hyper::Error>()?;
     match () {
         () if error.is_parse_too_large() => Some(LimitName::head),
@@ -105,7 +105,7 @@ fn met_limit(error: &(dyn Error + Send + Sync + 'static)) -> Option<LimitName> {
     }
 }
 
-fn builder(head_time: Duration) -> auto::Builder<TokioExecutor> {
+fn connection_builder(head_time: Duration) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()

@@ -16,8 +16,8 @@ use tokio_rustls::{Accept, TlsAcceptor};
 /// The paths of the certificate chain and of the private key, and the TLS settings that were
 /// created from these files.
 pub(super) struct TlsFiles {
-    chain: PathBuf,
-    key: PathBuf,
+    certificate_chain_file: PathBuf,
+    private_key_file: PathBuf,
     config: ArcSwap<ServerConfig>,
     /// The content of both files when they were last read, to detect changes.
     last_read: Mutex<PemFiles>,
@@ -26,8 +26,8 @@ pub(super) struct TlsFiles {
 /// The bytes of the certificate file and of the key file.
 #[derive(PartialEq, Eq)]
 struct PemFiles {
-    chain: Vec<u8>,
-    key: Vec<u8>,
+    certificate_chain: Vec<u8>,
+    private_key: Vec<u8>,
 }
 
 impl TlsFiles {
@@ -38,7 +38,12 @@ impl TlsFiles {
     pub fn read(chain: PathBuf, key: PathBuf) -> Result<TlsFiles, StartError> {
         let content = PemFiles::read(&chain, &key)?;
         let config = ArcSwap::from_pointee(content.to_config(&chain, &key)?);
-        Ok(TlsFiles { chain, key, config, last_read: Mutex::new(content) })
+        Ok(TlsFiles {
+            certificate_chain_file: chain,
+            private_key_file: key,
+            config,
+            last_read: Mutex::new(content),
+        })
     }
 
     /// Reads both files again. If their content has changed, new connections use the new content.
@@ -46,10 +51,11 @@ impl TlsFiles {
     /// # Errors
     /// As [`TlsFiles::read`]. New connections then use the old settings.
     pub fn reload(&self) -> Result<(), StartError> {
-        let content = PemFiles::read(&self.chain, &self.key)?;
+        let content = PemFiles::read(&self.certificate_chain_file, &self.private_key_file)?;
         let mut known = self.last_read.lock().unwrap_or_else(PoisonError::into_inner);
         if content != *known {
-            self.config.store(Arc::new(content.to_config(&self.chain, &self.key)?));
+            self.config
+                .store(Arc::new(content.to_config(&self.certificate_chain_file, &self.private_key_file)?));
             *known = content;
         }
         Ok(())
@@ -68,14 +74,15 @@ fn file_error(path: &Path, why: String) -> StartError {
 impl PemFiles {
     fn read(chain: &Path, key: &Path) -> Result<PemFiles, StartError> {
         let read = |path: &Path| std::fs::read(path).map_err(|error| file_error(path, error.to_string()));
-        Ok(PemFiles { chain: read(chain)?, key: read(key)? })
+        Ok(PemFiles { certificate_chain: read(chain)?, private_key: read(key)? })
     }
 
     /// Creates the TLS settings. The paths `chain` and `key` appear only in errors.
     fn to_config(&self, chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
-        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.chain).collect();
+        let certificates: Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(&self.certificate_chain).collect();
         let certificates = certificates.map_err(|error| file_error(chain, error.to_string()))?;
-        let private_key = PrivateKeyDer::from_pem_slice(&self.key);
+        let private_key = PrivateKeyDer::from_pem_slice(&self.private_key);
         let private_key = private_key.map_err(|error| file_error(key, error.to_string()))?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -93,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_have_not_changed_are_not_used_again() {
+    fn unchanged_files_keep_the_tls_settings() {
         let folder = tempfile::tempdir().expect("a folder");
         let (chain, key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
         let write = || {

@@ -2,7 +2,7 @@
 //! its own answer or its own error.
 
 use super::Service;
-use super::decide::{Decider, Unanswered};
+use super::decide::{AnswerError, Decider};
 use crate::limits::Deadline;
 use crate::log::{DecisionLog, MemoryReservation};
 use crate::problem::Problem;
@@ -94,20 +94,20 @@ pub(crate) enum BatchLayout {
 #[derive(Clone)]
 pub(crate) struct Batch {
     set: Arc<RuleSet>,
-    entry: Option<String>,
+    entry_name: Option<String>,
     options: AnswerOptions,
     layout: BatchLayout,
     /// The trace id that the caller has sent, for the decision log.
-    trace: Option<TraceId>,
+    trace_id: Option<TraceId>,
 }
 
 /// Consecutive messages of a batch that are answered together.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct MessageBlock {
     /// The number of the block's first message in the batch, from 1.
-    pub first_number: u64,
+    pub first_message_number: u64,
     /// The messages as JSON text. `None` for a line that was dropped because it exceeds the limit.
-    pub lines: Vec<Option<Bytes>>,
+    pub message_lines: Vec<Option<Bytes>>,
 }
 
 impl Batch {
@@ -121,18 +121,28 @@ impl Batch {
         layout: BatchLayout,
         trace: Option<TraceId>,
     ) -> Result<Batch, Problem> {
-        let set = service.set(settings.rules.as_deref())?;
+        let set = service.rule_set(settings.rules.as_deref())?;
         let version = set.active();
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
         let BatchSettings { matched, explain: explanation, analysis, entry, .. } = settings;
-        let options = AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() };
-        Ok(Batch { set, entry, options, layout, trace })
+        let options = AnswerOptions {
+            includes_matched: matched,
+            includes_explanation: explanation,
+            includes_analysis: analysis,
+            ..AnswerOptions::default()
+        };
+        Ok(Batch { set, entry_name: entry, options, layout, trace_id: trace })
     }
 
     /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,
     /// because an explanation can be a thousand times as long as its message.
-    pub fn block_size(&self) -> usize {
-        let AnswerOptions { matched, explanation, analysis, .. } = self.options;
+    pub fn max_messages_per_block(&self) -> usize {
+        let AnswerOptions {
+            includes_matched: matched,
+            includes_explanation: explanation,
+            includes_analysis: analysis,
+            ..
+        } = self.options;
         if matched || explanation || analysis { 16 } else { 1024 }
     }
 
@@ -141,10 +151,15 @@ impl Batch {
     ///
     /// # Errors
     /// If the deadline has passed, or the decision log cannot be written.
-    pub fn answer(&self, service: &Service, block: &Block, deadline: Deadline) -> Result<Vec<u8>, Problem> {
+    pub fn answer_block(
+        &self,
+        service: &Service,
+        block: &MessageBlock,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, Problem> {
         let (log, answer_bytes, receipts) = (service.log(), Vec::new(), Vec::new());
-        let mut answers = BlockAnswers { batch: self, log, deadline, answer_bytes, receipts };
-        for (line, number) in block.lines.iter().zip(block.first_number..) {
+        let mut answers = BlockAnswerWriter { batch: self, log, deadline, answer_bytes, receipts };
+        for (line, number) in block.message_lines.iter().zip(block.first_message_number..) {
             deadline.check()?;
             let is_blank = line.as_ref().is_some_and(|line| line.trim_ascii().is_empty());
             match self.layout {
@@ -162,13 +177,13 @@ impl Batch {
                 answers.answer_bytes.push(b'\n');
             }
         }
-        answers.finish()
+        answers.finish_when_logged()
     }
 }
 
 /// Writes the answers of one block. Also collects the receipts, with which it waits until the
 /// decisions are in the decision log.
-struct BlockAnswers<'b> {
+struct BlockAnswerWriter<'b> {
     batch: &'b Batch,
     log: Option<&'b DecisionLog>,
     deadline: Deadline,
@@ -176,14 +191,14 @@ struct BlockAnswers<'b> {
     receipts: Vec<Receipt>,
 }
 
-impl BlockAnswers<'_> {
+impl BlockAnswerWriter<'_> {
     /// Waits until the lines of the decisions are in the decision log, if the mode of the log
     /// requires that. Returns the answers as bytes.
     ///
     /// # Errors
     /// If the log cannot be written, or the deadline passes first.
-    fn finish(self) -> Result<Vec<u8>, Problem> {
-        let BlockAnswers { answer_bytes, receipts, deadline, .. } = self;
+    fn finish_when_logged(self) -> Result<Vec<u8>, Problem> {
+        let BlockAnswerWriter { answer_bytes, receipts, deadline, .. } = self;
         let written = async {
             for receipt in receipts {
                 receipt.wait().await?;
@@ -207,34 +222,34 @@ impl BlockAnswers<'_> {
             },
             None => MemoryReservation::default(),
         };
-        let BlockAnswers { batch, log, deadline, answer_bytes, receipts } = self;
+        let BlockAnswerWriter { batch, log, deadline, answer_bytes, receipts } = self;
         let start = answer_bytes.len();
-        let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, Unanswered> {
+        let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, AnswerError> {
             let version = batch.set.active();
             let decider = Decider {
                 set: &batch.set,
                 version: &version,
-                entry: version.entry_name(batch.entry.as_deref())?,
+                entry_name: version.entry_name(batch.entry_name.as_deref())?,
                 options: batch.options,
-                why_not: None,
+                why_not_route: None,
                 log: *log,
                 deadline: *deadline,
-                is_recorded: false,
-                trace: batch.trace,
+                should_record: false,
+                trace: batch.trace_id,
             };
-            Ok(decider.answer(message, Some(number), reservation, answer_bytes)?.receipt)
+            Ok(decider.answer_message(message, Some(number), reservation, answer_bytes)?.receipt)
         }));
         let problem = match answered {
             Ok(Ok(receipt)) => {
                 receipts.push(receipt);
                 return Ok(());
             }
-            Ok(Err(Unanswered::Invalid(error))) => {
+            Ok(Err(AnswerError::Invalid(error))) => {
                 answer_bytes.truncate(start);
                 write_error(number, LineError::from(&error), answer_bytes);
                 return Ok(());
             }
-            Ok(Err(Unanswered::Problem(problem))) => problem,
+            Ok(Err(AnswerError::Problem(problem))) => problem,
             Err(_) => Problem::broken("rulec stopped because of an internal error"),
         };
         answer_bytes.truncate(start);

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
 use crate::trace::TraceId;
-use crate::traffic::MAX_SAMPLE_PAST;
+use crate::traffic::MAX_SAMPLE_PAST_MESSAGES;
 use bytes::Bytes;
 use rulec::choice::Question;
 use rulec::history::{Past, RecordError};
@@ -71,7 +71,7 @@ impl<'m> DecideRequest<'m> {
 
     /// True if the request asks for a part of the answer that shows how the rules decide. The token
     /// of such a request needs the scope `explain`.
-    pub(crate) fn explains(&self) -> bool {
+    pub(crate) fn needs_explain_scope(&self) -> bool {
         self.explain || self.matched || self.why_not.is_some()
     }
 
@@ -85,7 +85,7 @@ impl<'m> DecideRequest<'m> {
 }
 
 /// A decision, with the answer that contains it.
-pub struct Decided {
+pub struct DecisionWithAnswer {
     /// The decision. If a classifier chose the flow, this is the decision of the keyword patterns,
     /// which chose no flow.
     pub decision: Decision,
@@ -102,40 +102,40 @@ pub struct Decided {
 }
 
 /// The reason why a message cannot be answered.
-pub(super) enum Unanswered {
+pub(super) enum AnswerError {
     Invalid(JsonError),
     Problem(Problem),
 }
 
-impl From<JsonError> for Unanswered {
-    fn from(error: JsonError) -> Unanswered {
-        Unanswered::Invalid(error)
+impl From<JsonError> for AnswerError {
+    fn from(error: JsonError) -> AnswerError {
+        AnswerError::Invalid(error)
     }
 }
 
-impl From<Problem> for Unanswered {
-    fn from(problem: Problem) -> Unanswered {
-        Unanswered::Problem(problem)
+impl From<Problem> for AnswerError {
+    fn from(problem: Problem) -> AnswerError {
+        AnswerError::Problem(problem)
     }
 }
 
-impl From<RecordError> for Unanswered {
-    fn from(error: RecordError) -> Unanswered {
-        Unanswered::Problem(error.into())
+impl From<RecordError> for AnswerError {
+    fn from(error: RecordError) -> AnswerError {
+        AnswerError::Problem(error.into())
     }
 }
 
-impl From<UnknownEntry> for Unanswered {
-    fn from(error: UnknownEntry) -> Unanswered {
-        Unanswered::Problem(error.into())
+impl From<UnknownEntry> for AnswerError {
+    fn from(error: UnknownEntry) -> AnswerError {
+        AnswerError::Problem(error.into())
     }
 }
 
-impl From<Unanswered> for Problem {
-    fn from(unanswered: Unanswered) -> Problem {
+impl From<AnswerError> for Problem {
+    fn from(unanswered: AnswerError) -> Problem {
         match unanswered {
-            Unanswered::Invalid(error) => error.into(),
-            Unanswered::Problem(problem) => problem,
+            AnswerError::Invalid(error) => error.into(),
+            AnswerError::Problem(problem) => problem,
         }
     }
 }
@@ -146,24 +146,24 @@ impl From<Unanswered> for Problem {
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,
     pub version: &'a Version,
-    pub entry: &'a str,
+    pub entry_name: &'a str,
     pub options: AnswerOptions,
     /// The name of a route. The answer must explain why this route was not chosen.
-    pub why_not: Option<&'a str>,
+    pub why_not_route: Option<&'a str>,
     pub log: Option<&'a DecisionLog>,
     pub deadline: Deadline,
     /// Whether to record the message in the history.
-    pub is_recorded: bool,
+    pub should_record: bool,
     /// The trace id that the caller has sent, for the decision log.
     pub trace: Option<TraceId>,
 }
 
 /// The decision about a message whose answer was written.
-pub(super) struct Answered {
+pub(super) struct AnsweredMessage {
     pub decision: Decision,
     pub route: Option<String>,
     /// Whether an intent classifier chose the route, because no keyword pattern matched.
-    pub is_by_classifier: bool,
+    pub is_from_classifier: bool,
     pub receipt: Receipt,
 }
 
@@ -183,8 +183,8 @@ impl Service {
     /// If the service has no such rules, entry or route, or the message is not a JSON object. Also
     /// if the limit `deadline` is exceeded, the decision log has no memory left, or the message
     /// cannot be recorded.
-    pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
-        self.decide_before_deadline(request, Deadline::after(self.limits().deadline), None)
+    pub fn decide(&self, request: &DecideRequest<'_>) -> Result<DecisionWithAnswer, Problem> {
+        self.decide_before_deadline(request, Deadline::after(self.limits().request_time_limit), None)
     }
 
     /// True if answering may take longer than some microseconds. The answer must then be computed
@@ -193,10 +193,10 @@ impl Service {
     /// # Errors
     /// If the service has no such rule set.
     pub(crate) fn is_slow(&self, request: &DecideRequest<'_>) -> Result<bool, Problem> {
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
-        let waits = version.has_history() && set.store_waits();
-        Ok(request.explains() || request.analysis || waits || version.must_prepare())
+        let waits = version.has_history() && set.is_store_blocking();
+        Ok(request.needs_explain_scope() || request.analysis || waits || version.must_compute_derived_data())
     }
 
     /// Decides one message before the deadline, counts the decision, and adds it to the decision
@@ -209,9 +209,9 @@ impl Service {
         request: &DecideRequest<'_>,
         deadline: Deadline,
         trace: Option<TraceId>,
-    ) -> Result<Decided, Problem> {
+    ) -> Result<DecisionWithAnswer, Problem> {
         deadline.check()?;
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         if request.record && !version.has_history() {
             return Err(RecordError::NoHistory.into());
@@ -220,20 +220,25 @@ impl Service {
         let decider = Decider {
             set: &set,
             version: &version,
-            entry: version.entry_name(request.entry.as_deref())?,
-            options: AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() },
-            why_not: request.why_not.as_deref(),
+            entry_name: version.entry_name(request.entry.as_deref())?,
+            options: AnswerOptions {
+                includes_matched: matched,
+                includes_explanation: explanation,
+                includes_analysis: analysis,
+                ..AnswerOptions::default()
+            },
+            why_not_route: request.why_not.as_deref(),
             log: self.log(),
             deadline,
-            is_recorded: request.record,
+            should_record: request.record,
             trace,
         };
         let text = request.message.get().as_bytes();
         let reservation = self.log().map(|log| log.try_reserve(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
-        let answered = decider.answer(text, None, reservation, &mut body)?;
-        let Answered { decision, route, receipt, .. } = answered;
-        Ok(Decided { decision, route, body, set, receipt })
+        let answered = decider.answer_message(text, None, reservation, &mut body)?;
+        let AnsweredMessage { decision, route, receipt, .. } = answered;
+        Ok(DecisionWithAnswer { decision, route, body, set, receipt })
     }
 }
 
@@ -241,58 +246,66 @@ impl Decider<'_> {
     /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`,
     /// the number of the message's line, is not `None`, the answer contains it. `reservation` is
     /// the memory that is reserved for this message in the decision log.
-    pub fn answer(
+    pub fn answer_message(
         &self,
-        text: &[u8],
-        line: Option<u64>,
+        message_text: &[u8],
+        line_number: Option<u64>,
         reservation: MemoryReservation,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, Unanswered> {
-        let is_sample = self.set.metrics().traffic().claim_sample(text.len());
+    ) -> Result<AnsweredMessage, AnswerError> {
+        let is_sample = self.set.metrics().traffic().claim_sample(message_text.len());
         let start = Instant::now();
         let (answered, elapsed) = match self.version.has_history() {
-            true => (self.write_answer(text, line, is_sample, out), start.elapsed()),
+            true => (self.write_full_answer(message_text, line_number, is_sample, out), start.elapsed()),
             false => {
-                let decision = self.version.live().decide_line_in(self.entry, text)?;
-                let decision = decision.inspect_err(|error| self.set.metrics().count_invalid(error))?;
+                let decision = self.version.live().decide_line_in(self.entry_name, message_text)?;
+                let decision =
+                    decision.inspect_err(|error| self.set.metrics().count_invalid_message(error))?;
                 let elapsed = start.elapsed();
-                self.set.compare_with_shadow(self.entry, text, &decision);
+                self.set.compare_with_shadow(self.entry_name, message_text, &decision);
                 let needs_rules = self.wants_optional_parts()
                     || decision.kind() == TableKind::Choice
                     || self.asks_classifier(&decision);
                 match needs_rules {
-                    true => (self.write_answer(text, line, is_sample, out), elapsed),
-                    false => (Ok((write_plain_answer(decision, line, out), Some(Past::default()))), elapsed),
+                    true => (self.write_full_answer(message_text, line_number, is_sample, out), elapsed),
+                    false => {
+                        (Ok((write_plain_answer(decision, line_number, out), Some(Past::default()))), elapsed)
+                    }
                 }
             }
         };
         let (answered, past) = answered.inspect_err(|error| {
-            if let Unanswered::Invalid(error) = error {
-                self.set.metrics().count_invalid(error);
+            if let AnswerError::Invalid(error) = error {
+                self.set.metrics().count_invalid_message(error);
             }
         })?;
-        let Answered { decision, route, .. } = &answered;
+        let AnsweredMessage { decision, route, .. } = &answered;
         self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
         if let Some(past) = past.filter(|_| is_sample) {
-            self.set.metrics().traffic().sample(decision, route.as_deref(), text, &past);
+            self.set.metrics().traffic().store_sample(decision, route.as_deref(), message_text, &past);
         }
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(DecisionRecord {
             rules_name: self.set.name().to_owned(),
             rules: self.version.live().clone(),
             decision: answered.decision.clone(),
-            text: text.to_vec(),
-            flow: answered.route.clone().filter(|_| answered.is_by_classifier),
+            message_json: message_text.to_vec(),
+            flow_name: answered.route.clone().filter(|_| answered.is_from_classifier),
             elapsed,
             trace: self.trace,
             _reservation: reservation,
         });
-        Ok(Answered { receipt, ..answered })
+        Ok(AnsweredMessage { receipt, ..answered })
     }
 
     fn wants_optional_parts(&self) -> bool {
-        let AnswerOptions { matched, explanation, analysis, .. } = self.options;
-        matched || explanation || analysis || self.why_not.is_some()
+        let AnswerOptions {
+            includes_matched: matched,
+            includes_explanation: explanation,
+            includes_analysis: analysis,
+            ..
+        } = self.options;
+        matched || explanation || analysis || self.why_not_route.is_some()
     }
 
     /// True if an intent classifier must choose the flow, because the keyword patterns chose none.
@@ -306,25 +319,25 @@ impl Decider<'_> {
     ///
     /// Also returns the earlier messages that the decision has read. `None` if neither the answer
     /// nor the live traffic (`is_sample`) needs them, or if there are too many.
-    fn write_answer(
+    fn write_full_answer(
         &self,
         text: &[u8],
-        line: Option<u64>,
+        line_number: Option<u64>,
         is_sample: bool,
         out: &mut Vec<u8>,
-    ) -> Result<(Answered, Option<Past>), Unanswered> {
+    ) -> Result<(AnsweredMessage, Option<Past>), AnswerError> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
-        let alone = rules.entry(self.entry)?;
+        let alone = rules.entry(self.entry_name)?;
         // The history is read once, so that all parts of the answer come from the same messages.
         // Only parts and live traffic need them after the decision. Keeping them costs a copy.
         let max_kept = match (self.wants_optional_parts(), is_sample) {
             (true, _) => Some(usize::MAX),
-            (false, true) => Some(MAX_SAMPLE_PAST),
+            (false, true) => Some(MAX_SAMPLE_PAST_MESSAGES),
             (false, false) => None,
         };
-        let (decided, past) = match (self.is_recorded, max_kept) {
+        let (decided, past) = match (self.should_record, max_kept) {
             (true, None) => (Some(alone.decide_and_record(store, &message)?), None),
             (true, Some(max_kept)) => {
                 let (decision, past) = alone.decide_record_and_keep(store, &message, max_kept)?;
@@ -338,30 +351,33 @@ impl Decider<'_> {
         let entry = past.as_ref().map_or(alone, |past| alone.with_history(past));
         let decision = decided.unwrap_or_else(|| entry.decide(&message));
         let decision = decision.with_generation(self.version.generation()?);
-        let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;
+        let why_not = self.why_not_route.map(|route| entry.why_not(route, &message)).transpose()?;
         let why_not = why_not.map(WhyNot::masked);
         // `why_not` takes most of the time, so the deadline is checked after it.
         if why_not.is_some() {
             self.deadline.check()?;
         }
         if let Some(matcher) = self.version.matcher()?.filter(|_| self.asks_classifier(&decision)) {
-            let mut answer = IntentAnswer::find(matcher, &message, &decision);
+            let mut answer = IntentAnswer::from_classifier(matcher, &message, &decision);
             answer.add_parts(matcher, &message, self.options);
             let route = answer.name.clone();
-            write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
-            return Ok((Answered { decision, route, is_by_classifier: true, receipt: Receipt::NONE }, past));
+            write_json(line_number, &WithWhyNot { answer: &answer, why_not }, out)?;
+            return Ok((
+                AnsweredMessage { decision, route, is_from_classifier: true, receipt: Receipt::NONE },
+                past,
+            ));
         }
         let question = Question::new(rules, entry.name()).ok();
         let answer = Answer::new(rules, entry, question.as_ref(), &decision, &message, self.options);
-        write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
+        write_json(line_number, &WithWhyNot { answer: &answer, why_not }, out)?;
         let route = decision.chosen().map(str::to_owned);
-        Ok((Answered { decision, route, is_by_classifier: false, receipt: Receipt::NONE }, past))
+        Ok((AnsweredMessage { decision, route, is_from_classifier: false, receipt: Receipt::NONE }, past))
     }
 }
 
 /// Appends an answer that contains only the decision to `out`. `line` is the number of the
 /// message's line.
-fn write_plain_answer(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
+fn write_plain_answer(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> AnsweredMessage {
     out.push(b'{');
     if let Some(line) = line {
         // Writing to memory cannot fail.
@@ -370,7 +386,7 @@ fn write_plain_answer(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) 
     decision.write_json_fields(out);
     out.push(b'}');
     let route = decision.chosen().map(str::to_owned);
-    Answered { decision, route, is_by_classifier: false, receipt: Receipt::NONE }
+    AnsweredMessage { decision, route, is_from_classifier: false, receipt: Receipt::NONE }
 }
 
 fn write_json<A: Serialize>(line: Option<u64>, answer: &A, out: &mut Vec<u8>) -> Result<(), Problem> {

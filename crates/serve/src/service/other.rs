@@ -81,7 +81,7 @@ struct WorkflowAnswer {
 /// of a resumed run before it was saved count too.
 pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
 /// Estimated number of bytes that a request to resume a run needs in addition to the saved run.
-const RESUME_REQUEST_BYTES: usize = 256;
+const RESUME_REQUEST_OVERHEAD_BYTES: usize = 256;
 
 /// A request to analyse the text of a message.
 #[derive(Deserialize)]
@@ -134,7 +134,7 @@ fn read_object(text: Option<&RawValue>) -> Result<Map<String, Json>, Problem> {
 /// If the text is not a JSON object.
 pub(super) fn parse_message(set: &RuleSet, rules: &Rules, text: &RawValue) -> Result<Json, Problem> {
     let message = rules.parse_message(text.get().as_bytes());
-    Ok(Json::Object(message.inspect_err(|error| set.metrics().count_depth(error))?))
+    Ok(Json::Object(message.inspect_err(|error| set.metrics().count_if_too_deep(error))?))
 }
 
 fn judge_problem(error: JudgeError) -> Problem {
@@ -153,7 +153,7 @@ impl Service {
     /// If the rules have no such statement, or the payload, context, options or message are
     /// invalid. Also if the history cannot be read, or the message cannot be recorded.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         let rules = version.rules()?;
         let mut judge = Judge::new(rules, kind).map_err(judge_problem)?;
@@ -167,7 +167,7 @@ impl Service {
             judge = judge.strict();
         }
         let payload = parse_object_bytes(request.payload.get().as_bytes());
-        let payload = payload.inspect_err(|error| set.metrics().count_depth(error));
+        let payload = payload.inspect_err(|error| set.metrics().count_if_too_deep(error));
         let payload = payload.map_err(|error| judge.masked_error(error))?;
         let mut gap = None;
         if let Some(message) = request.message {
@@ -196,7 +196,7 @@ impl Service {
     /// the workflow.
     pub(crate) fn run_workflow(
         &self,
-        name: &str,
+        workflow_name: &str,
         request: WorkflowRequest<'_>,
         deadline: Deadline,
     ) -> Result<Vec<u8>, Problem> {
@@ -204,14 +204,14 @@ impl Service {
         if step_limit > MAX_WORKFLOW_STEPS {
             return Err(Problem::invalid(format!("`step_limit` must be at most {MAX_WORKFLOW_STEPS}")));
         }
-        let version = self.set(request.rules.as_deref())?.active().clone();
-        let builder = Workflow::from_rules(version.rules()?, name)
+        let version = self.rule_set(request.rules.as_deref())?.active().clone();
+        let builder = Workflow::from_rules(version.rules()?, workflow_name)
             .map_err(|error| Problem::unknown_entry(error.to_message().as_str()))?
             .kind("echo", echo)
             .kind("loop", Loop::factory)
             .kind("vote", Vote::factory)
             .step_limit(step_limit)
-            .byte_limit(self.limits().body);
+            .byte_limit(self.limits().max_body_bytes);
         let workflow =
             builder.build().map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
         let mut run = match request.resume {
@@ -224,24 +224,27 @@ impl Service {
             run.retry_failed();
         }
         tokio::runtime::Handle::current()
-            .block_on(async { while Instant::now() < deadline.last_step() && run.step().await {} });
+            .block_on(async { while Instant::now() < deadline.workflow_deadline() && run.step().await {} });
         let saved = run.save();
         let is_left = run.next_node().is_some();
         let report = run.finish();
         let complete = report.is_complete() && !is_left;
         let (saved, not_saved) = match complete {
             true => (None, None),
-            false => self.saved_run_text(&saved)?,
+            false => self.saved_run_or_reason(&saved)?,
         };
         to_json_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
     /// Returns the JSON text of a saved run, as the first of two values. If the text is longer than
     /// a later request may be, returns instead, as the second value, the reason why it is left out.
-    fn saved_run_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
+    fn saved_run_or_reason(
+        &self,
+        saved: &SavedRun,
+    ) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;
-        let (size, limit) = (text.get().len() + RESUME_REQUEST_BYTES, self.limits().body);
+        let (size, limit) = (text.get().len() + RESUME_REQUEST_OVERHEAD_BYTES, self.limits().max_body_bytes);
         if size <= limit {
             return Ok((Some(text), None));
         }
@@ -258,7 +261,7 @@ impl Service {
     /// # Errors
     /// If the message is not a JSON object, or the intent classifier cannot be trained.
     pub(crate) fn analyze(&self, request: &AnalyzeRequest<'_>) -> Result<Vec<u8>, Problem> {
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         let rules = version.rules()?;
         let message = parse_message(&set, rules, request.message)?;
@@ -275,7 +278,7 @@ impl Service {
     /// If the rules read no history, the message is invalid, or the message lacks the field of the
     /// time or of the key. Also if the store of recorded messages fails.
     pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<(Json, Receipt), Problem> {
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         let rules = version.rules()?;
         let message = parse_message(&set, rules, request.message)?;
@@ -292,7 +295,7 @@ impl Service {
     /// If there is no such rule set or language, or the rules have another generation.
     pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
         let language = read_language(request.language.as_deref())?;
-        let version = self.set(request.rules.as_deref())?.active();
+        let version = self.rule_set(request.rules.as_deref())?.active();
         let generation = check_generation(&version, request.generation)?;
         let rules = version.rules()?;
         let outcomes = run_tests(rules);

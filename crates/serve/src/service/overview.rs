@@ -27,10 +27,14 @@ impl Service {
     ///
     /// # Errors
     /// If no rule set has this name.
-    pub(crate) fn describe(&self, name: &str, known: &[u8]) -> Result<(String, Option<Vec<u8>>), Problem> {
-        let set = self.set(Some(name))?;
+    pub(crate) fn tag_and_description(
+        &self,
+        name: &str,
+        known: &[u8],
+    ) -> Result<(String, Option<Vec<u8>>), Problem> {
+        let set = self.rule_set(Some(name))?;
         let (version, texts) = set.version_and_texts()?;
-        let tag = version.tag()?;
+        let tag = version.entity_tag()?;
         match tag.as_bytes() == known {
             true => Ok((tag, None)),
             false => Ok((tag, Some(to_json_bytes(&full_description(&set, &version, texts)?)?))),
@@ -63,7 +67,7 @@ fn full_description(set: &RuleSet, version: &Version, texts: FileTexts) -> Resul
 impl Service {
     /// Compiles and analyses rules. Returns an object with `ok` (true if there is no error) and
     /// `findings` (errors, warnings and findings of the analysis).
-    pub(crate) fn check(text: &str) -> Json {
+    pub(crate) fn check_rules(text: &str) -> Json {
         match compiler().compile_text(text) {
             Ok(rules) => json!({ "ok": true, "findings": findings_json(&rules) }),
             Err(error) => {
@@ -78,10 +82,10 @@ fn short_description(set: &RuleSet, version: &Version) -> Result<Json, Problem> 
     Ok(json!({
         "name": set.name(),
         "generation": version.generation()?,
-        "hash": version.hash()?,
+        "hash": version.artifact_hash()?,
         "origin": version.origin(),
-        "since": format_datetime(version.since()),
-        "source": set.status(),
+        "since": format_datetime(version.in_force_since()),
+        "source": set.source_status(),
         "shadow": set.shadow_counts(),
         "kept_generations": set.kept_generations(),
     }))
@@ -92,14 +96,14 @@ fn entry_descriptions(rules: &Rules) -> Json {
     let described = entries.filter(|entry| !entry.is_empty()).map(|entry| {
         json!({
             "name": entry.name(),
-            "kind": kind_name(entry.kind()),
+            "kind": table_kind_name(entry.kind()),
             "targets": entry.targets(),
         })
     });
     described.collect()
 }
 
-fn kind_name(kind: TableKind) -> &'static str {
+fn table_kind_name(kind: TableKind) -> &'static str {
     match kind {
         TableKind::Routes => "routes",
         TableKind::Requirements => "requirements",

@@ -2,7 +2,7 @@
 
 use super::Service;
 use super::other::to_json_bytes;
-use super::why::explain;
+use super::why::explain_decision;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
 use crate::traffic::{EventCounts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
@@ -20,12 +20,12 @@ struct TrafficAnswer {
     /// over.
     now: String,
     seconds: usize,
-    rules: Vec<SetTraffic>,
+    rules: Vec<RuleSetTraffic>,
 }
 
 /// The live traffic of one rule set: the numbers of its decisions in the last minute.
 #[derive(Serialize)]
-struct SetTraffic {
+struct RuleSetTraffic {
     name: String,
     generation: u64,
     routes: Vec<RouteTraffic>,
@@ -46,7 +46,8 @@ impl Service {
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
     pub(crate) fn traffic(&self, language: Language) -> Result<Vec<u8>, Problem> {
-        let rules: Result<_, Problem> = self.sets().iter().map(|set| set_traffic(set, language)).collect();
+        let rules: Result<_, Problem> =
+            self.sets().iter().map(|set| rule_set_traffic(set, language)).collect();
         to_json_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
             seconds: WINDOW_SECONDS,
@@ -59,7 +60,7 @@ impl Service {
 /// credentials are found in `messages`: the explained message and its history. `None` if the
 /// explanation cannot be masked.
 fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Explanation> {
-    let credentials = Credentials::mask_in(&mut Json::Array(messages));
+    let credentials = Credentials::mask_in_message(&mut Json::Array(messages));
     if credentials.is_empty() {
         return Some(explanation);
     }
@@ -68,26 +69,26 @@ fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Exp
     serde_json::from_value(json).ok()
 }
 
-fn set_traffic(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
+fn rule_set_traffic(set: &RuleSet, language: Language) -> Result<RuleSetTraffic, Problem> {
     let version = set.active();
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();
     let now = traffic.current_second();
     let (near_misses, unknown) = traffic.near_misses(language, |sample| {
-        let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
+        let entry = rules.entry(&sample.entry_name).ok().filter(|_| sample.generation == generation)?;
         let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
-        let message = Json::Object(rules.parse_message(&sample.text).ok()?);
-        let explanation = explain(&version, entry, &message).ok()?;
+        let message = Json::Object(rules.parse_message(&sample.message_json).ok()?);
+        let explanation = explain_decision(&version, entry, &message).ok()?;
         let messages = sample.past.elements().iter().cloned().chain([message]).collect();
         mask_credentials(explanation, messages)
     });
-    Ok(SetTraffic {
+    Ok(RuleSetTraffic {
         name: set.name().to_owned(),
         generation,
         routes: set.metrics().route_traffic(),
-        undecided: traffic.undecided.counts(now),
-        violations: traffic.violations.counts(now),
-        invalid: traffic.invalid.counts(now),
+        undecided: traffic.undecided_messages.counts(now),
+        violations: traffic.contract_violations.counts(now),
+        invalid: traffic.invalid_messages.counts(now),
         near_misses,
         unknown,
     })

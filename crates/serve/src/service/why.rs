@@ -64,7 +64,7 @@ impl Service {
     /// message is not a JSON object. Also if the store of recorded messages fails.
     pub(crate) fn why(&self, request: &WhyRequest<'_>) -> Result<Vec<u8>, Problem> {
         let language = read_language(request.language.as_deref())?;
-        let set = self.set(request.rules.as_deref())?;
+        let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         let generation = check_generation(&version, request.generation)?;
         let rules = version.rules()?;
@@ -73,7 +73,7 @@ impl Service {
         let past = rules.past(set.store(), &message);
         let past = past.map_err(|error| Problem::broken(error.to_string()))?;
         let entry = if version.has_history() { entry.with_history(&past) } else { entry };
-        let mut explanation = explain(&version, entry, &message)?;
+        let mut explanation = explain_decision(&version, entry, &message)?;
         explanation.trace.localize(language);
         let decision = entry.decide(&message);
         let question = Question::new(rules, entry.name()).ok();
@@ -96,7 +96,11 @@ impl Service {
 ///
 /// # Errors
 /// If edited rules do not compile, which would be a bug in the library.
-pub(super) fn explain(version: &Version, entry: Entry<'_>, message: &Json) -> Result<Explanation, Problem> {
+pub(super) fn explain_decision(
+    version: &Version,
+    entry: Entry<'_>,
+    message: &Json,
+) -> Result<Explanation, Problem> {
     let rules = version.rules()?;
     let matcher = version.matcher()?.filter(|_| has_intent_flows(rules, entry));
     let explained = matcher.and_then(|matcher| matcher.explain(message, false));

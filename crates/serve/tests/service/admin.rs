@@ -12,7 +12,7 @@ pub(super) fn with_tokens(options: &mut Options, folder: &Path) {
     let path = folder.join("tokens");
     let line = format!("ops decide,explain,admin {SECRET_HASH}\n");
     std::fs::write(&path, line).expect("it can be written");
-    options.tokens = Some(path);
+    options.token_file = Some(path);
 }
 
 impl Running {
@@ -148,7 +148,7 @@ async fn only_signed_rules_are_loaded_if_keys_are_given() {
     let signed = signed.to_signed_artifact(true, &key);
     let service = start_with("default -> text", |options, folder| {
         std::fs::write(folder.join("support.rules"), &signed).expect("it can be written");
-        options.trusted = vec![key.verifying_key()];
+        options.trusted_keys = vec![key.verifying_key()];
     })
     .await;
     let body = r#"{"message": {}}"#;
@@ -232,7 +232,7 @@ async fn reloads_read_the_tokens_again_and_are_audited() {
     assert_eq!(service.send(reload).await.status, 202);
     wait_for_token("reader").await;
     add_token("two", "61704f674c7b4ade5327ddcf63706766f2e0a5513c531f039021589bbba0a3f4");
-    service.stop.send(rulec_serve::Stop::Reload).await.expect("it runs");
+    service.stop.send(rulec_serve::ServerSignal::Reload).await.expect("it runs");
     wait_for_token("decider").await;
     write_rules(service.folder.path(), "default -> other");
     let is_loaded = |event: &Json| event["event"] == "in_force" && event["origin"] == "source";

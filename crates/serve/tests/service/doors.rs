@@ -164,7 +164,8 @@ async fn envoy_s_checks_are_answered_by_status() {
 #[tokio::test]
 async fn envoy_s_check_of_options_is_decided() {
     let service =
-        start_with(ACCESS, |options, _| options.origins = vec!["https://good.example".to_owned()]).await;
+        start_with(ACCESS, |options, _| options.allowed_origins = vec!["https://good.example".to_owned()])
+            .await;
     let options = |path: &str| {
         let address = format!("{}{path}", service.url);
         service.send(service.client.request(reqwest::Method::OPTIONS, address))
@@ -261,7 +262,7 @@ async fn an_agent_calls_tools() {
 async fn the_document_is_served_without_a_token() {
     let service = start_with("default -> chat", |options, folder| {
         std::fs::write(folder.join("tokens"), "").expect("it can be written");
-        options.tokens = Some(folder.join("tokens"));
+        options.token_file = Some(folder.join("tokens"));
     })
     .await;
     let served = service.get("/openapi.json").await;

@@ -1,7 +1,7 @@
 //! Tests of folders of rules: files that appear become rule sets, and files that are removed leave.
 
 use super::{Running, start_with};
-use rulec_serve::{Place, RuleFolders, RuleListing, RuleSource, Stop};
+use rulec_serve::{RuleFolders, RuleListing, RuleSource, RulesLocation, ServerSignal};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +20,14 @@ fn list(folder: &Path) -> RuleListing {
     for text in texts {
         listing.is_complete &= !text.contains("broken");
         let name = text.strip_prefix("# imports ").and_then(|rest| rest.lines().next());
-        listing.imported.extend(name.map(|name| folder.join(name)));
+        listing.imported_paths.extend(name.map(|name| folder.join(name)));
     }
-    for path in paths.into_iter().filter(|path| !listing.imported.contains(path)) {
+    for path in paths.into_iter().filter(|path| !listing.imported_paths.contains(path)) {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        listing.sources.push(RuleSource { name, place: Place::File { path, root: None } });
+        listing.sources.push(RuleSource {
+            rule_set_name: name,
+            location: RulesLocation::File { path, import_root: None },
+        });
     }
     listing
 }
@@ -35,8 +38,8 @@ async fn start() -> Running {
         let listed = folder.to_owned();
         options.folders = Some(RuleFolders {
             paths: vec![folder.to_owned()],
-            first: list(folder),
-            list: Arc::new(move || Ok(list(&listed))),
+            initial_listing: list(folder),
+            list_rules: Arc::new(move || Ok(list(&listed))),
         });
         options.log = Some(super::log::log_options(folder.join("log.jsonl"), rulec_serve::LogMode::Sync));
     })
@@ -119,7 +122,7 @@ async fn an_imported_file_does_not_become_a_rule_set() {
     service.wait_for("/v1/rules", |rules| names(rules) == ["support", "common"]).await;
     service.write("support.rules", "# imports common.rules\ndefault -> chat");
     // A changed file does not make the service list the folder again, so it is asked to.
-    service.stop.send(Stop::Reload).await.expect("it runs");
+    service.stop.send(ServerSignal::Reload).await.expect("it runs");
     service.wait_for("/v1/rules", |rules| names(rules) == ["support"]).await;
     service.write("support.rules", "broken");
     service.write("other.rules", "default -> other");
@@ -133,12 +136,12 @@ async fn a_folder_that_cannot_be_listed_changes_nothing() {
         options.rules.clear();
         options.folders = Some(RuleFolders {
             paths: vec![folder.to_owned()],
-            first: list(folder),
-            list: Arc::new(|| Err(rulec::Message::verbatim("the folder is away"))),
+            initial_listing: list(folder),
+            list_rules: Arc::new(|| Err(rulec::Message::verbatim("the folder is away"))),
         });
     })
     .await;
-    service.stop.send(Stop::Reload).await.expect("it runs");
+    service.stop.send(ServerSignal::Reload).await.expect("it runs");
     let has_failed = |event: &Json| event["event"] == "failure" && event["error"] == "the folder is away";
     while !service.events.lock().expect("no test panics here").iter().any(has_failed) {
         tokio::task::yield_now().await;

@@ -7,7 +7,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use pb::rulec::v1::decide_stream_response::Result as Answer;
 use pb::rulec::v1::rules_client::RulesClient;
 use pb::rulec::v1::*;
-use rulec_serve::{Address, LogMode, Stop};
+use rulec_serve::{Address, LogMode, ServerSignal};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -104,7 +104,7 @@ async fn decisions_are_those_over_http() {
 
 #[tokio::test]
 async fn errors_have_codes() {
-    let service = start_with(RULES, |options, _| options.limits.body = 1000).await;
+    let service = start_with(RULES, |options, _| options.limits.max_body_bytes = 1000).await;
     let mut client = client(&service);
     let mut code = async |request: DecideRequest| match client.decide(request).await {
         Ok(_) => panic!("it is an error"),
@@ -152,7 +152,7 @@ fn raw_request(address: &str, method: &str, message: &[u8]) -> hyper::Request<to
 async fn tokens_and_limits_hold() {
     let service = start_with(RULES, |options, folder| {
         super::admin::with_tokens(options, folder);
-        options.limits.concurrency = 1;
+        options.limits.max_open_requests = 1;
     })
     .await;
     let mut client = client(&service);
@@ -189,7 +189,7 @@ async fn a_scope_is_needed() {
     let service = start_with(RULES, |options, folder| {
         let hash = "61704f674c7b4ade5327ddcf63706766f2e0a5513c531f039021589bbba0a3f4";
         std::fs::write(folder.join("tokens"), format!("decider decide {hash}\n")).expect("it can be written");
-        options.tokens = Some(folder.join("tokens"));
+        options.token_file = Some(folder.join("tokens"));
     })
     .await;
     let mut client = client(&service);
@@ -272,8 +272,8 @@ async fn a_recorded_message_is_seen_by_those_after_it() {
 #[tokio::test]
 async fn a_stream_has_limits() {
     let service = start_with(RULES, |options, _| {
-        options.limits.body = 1000;
-        options.limits.deadline = Duration::from_millis(300);
+        options.limits.max_body_bytes = 1000;
+        options.limits.request_time_limit = Duration::from_millis(300);
     })
     .await;
     let mut client = client(&service);
@@ -362,7 +362,7 @@ async fn health_follows_the_service() {
     let mut watched = client.watch(check("")).await.expect("a stream").into_inner();
     let first = watched.message().await.expect("a state").expect("a state");
     assert_eq!(first.status(), ServingStatus::Serving);
-    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.stop.send(ServerSignal::Drain).await.expect("it runs");
     let last = watched.message().await.expect("a state").expect("a state");
     assert_eq!(last.status(), ServingStatus::NotServing);
     assert!(watched.message().await.expect("an end").is_none());
@@ -424,7 +424,7 @@ async fn the_older_reflection_lists_the_services() {
 #[tokio::test]
 async fn a_stream_of_reflection_ends_at_the_deadline() {
     let limit = Duration::from_millis(300);
-    let service = start_with(RULES, |options, _| options.limits.deadline = limit).await;
+    let service = start_with(RULES, |options, _| options.limits.request_time_limit = limit).await;
     let (transport, address) = transport(&service);
     let mut client = ServerReflectionClient::with_origin(transport, address);
     let answers = client.server_reflection_info(tokio_stream::pending()).await;
@@ -474,7 +474,7 @@ async fn a_unix_socket_and_tls_carry_it() {
     let mut certificate = None;
     let service = start_with(RULES, |options, folder| {
         certificate = Some(super::tls::write_certificate(folder));
-        options.tls = Some((folder.join("chain.pem"), folder.join("key.pem")));
+        options.certificate_and_key_files = Some((folder.join("chain.pem"), folder.join("key.pem")));
     })
     .await;
     let stream = super::tls::connect(&service, &certificate.expect("it was made"), &[b"h2"]).await;

@@ -115,7 +115,7 @@ async fn raw_headers_are_read() {
 /// A request that cannot be decided is never allowed.
 #[tokio::test]
 async fn doubt_is_a_denial() {
-    let service = start_with("default -> allow", |options, _| options.limits.body = 1000).await;
+    let service = start_with("default -> allow", |options, _| options.limits.max_body_bytes = 1000).await;
     let mut client = client(&service);
     let http = |path: &str| HttpRequest {
         method: "GET".to_owned(),
@@ -147,9 +147,9 @@ async fn doubt_is_a_denial() {
 async fn errors_of_the_service_are_denials_or_errors() {
     let service = start_with("default -> allow", |options, folder| {
         let mut other = options.rules[0].clone();
-        other.name = "other".to_owned();
+        other.rule_set_name = "other".to_owned();
         options.rules.push(other);
-        options.tokens = Some(folder.join("tokens"));
+        options.token_file = Some(folder.join("tokens"));
         let hash = "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30";
         std::fs::write(folder.join("tokens"), format!("reader explain {hash}\n")).expect("it can be written");
     })

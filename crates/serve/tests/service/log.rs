@@ -3,8 +3,8 @@
 
 use super::{RULES, Running, options, start_with, write_rules};
 use rulec_report::chain::ChainVerifier;
-use rulec_report::log_files::{full_file, full_files, logs_in};
-use rulec_serve::{LogMode, LogOptions, LogTarget, Server, StartError, Stop};
+use rulec_report::log_files::{find_full_files, find_logs, full_file_path};
+use rulec_serve::{LogMode, LogOptions, LogTarget, Server, ServerSignal, StartError};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,7 +18,14 @@ const KEY: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
 pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
     let key = rulec::SigningKey::from_pem(KEY).ok();
     let (capacity, capacity_bytes, rotate_bytes) = (1000, 1 << 20, u64::MAX);
-    LogOptions { target: LogTarget::File(path), mode, capacity, capacity_bytes, rotate_bytes, key }
+    LogOptions {
+        target: LogTarget::File(path),
+        mode,
+        max_waiting_lines: capacity,
+        max_waiting_bytes: capacity_bytes,
+        rotate_bytes,
+        key,
+    }
 }
 
 async fn start_logging(change: impl FnOnce(&mut LogOptions)) -> Running {
@@ -37,7 +44,7 @@ fn read_log(paths: &[PathBuf]) -> Vec<Json> {
     let mut verifier = ChainVerifier::new(Some(key));
     let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("a file")).collect();
     let lines = text.lines().map(|line| {
-        verifier.check(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault:?}: {line}"));
+        verifier.check_line(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault:?}: {line}"));
         serde_json::from_str(line).expect("JSON")
     });
     lines.collect()
@@ -50,7 +57,7 @@ fn decisions(lines: &[Json]) -> Vec<&Json> {
 impl Running {
     /// Ends the service and returns its folder.
     pub(super) async fn end(self) -> tempfile::TempDir {
-        self.stop.send(Stop::Drain).await.expect("it runs");
+        self.stop.send(ServerSignal::Drain).await.expect("it runs");
         self.ended.await.expect("it ends");
         self.folder
     }
@@ -78,7 +85,7 @@ async fn a_line_is_on_the_disk_before_the_answer() {
     );
     // The other tools can parse the logged line.
     let line = found[0].as_object().cloned().expect("an object");
-    let logged = rulec_report::log::parse_decision(line).expect("a decision");
+    let logged = rulec_report::log::parse_decision_line(line).expect("a decision");
     assert_eq!(
         (logged.route.as_deref(), logged.message.expect("a message")["text"].clone()),
         (Some("refund"), json!("refund"))
@@ -110,7 +117,7 @@ async fn full_files_are_renamed_and_the_chain_goes_on() {
         service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
     }
     let folder = service.end().await;
-    let mut paths = full_files(&folder.path().join("log.jsonl")).expect("a folder");
+    let mut paths = find_full_files(&folder.path().join("log.jsonl")).expect("a folder");
     for path in paths.iter().chain([&folder.path().join("log.jsonl")]) {
         let mode = std::fs::metadata(path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o077, 0, "others may not read the messages: {}", path.display());
@@ -135,7 +142,7 @@ async fn a_chain_goes_on_over_full_files_and_restarts() {
         // The log renames a full file only after the answer. So the test waits until the last line
         // is in a full file.
         let is_noted = |noted: &Json| {
-            let last = full_files(&path).expect("a folder").pop().expect("a full file");
+            let last = find_full_files(&path).expect("a folder").pop().expect("a full file");
             let last = std::fs::read_to_string(last).expect("a file");
             let end = format!("\"seq\":{},\"chain\":{}}}\n", noted["log"]["lines"], noted["log"]["head"]);
             last.ends_with(&end)
@@ -143,8 +150,8 @@ async fn a_chain_goes_on_over_full_files_and_restarts() {
         service.wait_for("/v1/rules", is_noted).await;
         service.end().await;
     }
-    assert_eq!(full_files(&path).expect("a folder").len(), 6);
-    let logs = logs_in(folder.path()).expect("a folder");
+    assert_eq!(find_full_files(&path).expect("a folder").len(), 6);
+    let logs = find_logs(folder.path()).expect("a folder");
     assert_eq!((logs.len(), decisions(&read_log(&logs[0])).len()), (1, 6));
 }
 
@@ -190,7 +197,7 @@ async fn a_new_file_that_cannot_be_begun_is_tried_again() {
     let service = start_logging(|log| log.rotate_bytes = 1).await;
     let path = service.folder.path().join("log.jsonl");
     // The names that the log tries first for its full files already exist.
-    let taken: Vec<PathBuf> = (1..=5).map(|next| full_file(&path, next)).collect();
+    let taken: Vec<PathBuf> = (1..=5).map(|next| full_file_path(&path, next)).collect();
     taken.iter().for_each(|path| std::fs::write(path, "kept").expect("it can be written"));
     for _ in 0..6 {
         let answer = service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
@@ -203,7 +210,7 @@ async fn a_new_file_that_cannot_be_begun_is_tried_again() {
     for path in &taken {
         assert_eq!(std::fs::read_to_string(path).expect("a file"), "kept");
     }
-    let mut logs = logs_in(folder.path()).expect("a folder");
+    let mut logs = find_logs(folder.path()).expect("a folder");
     // The verification finds files by their names. So `rulec log verify` does not overlook these
     // files.
     assert!(taken.iter().all(|path| logs[0].contains(path)), "{logs:?}");
@@ -245,7 +252,7 @@ async fn lines_over_the_capacity_are_dropped_and_counted() {
 async fn count_dropped(lines: usize, bytes: usize) {
     let service = start_logging(|log| {
         log.mode = LogMode::Drop;
-        (log.capacity, log.capacity_bytes) = (lines, bytes);
+        (log.max_waiting_lines, log.max_waiting_bytes) = (lines, bytes);
     })
     .await;
     for _ in 0..5 {
@@ -260,7 +267,7 @@ async fn count_dropped(lines: usize, bytes: usize) {
 
 #[tokio::test]
 async fn lines_over_the_capacity_spill_to_the_disk() {
-    let service = start_logging(|log| (log.mode, log.capacity) = (LogMode::Spill, 0)).await;
+    let service = start_logging(|log| (log.mode, log.max_waiting_lines) = (LogMode::Spill, 0)).await;
     for number in 0..50 {
         let body = json!({ "message": { "text": "refund", "n": number } });
         service.post("/v1/decide", &body.to_string()).await;

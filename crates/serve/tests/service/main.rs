@@ -34,7 +34,7 @@ mod support {
     pub mod trials;
 }
 
-use rulec_serve::{Address, EventSink, Limits, Options, RuleSource, Server, Stop};
+use rulec_serve::{Address, EventSink, Limits, Options, RuleSource, Server, ServerSignal};
 use serde_json::Value as Json;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ test "a refund" { given text = "refund" expect refund }
 struct Running {
     url: String,
     folder: TempDir,
-    stop: mpsc::Sender<Stop>,
+    stop: mpsc::Sender<ServerSignal>,
     ended: JoinHandle<bool>,
     events: Arc<Mutex<Vec<Json>>>,
     client: reqwest::Client,
@@ -104,22 +104,22 @@ fn write_rules(folder: &Path, text: &str) -> PathBuf {
 /// Returns the settings of a service with one rule set, at a free port.
 fn options(path: PathBuf, events: EventSink) -> Options {
     Options {
-        rules: vec![RuleSource::file("support", path)],
+        rules: vec![RuleSource::from_file("support", path)],
         folders: None,
-        trusted: Vec::new(),
+        trusted_keys: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),
-        tokens: None,
-        tls: None,
-        origins: Vec::new(),
-        hosts: Vec::new(),
-        open: false,
+        token_file: None,
+        certificate_and_key_files: None,
+        allowed_origins: Vec::new(),
+        further_allowed_hosts: Vec::new(),
+        allows_open_access: false,
         #[cfg(feature = "studio")]
-        studio: false,
+        serves_studio: false,
         #[cfg(feature = "remote")]
         otlp: None,
         log: None,
-        history: None,
+        open_history: None,
         events,
     }
 }

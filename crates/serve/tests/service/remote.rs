@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use rulec::{Compiler, SigningKey};
 use rulec_http::Secret;
-use rulec_serve::{Options, Place, RemoteSource, RuleSource, Server};
+use rulec_serve::{Options, RemoteSource, RuleSource, RulesLocation, Server};
 use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -103,15 +103,16 @@ fn text(rules: &str, tag: &'static str) -> Reply {
 fn remote(origin: &Origin) -> RemoteSource {
     let interval = Duration::from_millis(5);
     RemoteSource {
-        interval,
-        time: Duration::from_millis(500),
-        bytes: 100_000,
+        request_interval: interval,
+        request_time_limit: Duration::from_millis(500),
+        max_bytes: 100_000,
         ..RemoteSource::new(&*origin.url)
     }
 }
 
 fn use_remote(options: &mut Options, remote: RemoteSource) {
-    options.rules = vec![RuleSource { name: "shop".to_owned(), place: Place::Address(remote) }];
+    options.rules =
+        vec![RuleSource { rule_set_name: "shop".to_owned(), location: RulesLocation::Address(remote) }];
 }
 
 async fn start(origin: &Origin, change: impl FnOnce(&mut Options, &Path)) -> Running {
@@ -192,7 +193,8 @@ async fn a_server_that_fails_changes_nothing() {
         assert_eq!(target(&service).await, "one");
         // The server sends the same rules again, so the status holds no error any more.
         origin.set(text("default -> one", "\"1\""));
-        let reload = || async { service.stop.send(rulec_serve::Stop::Reload).await.expect("it runs") };
+        let reload =
+            || async { service.stop.send(rulec_serve::ServerSignal::Reload).await.expect("it runs") };
         while !error_of(&service.get("/v1/rules").await.json()).is_empty() {
             reload().await;
         }
@@ -244,7 +246,7 @@ fn artifact(rules: &str, key: Option<&SigningKey>) -> Vec<u8> {
 async fn only_trusted_signatures_are_loaded() {
     let key = SigningKey::from_pem(KEY).expect("a key");
     let origin = Origin::start(Reply::Rules(artifact("default -> one", Some(&key)), "\"1\"")).await;
-    let service = start(&origin, |options, _| options.trusted = vec![key.verifying_key()]).await;
+    let service = start(&origin, |options, _| options.trusted_keys = vec![key.verifying_key()]).await;
     assert_eq!(target(&service).await, "one");
     let mut broken = artifact("default -> evil", Some(&key));
     let middle = broken.len() / 2;
@@ -297,11 +299,11 @@ async fn a_service_does_not_start_without_its_rules() {
 async fn a_reload_asks_at_once() {
     let origin = Origin::start(text("default -> one", "\"1\"")).await;
     let service = start(&origin, |options, _| {
-        use_remote(options, RemoteSource { interval: Duration::from_secs(3600), ..remote(&origin) });
+        use_remote(options, RemoteSource { request_interval: Duration::from_secs(3600), ..remote(&origin) });
     })
     .await;
     origin.set(text("default -> two", "\"2\""));
-    service.stop.send(rulec_serve::Stop::Reload).await.expect("it runs");
+    service.stop.send(rulec_serve::ServerSignal::Reload).await.expect("it runs");
     service.wait_for("/v1/rules", |rules| rules["rules"][0]["source"]["loaded"] == 2).await;
     assert_eq!(target(&service).await, "two");
 }

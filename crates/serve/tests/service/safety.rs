@@ -1,7 +1,7 @@
 //! Tests of tokens, limits, hostile clients, and the end of the service.
 
 use super::{RULES, Running, start, start_with};
-use rulec_serve::{Address, Server, Stop};
+use rulec_serve::{Address, Server, ServerSignal};
 use serde_json::json;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,7 +29,7 @@ async fn tokens_have_scopes() {
     let service = start_with(RULES, |options, folder| {
         let path = folder.join("tokens");
         std::fs::write(&path, format!("{READER}{DECIDER}")).expect("it can be written");
-        options.tokens = Some(path);
+        options.token_file = Some(path);
     })
     .await;
     let body = r#"{"message": {}}"#;
@@ -59,9 +59,9 @@ async fn changes_need_a_token() {
 async fn an_address_that_others_reach_needs_tokens() {
     let service = start(RULES).await;
     let path = service.folder.path().join("support.rules");
-    let options = |open| rulec_serve::Options {
+    let options = |allows_open_access| rulec_serve::Options {
         address: Address::Tcp("0.0.0.0:0".parse().expect("an address")),
-        open,
+        allows_open_access,
         ..super::options(path.clone(), std::sync::Arc::new(|_| {}))
     };
     let error = Server::bind(options(false)).await.err().expect("it has no tokens");
@@ -72,7 +72,8 @@ async fn an_address_that_others_reach_needs_tokens() {
 #[tokio::test]
 async fn pages_of_websites_are_refused_unless_named() {
     let service =
-        start_with(RULES, |options, _| options.origins = vec!["https://good.example".to_owned()]).await;
+        start_with(RULES, |options, _| options.allowed_origins = vec!["https://good.example".to_owned()])
+            .await;
     let from =
         |origin: &str| service.post_request("/v1/decide", r#"{"message": {}}"#).header("origin", origin);
     let allowed = service.send(from("https://good.example")).await;
@@ -86,7 +87,7 @@ async fn pages_of_websites_are_refused_unless_named() {
 
 #[tokio::test]
 async fn a_large_body_and_a_long_line_are_refused() {
-    let service = start_with(RULES, |options, _| options.limits.body = 1000).await;
+    let service = start_with(RULES, |options, _| options.limits.max_body_bytes = 1000).await;
     let long = "x".repeat(2000);
     let body = json!({ "message": { "text": long } }).to_string();
     let response = service.post("/v1/decide", &body).await;
@@ -103,7 +104,7 @@ async fn a_large_body_and_a_long_line_are_refused() {
 
 #[tokio::test]
 async fn requests_over_the_limit_are_shed_at_once() {
-    let service = start_with(RULES, |options, _| options.limits.concurrency = 0).await;
+    let service = start_with(RULES, |options, _| options.limits.max_open_requests = 0).await;
     let shed = service.post("/v1/decide", r#"{"message": {}}"#).await;
     assert_eq!((shed.status, shed.header("retry-after")), (503, "1"));
     assert_eq!(service.get("/healthz").await.status, 200);
@@ -127,7 +128,7 @@ async fn open_stream(service: &Running) -> TcpStream {
 
 #[tokio::test]
 async fn streams_that_wait_for_their_clients_take_no_permit() {
-    let service = start_with(RULES, |options, _| options.limits.concurrency = 1).await;
+    let service = start_with(RULES, |options, _| options.limits.max_open_requests = 1).await;
     let mut stream = open_stream(&service).await;
     let body = r#"{"message": {"text": "refund"}}"#;
     assert_eq!(service.post("/v1/decide", body).await.json()["chosen"], "refund");
@@ -155,7 +156,7 @@ async fn open_body(service: &Running, path: &str, length: usize) -> TcpStream {
 
 #[tokio::test]
 async fn slow_bodies_take_no_permit() {
-    let service = start_with(RULES, |options, _| options.limits.concurrency = 2).await;
+    let service = start_with(RULES, |options, _| options.limits.max_open_requests = 2).await;
     let mut slow = Vec::new();
     let grpc = cfg!(feature = "grpc").then_some("/rulec.v1.Rules/Decide");
     let paths = ["/v1/decide", "/v1/batch", "/v1/judge/order", "/v1/data/routes", "/mcp"];
@@ -176,8 +177,8 @@ async fn slow_bodies_take_no_permit() {
 #[tokio::test]
 async fn the_oldest_slow_body_is_given_up_if_they_take_too_much_memory() {
     let service = start_with(RULES, |options, _| {
-        options.limits.concurrency = 1;
-        options.limits.body = 16 << 10;
+        options.limits.max_open_requests = 1;
+        options.limits.max_body_bytes = 16 << 10;
     })
     .await;
     // Two bodies fit as long as they are empty, because each counts for 16 KiB.
@@ -209,7 +210,7 @@ async fn slow_and_broken_clients_are_disconnected() {
     let short = Duration::from_millis(300);
     let service = start_with(RULES, |options, _| {
         options.limits.head_time = short;
-        options.limits.deadline = short;
+        options.limits.request_time_limit = short;
     })
     .await;
     let mut slow_head = connect(&service).await;
@@ -283,7 +284,7 @@ async fn open_requests_are_answered_before_the_end() {
     // The service asks the client for the body. So the service has accepted the request.
     stream.read_exact(&mut seen).await.expect("an answer");
     assert!(seen.starts_with(b"HTTP/1.1 100 Continue"));
-    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.stop.send(ServerSignal::Drain).await.expect("it runs");
     // At its end, the service first closes the listener. Wait until then.
     while TcpStream::connect(service.url.trim_start_matches("http://")).await.is_ok() {
         tokio::task::yield_now().await;
@@ -296,12 +297,12 @@ async fn open_requests_are_answered_before_the_end() {
 
 #[tokio::test]
 async fn the_drain_has_a_limit() {
-    let service = start_with(RULES, |options, _| options.limits.drain = Duration::from_millis(50)).await;
+    let service = start_with(RULES, |options, _| options.limits.drain_time = Duration::from_millis(50)).await;
     let mut stream = connect(&service).await;
     let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("it is read");
     stream.read_exact(&mut [0; 25]).await.expect("an answer");
-    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.stop.send(ServerSignal::Drain).await.expect("it runs");
     assert!(!service.ended.await.expect("it ends"), "a request was left");
 }
 
@@ -318,7 +319,7 @@ async fn a_unix_socket_is_served_and_removed() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("an answer");
     assert!(answer.contains("{\"ready\":true}"), "{answer}");
-    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.stop.send(ServerSignal::Drain).await.expect("it runs");
     service.ended.await.expect("it ends");
     assert!(!path.exists());
 }
@@ -337,7 +338,7 @@ async fn the_file_of_a_socket_in_use_is_kept() {
     // Another process removes the socket's file, and opens its own socket at the same path.
     std::fs::remove_file(&path).expect("it is there");
     let _other = tokio::net::UnixListener::bind(&path).expect("a socket");
-    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.stop.send(ServerSignal::Drain).await.expect("it runs");
     service.ended.await.expect("it ends");
     assert!(path.exists());
 }
@@ -347,7 +348,7 @@ async fn a_unix_socket_has_no_tls() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = rulec_serve::Options {
         address: Address::Unix(folder.path().join("socket")),
-        tls: Some((folder.path().join("chain.pem"), folder.path().join("key.pem"))),
+        certificate_and_key_files: Some((folder.path().join("chain.pem"), folder.path().join("key.pem"))),
         ..super::options(super::write_rules(folder.path(), RULES), std::sync::Arc::new(|_| {}))
     };
     let error = Server::bind(options).await.err().expect("it cannot be");
@@ -356,7 +357,9 @@ async fn a_unix_socket_has_no_tls() {
 
 #[tokio::test]
 async fn names_that_are_not_the_service_s_are_refused() {
-    let service = start_with(RULES, |options, _| options.hosts = vec!["rules.example".to_owned()]).await;
+    let service =
+        start_with(RULES, |options, _| options.further_allowed_hosts = vec!["rules.example".to_owned()])
+            .await;
     let decide = |host: &'static str| {
         let request = service.post_request("/v1/decide", r#"{"message": {}}"#).header("host", host);
         let service = &service;

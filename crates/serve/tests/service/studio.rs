@@ -16,7 +16,7 @@ struct Browser {
 async fn start() -> Browser {
     let service = start_with(RULES, |options, folder| {
         with_tokens(options, folder);
-        options.studio = true;
+        options.serves_studio = true;
     })
     .await;
     let client = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().expect("a client");
@@ -148,7 +148,7 @@ async fn the_studio_of_a_service_writes_and_takes_no_files() {
 async fn a_studio_without_tokens_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut options = super::options(super::write_rules(folder.path(), RULES), std::sync::Arc::new(|_| {}));
-    options.studio = true;
+    options.serves_studio = true;
     let error = rulec_serve::Server::bind(options).await.err().expect("it is refused");
     assert!(error.to_string().contains("--tokens"), "{error}");
     let plain = super::start(RULES).await;

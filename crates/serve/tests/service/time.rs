@@ -40,8 +40,8 @@ impl Running {
 async fn work_ends_at_its_deadline_and_keeps_its_permit_until_then() {
     // The explanation of one message takes longer than the deadline, but one decision does not.
     let service = start_with(&many_routes(20_000), |options, _| {
-        options.limits.deadline = Duration::from_millis(4);
-        options.limits.concurrency = 1;
+        options.limits.request_time_limit = Duration::from_millis(4);
+        options.limits.max_open_requests = 1;
     })
     .await;
     let messages = vec![json!({ "text": "word1", "n": 5 }); 1000];
@@ -86,7 +86,8 @@ async fn a_long_answer_to_an_array_is_sent_in_parts() {
 async fn a_workflow_without_an_end_is_stopped_and_can_be_resumed() {
     let text = "router again(output) { when output.stop -> next[1]  otherwise -> next[0] loopback }\n\
         workflow spin { node a echo -> a, end by again  node end echo }";
-    let service = start_with(text, |options, _| options.limits.deadline = Duration::from_secs(10)).await;
+    let service =
+        start_with(text, |options, _| options.limits.request_time_limit = Duration::from_secs(10)).await;
     let stopped = service.post("/v1/workflows/spin", r#"{"input": {"a": 1}}"#).await;
     assert_eq!(stopped.status, 200, "{}", stopped.text());
     let stopped = stopped.json();
@@ -97,7 +98,7 @@ async fn a_workflow_without_an_end_is_stopped_and_can_be_resumed() {
     let refused = service.post("/v1/workflows/spin", r#"{"input": {}, "step_limit": 1000000000}"#).await;
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("`step_limit` must be at most 10000"), "{}", refused.text());
-    let service = start_with(text, |options, _| options.limits.body = 1000).await;
+    let service = start_with(text, |options, _| options.limits.max_body_bytes = 1000).await;
     let long = service.post("/v1/workflows/spin", r#"{"input": {}, "step_limit": 100}"#).await.json();
     assert_eq!((&long["complete"], &long["saved"]), (&json!(false), &Json::Null));
     assert!(long["not_saved"].as_str().is_some_and(|why| why.contains("over the limit of 1000")), "{long}");
@@ -129,7 +130,7 @@ async fn http_2_connections_without_requests_are_closed() {
 async fn clients_that_take_no_answer_are_disconnected() {
     let service = start_with(RULES, |options, _| {
         options.limits.write_time = SHORT;
-        options.limits.concurrency = 1;
+        options.limits.max_open_requests = 1;
     })
     .await;
     let mut slow = connect(&service).await;
@@ -165,7 +166,7 @@ async fn a_cancelled_request_is_counted() {
 async fn a_change_is_audited_also_if_its_request_is_cancelled() {
     let service = start_with(&many_routes(3000), |options, folder| {
         with_tokens(options, folder);
-        options.limits.deadline = Duration::from_millis(50);
+        options.limits.request_time_limit = Duration::from_millis(50);
     })
     .await;
     let edits = json!({ "edits": [{ "insert": "list words = [\"a\"]" }, { "insert": "route z when text in words -> z" }] });

@@ -1,7 +1,7 @@
 //! Tests of TLS with a certificate from files that the service can read again.
 
 use super::{Running, start_with};
-use rulec_serve::Stop;
+use rulec_serve::ServerSignal;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
@@ -53,7 +53,7 @@ async fn a_certificate_is_served_and_replaced() {
     let mut first = None;
     let service = start_with("default -> chat", |options, folder| {
         first = Some(write_certificate(folder));
-        options.tls = Some((folder.join("chain.pem"), folder.join("key.pem")));
+        options.certificate_and_key_files = Some((folder.join("chain.pem"), folder.join("key.pem")));
     })
     .await;
     let first = first.expect("it was made");
@@ -67,13 +67,13 @@ async fn a_certificate_is_served_and_replaced() {
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP"));
     let second = write_certificate(service.folder.path());
-    service.stop.send(Stop::Reload).await.expect("it runs");
+    service.stop.send(ServerSignal::Reload).await.expect("it runs");
     while ask(&service, &second).await.is_none() {
         tokio::task::yield_now().await;
     }
     assert!(ask(&service, &first).await.is_none());
     std::fs::write(service.folder.path().join("chain.pem"), "no certificate").expect("it can be written");
-    service.stop.send(Stop::Reload).await.expect("it runs");
+    service.stop.send(ServerSignal::Reload).await.expect("it runs");
     let has_failed = || {
         service.events.lock().expect("no test panics here").iter().any(|event| event["event"] == "failure")
     };

@@ -137,7 +137,7 @@ async fn traffic_needs_one_of_two_scopes() {
         let lines = ["decide", "explain", "admin"].map(line).concat();
         assert!(!lines.contains(SECRET_HASH));
         std::fs::write(&path, lines).expect("it can be written");
-        options.tokens = Some(path);
+        options.token_file = Some(path);
     })
     .await;
     for (scope, status) in [("decide", 403), ("explain", 200), ("admin", 200), ("none", 401)] {

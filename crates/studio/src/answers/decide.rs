@@ -5,7 +5,7 @@ use super::message::request_message;
 use super::{find_entry, judge, workflow};
 use crate::api::{Decide, Decided, Decision, History, InputViolation, LeftOut};
 use crate::error::Answer;
-use crate::language::{language, localized};
+use crate::language::{current_language, localized};
 use crate::replay::split_payload_line;
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
@@ -39,11 +39,11 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
         return Ok(Decided::Workflow(run));
     }
     let entry = find_entry(rules, &request.entry)?;
-    let of = RequestEntry { rules, name: &request.entry, entry: Some(entry) };
+    let of = RequestEntry { rules, entry_name: &request.entry, entry: Some(entry) };
     let history = request_history(studio, of, &request.history, &message)?;
     let entry = entry.with_history(&history.past);
     let decision = build_decision(&snapshot, rules, entry, &message, studio.show_private);
-    Ok(Decided::Decision(Decision { history: history.shown, ..decision }))
+    Ok(Decided::Decision(Decision { history: history.shown_history, ..decision }))
 }
 
 /// Explains the decision of an entry (such as a table) about a message. For the entry `flows`,
@@ -58,7 +58,7 @@ pub(crate) fn explain(
 ) -> rulec::Explanation {
     let matcher = snapshot.intent_matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
     let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
-    explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
+    explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(current_language())
 }
 
 /// Returns the key, such as `routes/refunds`, of the statement that a decision chose, according to
@@ -115,7 +115,7 @@ fn build_decision(
     Decision {
         decision: decision_json,
         key: chosen_statement_key(snapshot, rules, &explanation),
-        summary: explanation.summary_in(language()),
+        summary: explanation.summary_in(current_language()),
         because: explanation.deciding_conditions().into_iter().cloned().collect(),
         breaches: breaches.collect(),
         left_out: skipped_conditions.collect(),

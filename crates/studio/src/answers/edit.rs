@@ -5,7 +5,7 @@ use crate::api::{
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Save, Saved, SourceRange, TestRun, TextEdit,
 };
 use crate::error::{Answer, RequestError};
-use crate::language::{language, localized, localized_diagnostic};
+use crate::language::{current_language, localized, localized_diagnostic};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Studio, TOKEN_CLASSES};
 use axum::Json;
@@ -24,11 +24,11 @@ pub(crate) struct FileQuery {
     file: String,
 }
 
-pub(crate) fn file(studio: &Arc<Studio>, request: FileQuery) -> Answer<FileText> {
+pub(crate) fn read_file_text(studio: &Arc<Studio>, request: FileQuery) -> Answer<FileText> {
     studio.project(request.rules)?.file_text(&request.file)
 }
 
-pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
+pub(crate) fn check_text(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
     let snapshot = studio.project(request.rules)?.set_draft(&request.file, request.text)?;
     let file = snapshot.find_file(&request.file)?;
     let text = snapshot.analysis.text(file);
@@ -38,9 +38,9 @@ pub(crate) fn check(studio: &Arc<Studio>, request: Check) -> Answer<Checked> {
         to: offsets.to_utf16(fold.end as usize),
     });
     let hints = snapshot.analysis.inlay_hints(file).into_iter().map(|hint| Hint {
-        at: offsets.to_utf16(hint.at as usize),
+        at: offsets.to_utf16(hint.offset as usize),
         text: hint.text,
-        why: localized(&hint.why),
+        why: localized(&hint.tooltip),
     });
     let outline = snapshot.analysis.index.outline(file);
     Ok(Checked {
@@ -77,10 +77,12 @@ pub(crate) fn convert_diagnostic(snapshot: &ProjectSnapshot, diagnostic: &rulec:
             .filter(|label| !label.text.is_empty())
     };
     let fixes =
-        actions::for_diagnostic(diagnostic, &snapshot.analysis.sources).into_iter().map(|action| Fix {
-            title: localized(&action.title),
-            safe: action.safe,
-            edits: convert_edits(snapshot, action.edits),
+        actions::actions_for_diagnostic(diagnostic, &snapshot.analysis.sources).into_iter().map(|action| {
+            Fix {
+                title: localized(&action.title),
+                safe: action.is_safe,
+                edits: convert_edits(snapshot, action.edits),
+            }
         });
     let diagnostic = localized_diagnostic(diagnostic);
     Diagnostic {
@@ -124,7 +126,7 @@ fn token_colours(snapshot: &ProjectSnapshot, file: FileId) -> Vec<usize> {
 
 /// Returns rendering options for explanations in the language of the request.
 fn localized_options() -> RenderOptions {
-    RenderOptions { language: language(), ..RenderOptions::default() }
+    RenderOptions { language: current_language(), ..RenderOptions::default() }
 }
 
 /// Runs all tests of a rule set, and returns the result of each test.
@@ -143,7 +145,7 @@ pub(crate) fn test_runs(snapshot: &ProjectSnapshot, rules: &Rules) -> Vec<TestRu
 fn outline_item(snapshot: &ProjectSnapshot, entry: &OutlineEntry) -> Option<OutlineItem> {
     Some(OutlineItem {
         name: entry.name.clone(),
-        kind: entry.kind.word().to_owned(),
+        kind: entry.kind.to_word().to_owned(),
         place: snapshot.source_range(entry.name_span)?,
         inner: entry.inner.iter().filter_map(|inner| outline_item(snapshot, inner)).collect(),
     })
@@ -161,7 +163,7 @@ fn store_draft(studio: &Studio, request: At) -> Answer<(Arc<ProjectSnapshot>, Fi
 pub(crate) fn complete(studio: &Arc<Studio>, request: At) -> Answer<Completions> {
     let (snapshot, file, offset) = store_draft(studio, request)?;
     let completions = snapshot.analysis.complete(file, offset);
-    let (from, to) = snapshot.utf16_range(completions.replaces);
+    let (from, to) = snapshot.utf16_range(completions.replaced_span);
     let item = |item: rulec_ide::complete::CompletionItem| CompletionItem {
         label: item.label,
         kind: match item.kind {
@@ -186,11 +188,11 @@ pub(crate) fn hover(studio: &Arc<Studio>, request: At) -> Answer<Option<Hover>> 
     let info = snapshot.analysis.hover(file, offset);
     Ok(info.map(|info| {
         let (from, to) = snapshot.utf16_range(info.span);
-        let text = match info.page {
-            Some(code) => code.title_in(language()).to_owned(),
+        let text = match info.diagnostic_code {
+            Some(code) => code.title_in(current_language()).to_owned(),
             None => localized(&info.text),
         };
-        Hover { from, to, code: info.code, text }
+        Hover { from, to, code: info.source_code, text }
     }))
 }
 
@@ -199,8 +201,8 @@ pub(crate) fn definition(studio: &Arc<Studio>, request: At) -> Answer<Option<Sou
     let index = &snapshot.analysis.index;
     let declaration = index
         .occurrence_at(file, offset)
-        .and_then(|occurrence| index.symbols[occurrence.symbol].declared.as_ref());
-    Ok(declaration.and_then(|declaration| snapshot.source_range(declaration.name)))
+        .and_then(|occurrence| index.symbols[occurrence.symbol].declaration.as_ref());
+    Ok(declaration.and_then(|declaration| snapshot.source_range(declaration.name_span)))
 }
 
 pub(crate) fn format(_: &Arc<Studio>, request: Format) -> Answer<Formatted> {
@@ -212,10 +214,10 @@ pub(crate) fn save(studio: &Arc<Studio>, request: Save) -> Answer<Saved> {
 }
 
 /// Returns the documentation page of a diagnostic code.
-pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
+pub(crate) async fn code_page(Path(code): Path<String>) -> Answer<Json<CodePage>> {
     let diagnostic_code =
         Code::parse(&code).ok_or_else(|| RequestError::missing(message!("there is no code `{code}`")))?;
-    let page = diagnostic_code.page_in(language());
+    let page = diagnostic_code.page_in(current_language());
     // HTML comments in a page mark tables that are generated from the source code.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
     Ok(Json(CodePage {

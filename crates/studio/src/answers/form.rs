@@ -6,7 +6,8 @@ use rulec_eval::trace::mask_message;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_sema::hir::{
-    Const, Expr, ExprKind, Limits, Object, Operand, Part, Payload, Predicate, Program, Shape, Term,
+    AllowedValues, Const, Expr, ExprKind, FieldShape, ObjectSchema, Operand, Part, Payload, Predicate,
+    Program, Term,
 };
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
@@ -79,8 +80,8 @@ pub(crate) fn record_fields(
             name: field.name.to_string(),
             ty: field.ty.to_string(),
             control: control_for_type(&field.ty),
-            optional: field.optional,
-            private: field.private,
+            optional: field.is_optional,
+            private: field.is_private,
             fields: field.ty.fields().map(|inner| record_fields(inner, &path, compared)).unwrap_or_default(),
             suggestions: compared.suggestions(&path),
         }
@@ -93,21 +94,21 @@ pub(crate) fn payload_fields(payload: &Payload) -> Vec<FormField> {
     object_fields(&payload.object)
 }
 
-fn object_fields(object: &Object) -> Vec<FormField> {
+fn object_fields(object: &ObjectSchema) -> Vec<FormField> {
     let field = |field: &rulec_sema::hir::PayloadField| {
         let (ty, control, fields) = match &field.shape {
-            Shape::Plain(ty) => (ty.to_string(), control_for_type(ty), Vec::new()),
-            Shape::Object(inner) => ("{ … }".to_owned(), Control::Record, object_fields(inner)),
-            Shape::Objects(_) => ("list<{ … }>".to_owned(), Control::Json, Vec::new()),
+            FieldShape::Plain(ty) => (ty.to_string(), control_for_type(ty), Vec::new()),
+            FieldShape::Object(inner) => ("{ … }".to_owned(), Control::Record, object_fields(inner)),
+            FieldShape::Objects(_) => ("list<{ … }>".to_owned(), Control::Json, Vec::new()),
         };
-        let suggestions = match &field.limits {
-            Some(Limits::OneOf(values)) => {
+        let suggestions = match &field.allowed_values {
+            Some(AllowedValues::OneOf(values)) => {
                 values.iter().filter_map(Json::as_str).map(str::to_owned).collect()
             }
-            _ => field.exactly.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            _ => field.only_value.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
         };
         let name = field.name.to_string();
-        FormField { name, ty, control, optional: field.optional, private: false, fields, suggestions }
+        FormField { name, ty, control, optional: field.is_optional, private: false, fields, suggestions }
     };
     object.fields.iter().map(field).collect()
 }
@@ -130,7 +131,7 @@ fn control_for_type(ty: &Ty) -> Control {
 /// values is used only if `show_private` is true.
 pub(crate) fn example_message(program: &Program, fields: &[FormField], show_private: bool) -> Json {
     let is_shown = |message: &Json| show_private || mask_message(program, message) == *message;
-    let is_example = |test: &&rulec_sema::hir::Test| test.entry.0 == 0 && is_shown(&test.message);
+    let is_example = |test: &&rulec_sema::hir::Test| test.entry_table.0 == 0 && is_shown(&test.message);
     match program.tests.iter().find(is_example) {
         Some(test) => test.message.clone(),
         None => default_values(fields),

@@ -6,7 +6,7 @@ use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::check_not_cancelled;
 use crate::language::localized;
-use crate::replay::{MAX_EARLIER, Replay, preview, to_earlier_decision};
+use crate::replay::{MAX_EARLIER_MESSAGES, Replay, preview_text_and_fields, to_earlier_decision};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -21,7 +21,7 @@ pub(crate) struct RequestHistory {
     /// The part of the history that the decision can read.
     pub past: Past,
     /// What the response says about each earlier message.
-    pub shown: History,
+    pub shown_history: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
     /// Number of recorded messages that the decision cannot read. The rules limit the age and the
@@ -45,7 +45,7 @@ pub(crate) struct RecordedMessage {
 #[derive(Clone, Copy)]
 pub(crate) struct RequestEntry<'r> {
     pub rules: &'r Rules,
-    pub name: &'r str,
+    pub entry_name: &'r str,
     /// The table, choice or router that decides. `None` for payloads, whose messages are recorded
     /// without a decision.
     pub entry: Option<Entry<'r>>,
@@ -64,9 +64,9 @@ pub(crate) fn request_history(
         return Ok(RequestHistory::default());
     }
     let count = earlier.len();
-    if count > MAX_EARLIER {
+    if count > MAX_EARLIER_MESSAGES {
         return Err(RequestError::invalid(message!(
-            "a request has at most {MAX_EARLIER} earlier messages, but this one has {count}"
+            "a request has at most {MAX_EARLIER_MESSAGES} earlier messages, but this one has {count}"
         )));
     }
     let key = rules.history_key(message);
@@ -74,13 +74,13 @@ pub(crate) fn request_history(
     let mut parsed: Vec<(Option<OffsetDateTime>, usize, Json)> = Vec::with_capacity(earlier.len());
     for (index, one) in earlier.iter().enumerate() {
         let mut item = HistoryItem { decision: one.decision.clone(), ..HistoryItem::default() };
-        match request_message(studio, rules, requested_entry.name, &one.message, one.row.as_ref()) {
+        match request_message(studio, rules, requested_entry.entry_name, &one.message, one.row.as_ref()) {
             Ok(Ok(message)) => {
                 let at = message.get("now").and_then(Json::as_str).and_then(parse_datetime);
                 item.time = at.map(|at| (at.unix_timestamp_nanos() / 1_000_000) as f64);
                 let visible =
                     if studio.show_private { message.clone() } else { rules.masked_message(&message) };
-                (item.text, item.fields) = preview(&visible);
+                (item.text, item.fields) = preview_text_and_fields(&visible);
                 parsed.push((at, index, message));
             }
             Ok(Err(mistake)) => item.unread = Some(mistake.message),
@@ -130,24 +130,29 @@ pub(crate) fn request_history(
     }
     recorded.drain(..removed);
     let gap = past.gap().map(|gap| localized(&gap.to_message()));
-    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed_count: removed })
+    Ok(RequestHistory {
+        past,
+        shown_history: History { messages: shown, gap },
+        recorded,
+        removed_count: removed,
+    })
 }
 
 /// Returns the history that a decision about the message on line `line` of a replay reads.
-/// `session` contains the earlier messages of the message's session. The history is empty if
-/// `session` is empty, or if the rules do not compile.
+/// `session_messages` contains the earlier messages of the message's session. The history is empty if
+/// `session_messages` is empty, or if the rules do not compile.
 pub(crate) fn replayed_history(
     studio: &Studio,
     replay: &Replay,
     line: u64,
-    session: &[EarlierMessage],
+    session_messages: &[EarlierMessage],
 ) -> Answer<RequestHistory> {
-    let Some(rules) = replay.snapshot.analysis.rules().filter(|_| !session.is_empty()) else {
+    let Some(rules) = replay.snapshot.analysis.rules().filter(|_| !session_messages.is_empty()) else {
         return Ok(RequestHistory::default());
     };
     let (name, message) = (replay.entry_of_line(line)?, replay.message_of_line(line)?);
-    let requested_entry = RequestEntry { rules, name: &name, entry: rules.entry(&name).ok() };
-    request_history(studio, requested_entry, session, &message)
+    let requested_entry = RequestEntry { rules, entry_name: &name, entry: rules.entry(&name).ok() };
+    request_history(studio, requested_entry, session_messages, &message)
 }
 
 /// Records an earlier message, and returns the decision about it: the decision in the request or,

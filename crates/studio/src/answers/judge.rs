@@ -29,9 +29,9 @@ pub(super) fn judge(
         Ok(values) => values,
         Err(mistake) => return Ok(Decided::Refused(mistake)),
     };
-    let of = RequestEntry { rules, name: &request.entry, entry: None };
+    let of = RequestEntry { rules, entry_name: &request.entry, entry: None };
     let history = request_history(studio, of, &request.history, &Json::Object(values.clone()))?;
-    let judge = judge_with(rules, &request.entry, values, history.past)?;
+    let judge = build_judge(rules, &request.entry, values, history.past)?;
     let show_private = studio.show_private;
     let judgement = judge.judge(message);
     let shown_payload = if show_private { message.clone() } else { judge.masked_payload(message) };
@@ -80,7 +80,7 @@ pub(super) fn judge(
             .collect(),
         diff: diff.unwrap_or_default(),
         feedback: judgement.feedback(),
-        history: history.shown,
+        history: history.shown_history,
     }))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn judge(
 /// If `text` is not a JSON object.
 pub(crate) fn payload_context(
     rules: &Rules,
-    text: Option<&str>,
+    context_text: Option<&str>,
     row_context: Option<Map<String, Json>>,
 ) -> Result<Map<String, Json>, Mistake> {
     if let Some(mut values) = row_context {
@@ -100,7 +100,7 @@ pub(crate) fn payload_context(
         values.retain(|name, _| input.is_none_or(|input| input.get(name).is_some()));
         return Ok(values);
     }
-    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Map::new()) };
+    let Some(text) = context_text.filter(|text| !text.trim().is_empty()) else { return Ok(Map::new()) };
     json::parse_object(text).map_err(|error| to_mistake(text, &rules.masked_error(error), true))
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn payload_context(
 ///
 /// # Errors
 /// If the rules have no such payload kind, or if an input has a value of the wrong type.
-pub(crate) fn judge_with(rules: &Rules, kind: &str, values: Map<String, Json>, past: Past) -> Answer<Judge> {
+pub(crate) fn build_judge(rules: &Rules, kind: &str, values: Map<String, Json>, past: Past) -> Answer<Judge> {
     let judge = Judge::new(rules, kind).map_err(|error| RequestError::missing(error.to_message()))?;
     let set = |judge: Judge, (name, value): (String, Json)| {
         judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))

@@ -19,7 +19,7 @@ use rulec_sema::hir::{
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
+pub(crate) fn rules_map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     let snapshot = studio.snapshot(version)?;
     build_map(&snapshot)
 }
@@ -30,14 +30,14 @@ pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
     let rules = snapshot.rules()?;
     let program = rules.program();
     let builder = MapBuilder::new(snapshot, rules);
-    let entered_tables = drawing::entered_tables(program);
+    let entered_tables = drawing::goto_target_tables(program);
     let payload_tables: BTreeSet<TableId> =
         program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
     let mut tables: Vec<MapTable> = Vec::new();
     for (table, id) in program.tables.iter().zip((0..).map(TableId)) {
         let has_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
         if !payload_tables.contains(&id)
-            && (!table.order.is_empty() || table.default.is_some() || has_intents)
+            && (!table.evaluation_order.is_empty() || table.default.is_some() || has_intents)
         {
             tables.push(builder.map_table(id, table, entered_tables.contains(&*table.name)));
         }
@@ -76,13 +76,17 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     let program = rules.program();
     let nodes = workflow.nodes.iter().map(|node| MapNode {
         id: node.id.to_string(),
-        kind: node.kind.to_string(),
+        kind: node.processor_kind.to_string(),
         parallel: node.is_parallel(),
         router: node.router.map(|router| program.tables[router.index()].name.to_string()),
     });
     let edges = drawing::draw_workflow(rules, workflow).edges.into_iter();
-    let edges =
-        edges.map(|edge| MapEdge { from: edge.from, to: edge.to, label: edge.label, loop_back: edge.dashed });
+    let edges = edges.map(|edge| MapEdge {
+        from: edge.start_index,
+        to: edge.end_index,
+        label: edge.label,
+        loop_back: edge.is_dashed,
+    });
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
@@ -129,8 +133,8 @@ struct MapBuilder<'k> {
     /// Tables for which the engine has an index, which finds the rules that a message may match.
     indexed_tables: BTreeSet<TableId>,
     /// Worst-case number of evaluation steps of each statement, by table name and statement name.
-    statement_steps: HashMap<(String, String), u64>,
-    default_spans: HashMap<String, Span>,
+    steps_by_statement: HashMap<(String, String), u64>,
+    default_span_by_table: HashMap<String, Span>,
 }
 
 impl<'k> MapBuilder<'k> {
@@ -157,8 +161,8 @@ impl<'k> MapBuilder<'k> {
                 .filter(|plan| plan.indexed)
                 .map(|plan| TableId(plan.table))
                 .collect(),
-            statement_steps: steps.collect(),
-            default_spans: coverage::default_spans(rules),
+            steps_by_statement: steps.collect(),
+            default_span_by_table: coverage::default_spans_by_table(rules),
         }
     }
 
@@ -168,14 +172,17 @@ impl<'k> MapBuilder<'k> {
 
     fn map_table(&self, id: TableId, table: &Table, entered: bool) -> MapTable {
         let program = self.program();
-        let mut routes: Vec<MapRoute> =
-            table.order.iter().map(|id| self.map_route(*id, &program.rules[id.index()], table)).collect();
+        let mut routes: Vec<MapRoute> = table
+            .evaluation_order
+            .iter()
+            .map(|id| self.map_route(*id, &program.rules[id.index()], table))
+            .collect();
         if table.kind == TableKind::Flows {
             routes.extend(self.map_intents());
         }
         routes.extend(table.default.as_ref().map(|outcome| self.map_default(table, outcome)));
         let all_rules = program.rules.iter().zip((0..).map(RuleId));
-        let disabled = all_rules.filter(|(rule, _)| rule.table == id && rule.disabled);
+        let disabled = all_rules.filter(|(rule, _)| rule.table == id && rule.is_disabled);
         routes.extend(disabled.map(|(rule, id)| self.map_route(id, rule, table)));
         MapTable {
             name: table.name.to_string(),
@@ -195,14 +202,14 @@ impl<'k> MapBuilder<'k> {
         };
         let condition = match &rule.outcome {
             Outcome::Flow { pattern, .. } => pattern.to_string(),
-            _ => drawing::one_line(self.rules.sources().slice(rule.condition.span)),
+            _ => drawing::to_label_line(self.rules.sources().slice(rule.condition.span)),
         };
-        let steps = self.statement_steps.get(&(table.name.to_string(), rule.name.to_string()));
+        let steps = self.steps_by_statement.get(&(table.name.to_string(), rule.name.to_string()));
         MapRoute {
             key: keys::statement_key(&table.name, &rule.name),
             name: rule.name.to_string(),
             is_default: false,
-            disabled: rule.disabled,
+            disabled: rule.is_disabled,
             priority: rule.priority,
             condition,
             docs: rule.docs.to_string(),
@@ -217,7 +224,7 @@ impl<'k> MapBuilder<'k> {
 
     fn map_default(&self, table: &Table, outcome: &Outcome) -> MapRoute {
         let program = self.program();
-        let span = self.default_spans.get(&*table.name);
+        let span = self.default_span_by_table.get(&*table.name);
         MapRoute {
             is_default: true,
             goto: match outcome {
@@ -257,7 +264,7 @@ impl<'k> MapBuilder<'k> {
         let mut distinct_names = BTreeSet::new();
         let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
         let routes = rules.filter(|rule| distinct_names.insert(rule.name.clone())).map(|rule| MapRoute {
-            condition: drawing::one_line(self.rules.sources().slice(rule.span)),
+            condition: drawing::to_label_line(self.rules.sources().slice(rule.span)),
             docs: rule.docs.to_string(),
             findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
             place: self.snapshot.source_range(rule.span),

@@ -28,13 +28,13 @@ const SEARCH_TIME_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<Near>> {
     // While the user types, the page sends many requests, but shows only the newest result. So an
     // older search stops.
-    let is_newest = studio.register_newest();
+    let is_newest = studio.register_newest_request();
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
     let entry = find_entry(rules, &request.entry)?;
     let message = request_message(studio, rules, &request.entry, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
-    let of = RequestEntry { rules, name: &request.entry, entry: Some(entry) };
+    let of = RequestEntry { rules, entry_name: &request.entry, entry: Some(entry) };
     let history = request_history(studio, of, &request.history, &message)?;
     let entry = entry.with_history(&history.past);
     let to_visible = |why_not: WhyNot| to_near(if studio.show_private { why_not } else { why_not.masked() });
@@ -48,7 +48,7 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
     let started = Instant::now();
     let mut results: Vec<Near> = Vec::new();
     let trace = explain(&snapshot, rules, entry, &message, true).trace;
-    for name in candidate_names(&trace, rules.program(), entry.id()) {
+    for name in candidate_statement_names(&trace, rules.program(), entry.id()) {
         if started.elapsed() > SEARCH_TIME_LIMIT || !is_newest() {
             break;
         }
@@ -66,14 +66,14 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
 /// Returns the names of the statements for which the near-miss search should try to change the
 /// message. Statements with the fewest failed predicates come first. Statements that were not
 /// evaluated come last.
-fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
+fn candidate_statement_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut failed = Vec::new();
-    collect_failed(trace, &mut failed);
+    collect_failed_statements(trace, &mut failed);
     failed.sort_by_key(|(_, failed_predicates)| *failed_predicates);
     let mut names: Vec<String> = failed.into_iter().map(|(name, _)| name).collect();
     // Statements after the chosen one are missing in the trace, because they were not evaluated.
     let table = &program.tables[entry.index()];
-    names.extend(table.order.iter().map(|id| program.rules[id.index()].name.to_string()));
+    names.extend(table.evaluation_order.iter().map(|id| program.rules[id.index()].name.to_string()));
     names.extend(table.default.iter().map(|_| "default".to_owned()));
     let mut distinct_names = BTreeSet::new();
     names.retain(|name| distinct_names.insert(name.clone()));
@@ -84,16 +84,16 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
 /// Collects the statements that were evaluated and not chosen, in a table and in the tables to
 /// which it jumped. Adds each statement to `failed` with the number of its predicates that are
 /// false or unknown.
-fn collect_failed(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
+fn collect_failed_statements(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {
-            (Some(inner), _) => collect_failed(inner, failed),
+            (Some(inner), _) => collect_failed_statements(inner, failed),
             (None, false) => failed.push((route.route.clone(), count_failed_predicates(&route.when))),
             (None, true) => {}
         }
     }
     if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_ref()) {
-        collect_failed(inner, failed);
+        collect_failed_statements(inner, failed);
     }
 }
 

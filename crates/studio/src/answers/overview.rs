@@ -47,7 +47,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     let example = form::example_message(program, &fields, studio.show_private);
     let mut entries: Vec<EntryInfo> = Vec::new();
     for (id, table) in program.tables.iter().enumerate() {
-        let is_empty = table.order.is_empty() && table.default.is_none();
+        let is_empty = table.evaluation_order.is_empty() && table.default.is_none();
         let only_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
         if table.kind == TableKind::Requirements || (is_empty && !only_intents) {
             continue;
@@ -112,7 +112,7 @@ fn outcome_names(program: &Program, table: &Table) -> Vec<String> {
         matches!(rule.outcome, hir::Outcome::Branch { default: true })
             || matches!(rule.condition.kind, hir::CondKind::Const(true))
     };
-    let mut rules = table.order.iter().map(|id| &program.rules[id.index()]);
+    let mut rules = table.evaluation_order.iter().map(|id| &program.rules[id.index()]);
     if table.default.is_none() && !rules.any(always_holds) {
         names.push(expected_name(table, "none"));
     }
@@ -130,7 +130,8 @@ fn collect_outcomes<'p>(
     if !searched.insert(&table.name) {
         return;
     }
-    let rules = table.order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.disabled);
+    let rules =
+        table.evaluation_order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.is_disabled);
     let rules = rules.map(|rule| (&*rule.name, &rule.outcome));
     for (name, outcome) in rules.chain(table.default.iter().map(|outcome| ("default", outcome))) {
         match outcome {
@@ -147,7 +148,7 @@ fn collect_outcomes<'p>(
 
 fn statement_names(program: &Program, table: &Table) -> Vec<String> {
     let mut names: Vec<String> =
-        table.order.iter().map(|id| program.rules[id.index()].name.to_string()).collect();
+        table.evaluation_order.iter().map(|id| program.rules[id.index()].name.to_string()).collect();
     names.dedup();
     if table.kind == TableKind::Flows {
         let intents = program.flows.iter().map(|flow| flow.name.to_string());
@@ -165,10 +166,10 @@ pub(crate) struct RulesQuery {
 /// Returns the path of the file that stores the saved messages: `support.messages.json` next to
 /// `support.rules`. `None` if the rules are not on disk.
 fn saved_messages_path(project: &Project) -> Option<PathBuf> {
-    project.file_path(project.main_file()).map(|path| path.with_extension("messages.json"))
+    project.file_path(project.main_file_name()).map(|path| path.with_extension("messages.json"))
 }
 
-fn read_saved_messages(project: &Project) -> Answer<(Option<PathBuf>, String)> {
+fn read_saved_messages_file(project: &Project) -> Answer<(Option<PathBuf>, String)> {
     let Some(path) = saved_messages_path(project) else { return Ok((None, String::new())) };
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((Some(path), text)),
@@ -179,7 +180,7 @@ fn read_saved_messages(project: &Project) -> Answer<(Option<PathBuf>, String)> {
 
 pub(crate) fn saved_messages(studio: &Arc<Studio>, request: RulesQuery) -> Answer<KeptMessages> {
     let project = studio.project(request.rules)?;
-    let (path, text) = read_saved_messages(&project)?;
+    let (path, text) = read_saved_messages_file(&project)?;
     let messages: Vec<KeptMessage> = if text.trim().is_empty() {
         Vec::new()
     } else {
@@ -200,7 +201,7 @@ pub(crate) fn saved_messages(studio: &Arc<Studio>, request: RulesQuery) -> Answe
 pub(crate) fn save_messages(studio: &Arc<Studio>, request: KeepMessages) -> Answer<KeptMessages> {
     let project = studio.project(request.rules)?;
     let _saving = lock_saving();
-    let (path, text) = read_saved_messages(&project)?;
+    let (path, text) = read_saved_messages_file(&project)?;
     let Some(path) = path else {
         return Err(RequestError::invalid(message!("uploaded rules have no folder to save messages in")));
     };

@@ -31,13 +31,13 @@ pub(crate) fn replay_routes() -> [ApiRoute; 7] {
         ("GET", "/api/replays/{id}/events", get(stream_progress)),
         ("POST", "/api/replays/{id}/rows", post(find_rows)),
         ("GET", "/api/replays/{id}/rows/{line}", get(row_message)),
-        ("POST", "/api/uploads", post(upload).layer(DefaultBodyLimit::disable())),
+        ("POST", "/api/uploads", post(upload_file).layer(DefaultBodyLimit::disable())),
     ]
 }
 
 /// Starts a replay on a new thread, and returns the id of the replay.
 fn start_replay(studio: &Arc<Studio>, request: StartReplay) -> Answer<Started> {
-    let (replay, entry) = prepare_replay(studio, &request)?;
+    let (replay, entry) = prepare_replay_and_entry(studio, &request)?;
     let running = replay.clone();
     let thread = std::thread::Builder::new().name("replay".to_owned());
     if let Err(error) = thread.spawn(move || running.run(&entry)) {
@@ -48,14 +48,14 @@ fn start_replay(studio: &Arc<Studio>, request: StartReplay) -> Answer<Started> {
 
 /// Runs a replay on this thread, and returns the replay after it has ended.
 pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<Replay>> {
-    let (replay, entry) = prepare_replay(studio, request)?;
+    let (replay, entry) = prepare_replay_and_entry(studio, request)?;
     replay.run(&entry);
     Ok(replay)
 }
 
 /// Creates a replay without starting it. Also returns the name of the entry (such as a table) that
 /// decides the messages whose lines in the file name no entry.
-fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
+fn prepare_replay_and_entry(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
     let entry = request.entry.clone().unwrap_or_else(|| ROUTES_TABLE.to_owned());
@@ -80,7 +80,7 @@ struct UploadQuery {
 
 /// Stores an uploaded file on disk, part by part, without keeping the whole file in memory. Returns
 /// the stored file as a source of messages.
-async fn upload(
+async fn upload_file(
     State(studio): State<Arc<Studio>>,
     Query(query): Query<UploadQuery>,
     body: Body,
@@ -90,7 +90,7 @@ async fn upload(
     }
     let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
-    let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(storage_error)?;
+    let file = tempfile::NamedTempFile::new_in(studio.upload_folder.path()).map_err(storage_error)?;
     // `keep` stops the deletion of the file when `file` is dropped. The whole folder is deleted
     // when the studio ends.
     let (_, path) = file.keep().map_err(|error| storage_error(error.error))?;
@@ -113,7 +113,7 @@ async fn upload(
     }
     output.flush().await.map_err(storage_error)?;
     let name = if query.name.is_empty() { "messages.jsonl".to_owned() } else { query.name };
-    Ok(Json(studio.add_messages(name, path, bytes, "upload").description.clone()))
+    Ok(Json(studio.add_message_file(name, path, bytes, "upload").description.clone()))
 }
 
 async fn replay_sums(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
@@ -164,20 +164,20 @@ async fn row_message(
     Path((id, line)): Path<(usize, u64)>,
 ) -> Answer<Json<RowMessage>> {
     let replay = studio.replay(id)?;
-    run_blocking(move || open_row(&studio, &replay, line)).await.map(Json)
+    run_blocking(move || row_message_with_history(&studio, &replay, line)).await.map(Json)
 }
 
 /// Returns the message of a row, with the earlier messages of its session that the rules read.
-fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
+fn row_message_with_history(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
     let mut row = replay.row_message_of_line(line)?;
     let read = replayed_history(studio, replay, line, &row.history)?;
-    let mut items = read.shown.messages.iter();
+    let mut items = read.shown_history.messages.iter();
     row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
     // If the rules no longer keep the first of these messages, they keep no older messages either.
     if read.removed_count > 0 {
         row.older = 0;
     }
-    row.gap = read.shown.gap;
+    row.gap = read.shown_history.gap;
     Ok(row)
 }
 
@@ -193,12 +193,12 @@ mod tests {
         let (rules, input) = (folder.path().join("a.rules"), folder.path().join("input.jsonl"));
         std::fs::write(&rules, "default -> d\n").expect("it can be written");
         std::fs::write(&input, "{}\n".repeat(1000)).expect("it can be written");
-        let rules = vec![RulesFile { path: rules, root: None }];
-        let options = Options { rules, input: Some(input), ..Default::default() };
+        let rules = vec![RulesFile { path: rules, import_root: None }];
+        let options = Options { rules, message_file: Some(input), ..Default::default() };
         let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
         let version = Version { rules: 0, draft: false };
         let request = StartReplay { version, source: 0, entry: None, against: None };
-        let (replay, entry) = prepare_replay(&studio, &request).expect("it can begin");
+        let (replay, entry) = prepare_replay_and_entry(&studio, &request).expect("it can begin");
         replay.cancel();
         replay.run(&entry);
         let progress = replay.progress();

@@ -12,7 +12,7 @@ use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Rules, Span};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_sema::hir::{Program, Rule};
 use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A row of a decision table: the text of its file, and the row's statement in it.
-struct RowText<'a> {
-    text: &'a str,
+struct RowInFile<'a> {
+    file_text: &'a str,
     statement: &'a Statement,
     route: &'a Route,
 }
@@ -65,13 +65,13 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
 fn change_row(
     snapshot: &ProjectSnapshot,
     rules: &Rules,
-    key: &str,
+    row_key: &str,
     change: &RowChange,
 ) -> Answer<(FileId, Vec<Vec<Replacement>>)> {
-    let rule = find_rule(rules.program(), key)?;
+    let rule = find_rule(rules.program(), row_key)?;
     let file = rule.span.file;
     let text = snapshot.analysis.text(file);
-    let statements = parse::parse(Threads::default(), file, text).statements;
+    let statements = parse::parse(ThreadLimit::default(), file, text).statements;
     let row = find_row(&statements, text, rule.span)?;
     let candidates = match change {
         RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
@@ -112,7 +112,7 @@ fn find_rule<'p>(program: &'p Program, key: &str) -> Answer<&'p Rule> {
         .ok_or_else(|| RequestError::missing(message!("there is no row `{key}`")))
 }
 
-fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answer<RowText<'a>> {
+fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answer<RowInFile<'a>> {
     fn find_route(statements: &[Statement], start: u32) -> Option<(&Statement, &Route)> {
         statements.iter().find_map(|statement| match &statement.kind {
             StatementKind::Route(route) if statement.span.start == start => Some((statement, route)),
@@ -123,7 +123,7 @@ fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answe
     let (statement, route) = find_route(statements, span.start).ok_or_else(|| {
         RequestError::invalid(message!("only routes are changed in the table; change others in the editor"))
     })?;
-    Ok(RowText { text, statement, route })
+    Ok(RowInFile { file_text: text, statement, route })
 }
 
 fn byte_range(span: Span) -> std::ops::Range<usize> {
@@ -146,11 +146,11 @@ fn apply_replacements(text: &str, mut replacements: Vec<Replacement>) -> String 
 fn change_cell(
     rules: &Rules,
     rule: &Rule,
-    row: &RowText<'_>,
+    row: &RowInFile<'_>,
     (field, cell): (&str, &str),
 ) -> Answer<Vec<Vec<Replacement>>> {
     let conjuncts = rule_conjuncts(rules, rule);
-    let is_of_field = |conjunct: &Conjunct| conjunct.column.as_deref() == Some(field);
+    let is_of_field = |conjunct: &Conjunct| conjunct.column_field.as_deref() == Some(field);
     if cell.is_empty() {
         let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
         if kept.iter().all(|conjunct| conjunct.is_exception) {
@@ -158,7 +158,7 @@ fn change_cell(
                 "a route needs a condition; disable the row, or make its target the `default`"
             )));
         }
-        let condition = join_conjuncts(&kept, row.text, None);
+        let condition = join_conjuncts(&kept, row.file_text, None);
         return Ok(vec![vec![(byte_range(row.route.condition.span), condition)]]);
     }
     let readings = [format!("{field} {cell}"), cell.to_owned()];
@@ -167,7 +167,7 @@ fn change_cell(
         (Some(only), None) => readings.map(|reading| vec![(byte_range(only.span), reading)]).to_vec(),
         _ => {
             let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
-            let joined = |reading: String| join_conjuncts(&kept, row.text, Some(&reading));
+            let joined = |reading: String| join_conjuncts(&kept, row.file_text, Some(&reading));
             readings.map(|reading| vec![(byte_range(row.route.condition.span), joined(reading))]).to_vec()
         }
     })
@@ -194,7 +194,7 @@ fn join_conjuncts(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> S
 
 /// Returns the replacements that change the target of a row to `target`. If the row's target is a
 /// handler and `target` is only a name, the arguments and metadata stay.
-fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
+fn change_target(row: &RowInFile<'_>, target: &str) -> Vec<Replacement> {
     let span = match &row.route.target {
         Target::Handler { name, .. } if write::is_name(target) => name.span,
         Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
@@ -202,15 +202,15 @@ fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
     vec![(byte_range(span), target.to_owned())]
 }
 
-fn set_disabled(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
-    match (row.route.disabled, disabled) {
+fn set_disabled(row: &RowInFile<'_>, disabled: bool) -> Vec<Replacement> {
+    match (row.route.disabled_span, disabled) {
         (None, true) => {
             let end = row.route.name.span.end as usize;
             vec![(end..end, " disabled".to_owned())]
         }
         (Some(word), false) => {
             let mut word = byte_range(word);
-            word.start -= row.text[..word.start].len() - row.text[..word.start].trim_end().len();
+            word.start -= row.file_text[..word.start].len() - row.file_text[..word.start].trim_end().len();
             vec![(word, String::new())]
         }
         _ => Vec::new(),
@@ -219,32 +219,32 @@ fn set_disabled(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
 
 /// Returns the replacement that inserts a copy of a row after it. The copy is disabled, so that it
 /// does not change decisions until the author has edited its condition.
-fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacement> {
+fn add_copy(program: &Program, rule: &Rule, row: &RowInFile<'_>) -> Vec<Replacement> {
     let taken: BTreeSet<&str> =
         program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
     let name = (2..).map(|number| format!("{}_{number}", rule.name)).find(|name| !taken.contains(&**name));
     let (statement, head) = (byte_range(row.statement.span), byte_range(row.route.name.span));
-    let disabled = if row.route.disabled.is_some() { "" } else { " disabled" };
+    let disabled = if row.route.disabled_span.is_some() { "" } else { " disabled" };
     let copy = format!(
         "{}{}{}{disabled}{}",
-        gap_after(row.text, statement.start),
-        &row.text[statement.start..head.start],
+        gap_after(row.file_text, statement.start),
+        &row.file_text[statement.start..head.start],
         write::quote_name(&name.unwrap_or_default()),
-        &row.text[head.end..statement.end]
+        &row.file_text[head.end..statement.end]
     );
     vec![(statement.end..statement.end, copy)]
 }
 
 /// Returns the replacements that move a row, with the comments before it, in front of the row
 /// `other`. The moved row also gets `priority`, because rows are ordered by priority first.
-fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
+fn move_before(row: &RowInFile<'_>, other: &RowInFile<'_>, priority: i64) -> Vec<Replacement> {
     let (moved, place) = (whole_lines(row), whole_lines(other).start);
     if moved.start <= place && place <= moved.end {
         return Vec::new();
     }
     let start = moved.start;
     let in_block = |position: u32| position as usize - start;
-    let mut text = row.text[moved.clone()].trim_end().to_owned();
+    let mut text = row.file_text[moved.clone()].trim_end().to_owned();
     match &row.route.priority {
         Some(written) if written.node != priority => {
             let span = in_block(written.span.start)..in_block(written.span.end);
@@ -261,10 +261,10 @@ fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Rep
 
 /// Returns the byte range of a row's statement in whole lines. Includes the comments directly
 /// before it, and the blank lines after it.
-fn whole_lines(row: &RowText<'_>) -> std::ops::Range<usize> {
-    let start = block_start(row.text, row.statement.span.start as usize);
+fn whole_lines(row: &RowInFile<'_>) -> std::ops::Range<usize> {
+    let start = block_start(row.file_text, row.statement.span.start as usize);
     let end = row.statement.span.end as usize;
-    let after = &row.text[end..];
+    let after = &row.file_text[end..];
     let blank = after.len() - after.trim_start().len();
     let next_line = after[..blank].rfind('\n').map_or(0, |newline| newline + 1);
     start..end + next_line
@@ -277,8 +277,8 @@ mod tests {
     const RULES_TEXT: &str =
         "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";
 
-    fn changed(change: impl Fn(&RowText<'_>, &RowText<'_>) -> Vec<Replacement>) -> String {
-        let statements = parse::parse(Threads::One, FileId(0), RULES_TEXT).statements;
+    fn changed_rules_text(change: impl Fn(&RowInFile<'_>, &RowInFile<'_>) -> Vec<Replacement>) -> String {
+        let statements = parse::parse(ThreadLimit::One, FileId(0), RULES_TEXT).statements;
         let row =
             |index: usize| find_row(&statements, RULES_TEXT, statements[index].span).expect("it is a route");
         apply_replacements(RULES_TEXT, change(&row(0), &row(1)))
@@ -286,21 +286,23 @@ mod tests {
 
     #[test]
     fn a_target_keeps_its_arguments_unless_they_are_written() {
-        assert!(changed(|a, _| change_target(a, "k")).contains("-> k(n: 1)"));
-        assert!(changed(|a, _| change_target(a, "k(m: 2)")).contains("-> k(m: 2)\n"));
-        assert!(changed(|a, _| change_target(a, "goto t")).contains("-> goto t\n"));
+        assert!(changed_rules_text(|a, _| change_target(a, "k")).contains("-> k(n: 1)"));
+        assert!(changed_rules_text(|a, _| change_target(a, "k(m: 2)")).contains("-> k(m: 2)\n"));
+        assert!(changed_rules_text(|a, _| change_target(a, "goto t")).contains("-> goto t\n"));
     }
 
     #[test]
     fn a_row_is_disabled_and_enabled() {
-        assert!(changed(|a, _| set_disabled(a, true)).contains("route a disabled priority 5 when"));
-        assert!(changed(|_, b| set_disabled(b, false)).contains("route b when y"));
-        assert_eq!(changed(|_, b| set_disabled(b, true)), RULES_TEXT);
+        assert!(
+            changed_rules_text(|a, _| set_disabled(a, true)).contains("route a disabled priority 5 when")
+        );
+        assert!(changed_rules_text(|_, b| set_disabled(b, false)).contains("route b when y"));
+        assert_eq!(changed_rules_text(|_, b| set_disabled(b, true)), RULES_TEXT);
     }
 
     #[test]
     fn a_moved_row_takes_its_comments_along_and_gets_the_priority_of_its_place() {
-        let moved = changed(|a, b| move_before(b, a, 5));
+        let moved = changed_rules_text(|a, b| move_before(b, a, 5));
         assert!(
             moved.starts_with("route b priority 5 disabled when y > 1 -> g\n\n## One.\nroute a"),
             "{moved}"

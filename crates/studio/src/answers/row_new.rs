@@ -5,7 +5,7 @@ use super::row_text::{Replacement, block_start, gap_after};
 use crate::error::{Answer, RequestError};
 use rulec::{Rules, Span};
 use rulec_base::message;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use rulec_syntax::ast::{Statement, StatementKind, Target};
@@ -15,11 +15,11 @@ use rulec_syntax::{parse, write};
 /// route, before the table's default.
 struct InsertionPlace {
     /// The statement next to the new row.
-    next_to: Span,
-    is_after: bool,
+    neighbour_span: Span,
+    is_after_neighbour: bool,
     /// The target that the new row copies: the target of the default or, without a default, of the
     /// last route.
-    target: Span,
+    copied_target: Span,
 }
 
 /// Returns the file to change, and the replacement that adds a row to a table of routes. `key` is
@@ -33,20 +33,20 @@ pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)>
         .filter(|(_, name)| !name.trim().is_empty())
         .ok_or_else(|| RequestError::invalid(message!("a new row needs a table of routes and a name")))?;
     let places = rules.sources().iter().filter_map(|(file, source)| {
-        let statements = parse::parse(Threads::default(), file, &source.text).statements;
-        Some((file, &*source.text, insertion_place(statements_of(&statements, table)?)?))
+        let statements = parse::parse(ThreadLimit::default(), file, &source.text).statements;
+        Some((file, &*source.text, insertion_place(statements_of_table(&statements, table)?)?))
     });
     // A file that contains routes of the table is preferred to a file that contains only its
     // default.
     let (file, text, place) = places
-        .max_by_key(|(file, _, place)| (place.is_after, std::cmp::Reverse(*file)))
+        .max_by_key(|(file, _, place)| (place.is_after_neighbour, std::cmp::Reverse(*file)))
         .ok_or_else(|| RequestError::invalid(message!("`{table}` has no statement to copy a target from")))?;
-    let start = place.next_to.start as usize;
+    let start = place.neighbour_span.start as usize;
     let gap = gap_after(text, start);
     let name = write::quote_name(name.trim());
-    let row = format!("route {name} disabled when true -> {}", &text[place.target.range()]);
-    let (position, row) = match place.is_after {
-        true => (end_of_line(text, place.next_to.end as usize), format!("{gap}{row}")),
+    let row = format!("route {name} disabled when true -> {}", &text[place.copied_target.range()]);
+    let (position, row) = match place.is_after_neighbour {
+        true => (end_of_line(text, place.neighbour_span.end as usize), format!("{gap}{row}")),
         false if gap.starts_with('\n') => {
             (block_start(text, start), format!("{}{row}\n\n", gap.trim_start_matches('\n')))
         }
@@ -57,7 +57,7 @@ pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)>
 
 /// Returns the statements of a table in a file: inside its `table` statement, or outside any table.
 /// `None` if the file has no such `table` statement.
-fn statements_of<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [Statement]> {
+fn statements_of_table<'s>(statements: &'s [Statement], table: &str) -> Option<&'s [Statement]> {
     if table == ROUTES_TABLE {
         return Some(statements);
     }
@@ -80,7 +80,11 @@ fn insertion_place(statements: &[Statement]) -> Option<InsertionPlace> {
     });
     let (next_to, own_target) = last.or(default)?;
     let target = default.map_or(own_target, |(_, target)| target);
-    Some(InsertionPlace { next_to, is_after: last.is_some(), target })
+    Some(InsertionPlace {
+        neighbour_span: next_to,
+        is_after_neighbour: last.is_some(),
+        copied_target: target,
+    })
 }
 
 fn target_span(target: &Target) -> Span {

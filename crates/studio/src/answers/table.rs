@@ -11,7 +11,7 @@ use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_base::message;
-use rulec_report::drawing::{describe_target, one_line};
+use rulec_report::drawing::{describe_target, to_label_line};
 use rulec_sema::hir::{Cond, CondKind, Part, Program, ROUTES_TABLE, Rule, TableKind};
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -32,7 +32,7 @@ pub(crate) struct TableQuery {
     analysed: bool,
 }
 
-pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<DecisionTable> {
+pub(crate) fn decision_table(studio: &Arc<Studio>, request: TableQuery) -> Answer<DecisionTable> {
     let snapshot = studio.snapshot(crate::api::Version { rules: request.rules, draft: request.draft })?;
     build_table(&snapshot, &request.table, request.analysed)
 }
@@ -40,7 +40,7 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
 /// One conjunct (operand of `and`) of a route's condition, with its text and its column.
 pub(super) struct Conjunct {
     /// The field whose column shows the conjunct; `None` if the conjunct fits no column.
-    pub column: Option<String>,
+    pub column_field: Option<String>,
     text: String,
     /// The position of the conjunct in its file. For an exception, without the word `unless`.
     pub span: Span,
@@ -61,8 +61,9 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
         .filter(|table| table.kind != TableKind::Requirements)
         .ok_or_else(|| RequestError::missing(message!("there is no table `{name}`")))?;
     let id = program.table_named(name);
-    let disabled = program.rules.iter().filter(|rule| rule.disabled && Some(rule.table) == id);
-    let enabled = table.order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.disabled);
+    let disabled = program.rules.iter().filter(|rule| rule.is_disabled && Some(rule.table) == id);
+    let enabled =
+        table.evaluation_order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.is_disabled);
     let rows: Vec<&Rule> = enabled.chain(disabled).collect();
     let findings = if analysed { snapshot.findings() } else { snapshot.findings_so_far() };
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
@@ -83,7 +84,7 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
                 cells,
                 others,
                 to: describe_target(program, &rule.outcome, &rule.name),
-                disabled: rule.disabled,
+                disabled: rule.is_disabled,
                 editable: table.kind == TableKind::Routes,
                 findings: findings_in_span(snapshot, findings, rule.span),
             }
@@ -132,7 +133,7 @@ pub(super) fn rule_conjuncts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
 fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) {
     match &cond.kind {
         CondKind::And(parts) => parts.iter().for_each(|part| collect_conjuncts(rules, part, conjuncts)),
-        CondKind::Branch { all: true, conditions } => {
+        CondKind::Branch { requires_all: true, conditions } => {
             conditions.iter().for_each(|part| collect_conjuncts(rules, &part.cond, conjuncts));
         }
         CondKind::Const(true) => {}
@@ -146,11 +147,17 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
             fields.sort();
             fields.dedup();
             let column = column_of_fields(&fields);
-            let text = one_line(rules.sources().slice(cond.span));
+            let text = to_label_line(rules.sources().slice(cond.span));
             let is_exception = matches!(kind, CondKind::NotTrue(_));
             let text = if is_exception { format!("unless {text}") } else { text };
             let needs_parentheses = matches!(kind, CondKind::Or(_) | CondKind::Quantifier { .. });
-            conjuncts.push(Conjunct { column, text, span: cond.span, is_exception, needs_parentheses });
+            conjuncts.push(Conjunct {
+                column_field: column,
+                text,
+                span: cond.span,
+                is_exception,
+                needs_parentheses,
+            });
         }
     }
 }
@@ -178,7 +185,7 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     for row in rows {
         let mut row_fields: Vec<&str> = Vec::new();
         for conjunct in row {
-            let Some(field) = &conjunct.column else { continue };
+            let Some(field) = &conjunct.column_field else { continue };
             if row_fields.contains(&field.as_str()) {
                 continue;
             }
@@ -209,10 +216,10 @@ fn field_columns(program: &Program) -> Vec<Column> {
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,
-    columns: usize,
+    column_count: usize,
 ) -> (Vec<Option<String>>, Vec<String>) {
-    let (mut cells, mut others) = (vec![None; columns], Vec::new());
-    for Conjunct { column, text, .. } in conjuncts {
+    let (mut cells, mut others) = (vec![None; column_count], Vec::new());
+    for Conjunct { column_field: column, text, .. } in conjuncts {
         let column = column.as_ref().and_then(|field| Some((*column_indexes.get(field.as_str())?, field)));
         let Some((index, field)) = column else {
             others.push(text.clone());

@@ -42,7 +42,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     };
     let inputs = Json::Object(context.clone());
     let entry = (!is_payload).then(|| find_entry(rules, &request.entry)).transpose()?;
-    let of = RequestEntry { rules, name: &request.entry, entry };
+    let of = RequestEntry { rules, entry_name: &request.entry, entry };
     let subject = if is_payload { &inputs } else { &message };
     let history = request_history(studio, of, &request.history, subject)?;
     let is_masked = |message: &Json| rules.masked_message(message) != *message;
@@ -57,16 +57,16 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
             `--show-private`"
         )));
     }
-    let file = project.main_file().to_owned();
+    let file = project.main_file_name().to_owned();
     let main_text = snapshot.analysis.text(
         snapshot
             .analysis
-            .file(&file)
+            .file_id(&file)
             .ok_or_else(|| RequestError::missing(message!("there is no main file")))?,
     );
     let mut first_attempt: Option<MadeTest> = None;
     let given = given_messages(rules, &history.recorded, subject);
-    let tested = TestSubject { message: &message, context, past: history.past };
+    let tested = TestedMessage { message: &message, context, past: history.past };
     for (test_message, expected) in candidate_messages(&snapshot, rules, &request, tested)? {
         let name = unused_test_name(rules, request.name.as_deref(), &message, &expected);
         let block = write_test_block(&name, &test_message, &given, &expected);
@@ -91,7 +91,7 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
 }
 
 /// The message that a generated test checks, with its context and its history.
-struct TestSubject<'m> {
+struct TestedMessage<'m> {
     message: &'m Json,
     /// Values for the inputs of the rules, if the message is a payload; otherwise empty.
     context: Map<String, Json>,
@@ -125,7 +125,7 @@ fn given_messages(rules: &Rules, recorded: &[RecordedMessage], message: &Json) -
         if ago.is_none() {
             fields.insert(AT_FIELD.to_owned(), format_datetime(one.recorded_at).into());
         }
-        GivenMessage { fields, ago }
+        GivenMessage { fields, ago_ms: ago }
     };
     recorded.iter().map(given).collect()
 }
@@ -137,12 +137,12 @@ fn candidate_messages(
     snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
     request: &MakeTest,
-    tested: TestSubject<'_>,
+    tested: TestedMessage<'_>,
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
-    let TestSubject { message, context, past } = tested;
+    let TestedMessage { message, context, past } = tested;
     if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
-        let judge = judge::judge_with(rules, &request.entry, context.clone(), past)?;
+        let judge = judge::build_judge(rules, &request.entry, context.clone(), past)?;
         let judgement = judge.judge(message);
         let actual = format!("{}.{}", write::quote_name(&request.entry), judgement.outcome().name());
         let mut expected = request.expect.clone().unwrap_or_else(|| actual.clone());
@@ -207,7 +207,7 @@ fn keep_fitting_values(message: &Json, record: &RecordType) -> Json {
 }
 
 fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
-    if ty.kinds == KindSet::ALL {
+    if ty.kinds == KindSet::MESSAGE_KINDS {
         return Some(value.clone());
     }
     if Value::from_json(value).read_as(ty.kinds).read_one_of(ty.values()).is_missing() {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
 /// Maximum number of node calls in a workflow run.
-const MAX_STEPS: usize = 1_000;
+const MAX_NODE_CALLS: usize = 1_000;
 
 /// Runs a workflow on its input. If the input has private values and `show_private` is false, the
 /// answer is masked: the fields with the name of a `@private` field, and all values that are not
@@ -38,12 +38,12 @@ pub(crate) fn run_workflow(
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory)
-        .step_limit(MAX_STEPS);
+        .step_limit(MAX_NODE_CALLS);
     let built_in_kinds = ["echo", "loop", "vote", PARALLEL_KIND];
     let stand_ins: BTreeSet<&str> = declaration
         .nodes
         .iter()
-        .map(|node| &*node.kind)
+        .map(|node| &*node.processor_kind)
         .filter(|kind| !built_in_kinds.contains(kind))
         .collect();
     for kind in &stand_ins {
@@ -57,14 +57,15 @@ pub(crate) fn run_workflow(
     let workflow = builder.build().map_err(|error| invalid_workflow(error.findings()))?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| RequestError::broken(verbatim_message(error)))?;
-    let masking = Masking { rules, is_needed: !show_private && rules.masked_message(&input) != input };
+    let masking =
+        PrivateValueMask { rules, masks_values: !show_private && rules.masked_message(&input) != input };
     let mut run = workflow.begin(input);
     let steps = runtime.block_on(run_steps(&mut run, &recorded, &masking));
     let report = run.finish();
     let failures = report.failures.iter().map(|failure| NodeFailure {
         node: failure.node.to_string(),
         // The message of a failed node may contain values of its input.
-        message: if masking.is_needed { MASK.to_owned() } else { failure.message.clone() },
+        message: if masking.masks_values { MASK.to_owned() } else { failure.message.clone() },
     });
     let mut outputs = serde_json::to_value(&report.outputs).unwrap_or_default();
     for output in outputs.as_object_mut().into_iter().flat_map(|outputs| outputs.values_mut()) {
@@ -82,17 +83,17 @@ pub(crate) fn run_workflow(
 }
 
 /// Masks private values in the response about a workflow run.
-struct Masking<'r> {
+struct PrivateValueMask<'r> {
     rules: &'r Rules,
     /// Whether values must be masked: the input of the run has private values, and the studio does
     /// not show them.
-    is_needed: bool,
+    masks_values: bool,
 }
 
-impl Masking<'_> {
+impl PrivateValueMask<'_> {
     fn masked(&self, value: &Json) -> Json {
         match value {
-            value if !self.is_needed => value.clone(),
+            value if !self.masks_values => value.clone(),
             Json::Object(_) => self.rules.masked_message(value),
             // This value may be a part of the input, so it is masked as a whole.
             _ => Json::from(MASK),
@@ -101,7 +102,11 @@ impl Masking<'_> {
 }
 
 /// Runs a workflow to its end. Returns a description of each step.
-async fn run_steps(run: &mut Run, recorded: &RecordedDecisions, masking: &Masking<'_>) -> Vec<WorkflowStep> {
+async fn run_steps(
+    run: &mut Run,
+    recorded: &RecordedDecisions,
+    masking: &PrivateValueMask<'_>,
+) -> Vec<WorkflowStep> {
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
     loop {
@@ -119,10 +124,11 @@ async fn run_steps(run: &mut Run, recorded: &RecordedDecisions, masking: &Maskin
         let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
         let decisions = std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
         let decisions = decisions.into_iter().map(|decision| RouterDecision {
-            node: decision.node,
-            router: decision.router,
-            message: json!({ OUTPUT_FIELD: masking.masked(&decision.output), NEXT_FIELD: decision.next })
-                .to_string(),
+            node: decision.node_id,
+            router: decision.router_name,
+            message:
+                json!({ OUTPUT_FIELD: masking.masked(&decision.output), NEXT_FIELD: decision.next_nodes })
+                    .to_string(),
         });
         let decisions = decisions.collect();
         if !(nodes.is_empty() && deliveries.is_empty()) {
@@ -147,17 +153,17 @@ type RecordedDecisions = Arc<Mutex<Vec<RecordedDecision>>>;
 
 /// A decision of a router during the run, with the output of the node, which is not masked.
 struct RecordedDecision {
-    node: String,
-    router: String,
+    node_id: String,
+    router_name: String,
     output: Json,
-    next: Vec<String>,
+    next_nodes: Vec<String>,
 }
 
 /// Wraps a router of the rules and records its decisions, because the page can open a decision or
 /// turn it into a test.
 struct RecordingRouter {
-    node: String,
-    name: String,
+    node_id: String,
+    router_name: String,
     router: RulesRouter,
     recorded_decisions: RecordedDecisions,
 }
@@ -165,24 +171,29 @@ struct RecordingRouter {
 impl RecordingRouter {
     fn new(
         rules: &Rules,
-        node: &str,
+        node_id: &str,
         table: TableId,
         recorded: &RecordedDecisions,
     ) -> Answer<RecordingRouter> {
         let name = rules.program().tables[table.index()].name.to_string();
         let router =
             RulesRouter::new(rules, &name).map_err(|error| RequestError::missing(error.to_message()))?;
-        Ok(RecordingRouter { node: node.to_owned(), name, router, recorded_decisions: recorded.clone() })
+        Ok(RecordingRouter {
+            node_id: node_id.to_owned(),
+            router_name: name,
+            router,
+            recorded_decisions: recorded.clone(),
+        })
     }
 }
 
 impl ConditionalRouter for RecordingRouter {
     fn route(&self, output: &Json, next: &[NodeId]) -> Route {
         let decision = RecordedDecision {
-            node: self.node.clone(),
-            router: self.name.clone(),
+            node_id: self.node_id.clone(),
+            router_name: self.router_name.clone(),
             output: output.clone(),
-            next: next.iter().map(|id| id.to_string()).collect(),
+            next_nodes: next.iter().map(|id| id.to_string()).collect(),
         };
         self.recorded_decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
         self.router.route(output, next)

@@ -21,7 +21,7 @@ pub(crate) struct ReplayDecider<'k> {
     matcher: Option<&'k FlowMatcher>,
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
-    by_entry: HashMap<String, Option<EntryDecider>>,
+    decider_by_entry: HashMap<String, Option<EntryDecider>>,
     /// The messages that were decided or observed so far, by history key (such as a user id).
     /// `None` if the rules keep no history.
     store: Option<Arc<MemoryStore>>,
@@ -35,13 +35,13 @@ enum EntryDecider {
 /// The result of deciding one message again in a replay.
 pub(crate) struct MessageResult {
     /// Key of the chosen statement, such as `routes/refunds`.
-    pub key: String,
+    pub statement_key: String,
     /// The parts of the decision that a program acts on, such as the target. Null if the caller did
     /// not request these parts.
     pub answer: Json,
     /// Whether the message was passed to the history. The history records it only if it has a time
     /// and a key.
-    pub is_recorded: bool,
+    pub is_passed_to_history: bool,
     /// The names of the chosen statement and handler, as the history records them. `None` for a
     /// payload, whose message is recorded without a decision, and for rules without a history.
     pub decision: Option<EarlierDecision>,
@@ -53,7 +53,7 @@ impl<'k> ReplayDecider<'k> {
             rules,
             keys: snapshot.keys(rules),
             matcher: snapshot.intent_matcher(rules),
-            by_entry: HashMap::new(),
+            decider_by_entry: HashMap::new(),
             store: rules.has_history().then(Arc::default),
         }
     }
@@ -83,7 +83,7 @@ impl<'k> ReplayDecider<'k> {
     }
 
     fn entry_decider(&mut self, entry: &str) -> Option<&mut EntryDecider> {
-        if !self.by_entry.contains_key(entry) {
+        if !self.decider_by_entry.contains_key(entry) {
             let judge =
                 || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
             let decider = match self.rules.entry(entry) {
@@ -96,9 +96,9 @@ impl<'k> ReplayDecider<'k> {
                 }
                 Err(_) => judge(),
             };
-            self.by_entry.insert(entry.to_owned(), decider);
+            self.decider_by_entry.insert(entry.to_owned(), decider);
         }
-        self.by_entry.get_mut(entry).and_then(Option::as_mut)
+        self.decider_by_entry.get_mut(entry).and_then(Option::as_mut)
     }
 
     /// Decides a message by the named entry; `None` if there is no such entry. With `with_answer`,
@@ -106,14 +106,14 @@ impl<'k> ReplayDecider<'k> {
     /// Returns an error, and records nothing, if an input of a payload has a wrong type.
     pub fn decide(
         &mut self,
-        entry: &str,
+        entry_name: &str,
         message: &Json,
         with_answer: bool,
     ) -> Result<Option<MessageResult>, JudgeError> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
         let (rules, store) = (self.rules, self.store.clone());
         let has_history = store.is_some();
-        let Some(decider) = self.entry_decider(entry) else { return Ok(None) };
+        let Some(decider) = self.entry_decider(entry_name) else { return Ok(None) };
         Ok(Some(match decider {
             EntryDecider::Judge(judge) => {
                 let line = store.and_then(|store| Some((store, log::split_payload(message)?)));
@@ -127,9 +127,9 @@ impl<'k> ReplayDecider<'k> {
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
                 MessageResult {
-                    key: keys::statement_key(entry, outcome),
+                    statement_key: keys::statement_key(entry_name, outcome),
                     answer,
-                    is_recorded: recorded,
+                    is_passed_to_history: recorded,
                     decision: None,
                 }
             }
@@ -145,16 +145,26 @@ impl<'k> ReplayDecider<'k> {
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
-                    let key = keys::statement_key(entry, &name);
+                    let key = keys::statement_key(entry_name, &name);
                     let (recorded, decision) = (has_history, names);
-                    return Ok(Some(MessageResult { key, answer, is_recorded: recorded, decision }));
+                    return Ok(Some(MessageResult {
+                        statement_key: key,
+                        answer,
+                        is_passed_to_history: recorded,
+                        decision,
+                    }));
                 }
-                let key = statement_keys.chosen_key(program, entry, decision.statement());
+                let key = statement_keys.chosen_key(program, entry_name, decision.statement());
                 let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                MessageResult { key, answer, is_recorded: has_history, decision: names }
+                MessageResult {
+                    statement_key: key,
+                    answer,
+                    is_passed_to_history: has_history,
+                    decision: names,
+                }
             }
         }))
     }

@@ -1,7 +1,7 @@
 //! Finds the earlier messages of the session of a replayed message, so that a decision about the
 //! message can be repeated.
 
-use super::{FileLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
+use super::{FileLine, Replay, ReplayResults, ReplayRow, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{EarlierDecision, EarlierMessage, MessageOf};
 use crate::error::Answer;
 use crate::snapshot::ProjectSnapshot;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 /// Maximum number of earlier messages in a request. Also the maximum number of earlier messages
 /// that are read again from the file for a row.
-pub(crate) const MAX_EARLIER: usize = 1000;
+pub(crate) const MAX_EARLIER_MESSAGES: usize = 1000;
 
 /// Returns a hash of a history key (such as a user id). Different keys can have the same hash.
 pub(super) fn session_fingerprint(key: &str) -> u32 {
@@ -23,7 +23,7 @@ impl Replay {
     /// Messages of payloads have no decision. If two sessions have keys with the same hash,
     /// messages of the other session are included. Also returns the number of older messages that
     /// were omitted because there are too many.
-    pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
+    pub fn earlier_messages_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
         let Some(rules) = self.snapshot.analysis.rules() else { return Ok((Vec::new(), 0)) };
         if row.session_hash == UNKNOWN_NUMBER {
@@ -31,11 +31,12 @@ impl Replay {
         }
         let mut found: Vec<(FileLine, Option<EarlierDecision>)> = {
             let results = self.lock_results();
-            let end = results.rows.partition_point(|row| row.file_line.number < line);
+            let end = results.rows.partition_point(|row| row.file_line.line_number < line);
             let decided = results.rows[..end].iter().filter(|other| other.session_hash == row.session_hash);
-            let observed = results.observed.iter().take_while(|observed| observed.file_line.number < line);
+            let observed =
+                results.observed.iter().take_while(|observed| observed.file_line.line_number < line);
             let observed = observed.filter(|observed| observed.session_hash == row.session_hash);
-            let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry_name_index)).is_ok();
+            let is_entry = |row: &ReplayRow| rules.entry(results.name_at_index(row.entry_name_index)).is_ok();
             let decided = decided.map(|row| {
                 (
                     row.file_line,
@@ -44,17 +45,17 @@ impl Replay {
             });
             decided.chain(observed.map(|observed| (observed.file_line, None))).collect()
         };
-        found.sort_by_key(|(place, _)| place.number);
-        let older = found.len().saturating_sub(MAX_EARLIER);
+        found.sort_by_key(|(place, _)| place.line_number);
+        let older = found.len().saturating_sub(MAX_EARLIER_MESSAGES);
         let mut file = self.open_file()?;
         let mut messages = Vec::with_capacity(found.len() - older);
         for (place, decision) in found.drain(older..) {
             let (_, message) = self.mask_line(self.parse_line(&mut file, place)?);
             let Some(message) = message else { continue };
-            let message = log::observed_message(&message).unwrap_or(message);
+            let message = log::without_observed_mark(&message).unwrap_or(message);
             messages.push(EarlierMessage {
                 message: serde_json::to_string(&message).unwrap_or_default(),
-                row: Some(MessageOf { replay: self.id, line: place.number }),
+                row: Some(MessageOf { replay: self.id, line: place.line_number }),
                 observed: decision.is_none(),
                 decision,
             });
@@ -67,12 +68,13 @@ impl Replay {
     pub(super) fn observed_message_of_line(&self, line: u64) -> Answer<Option<Json>> {
         let place = {
             let results = self.lock_results();
-            let found = results.observed.binary_search_by_key(&line, |observed| observed.file_line.number);
+            let found =
+                results.observed.binary_search_by_key(&line, |observed| observed.file_line.line_number);
             found.ok().map(|index| results.observed[index].file_line)
         };
         let Some(place) = place else { return Ok(None) };
         let (_, message) = self.parse_line(&mut self.open_file()?, place)?;
-        Ok(message.as_ref().and_then(log::observed_message))
+        Ok(message.as_ref().and_then(log::without_observed_mark))
     }
 }
 

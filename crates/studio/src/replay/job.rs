@@ -3,7 +3,7 @@
 
 use super::decider::{MessageResult, ReplayDecider};
 use super::history::session_fingerprint;
-use super::{FileLine, ObservedLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
+use super::{FileLine, ObservedLine, Replay, ReplayResults, ReplayRow, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::ReplayState;
 use rulec::Message;
 use rulec_base::json;
@@ -47,7 +47,7 @@ impl Replay {
     }
 
     fn finish(&self, state: ReplayState, failure: Option<Message>) {
-        let elapsed = self.started.elapsed();
+        let elapsed = self.start_time.elapsed();
         {
             let mut results = self.lock_results();
             results.elapsed = elapsed;
@@ -60,7 +60,7 @@ impl Replay {
 /// Length of a line that was read, and whether the line is longer than a message may be.
 struct LineRead {
     /// Number of bytes of the line in the file, including the line break.
-    bytes: u64,
+    byte_count: u64,
     is_too_long: bool,
 }
 
@@ -68,7 +68,7 @@ struct LineRead {
 /// is longer than a message may be, the buffer contains only its start.
 fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<LineRead>> {
     buffer.clear();
-    let limit = json::MAX_BYTES as u64 + 1;
+    let limit = json::MAX_MESSAGE_BYTES as u64 + 1;
     let mut bytes = reader.by_ref().take(limit).read_until(b'\n', buffer)? as u64;
     if bytes == 0 {
         return Ok(None);
@@ -80,17 +80,17 @@ fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Opti
     while buffer.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         buffer.pop();
     }
-    Ok(Some(LineRead { bytes, is_too_long }))
+    Ok(Some(LineRead { byte_count: bytes, is_too_long }))
 }
 
 struct ReplayJob<'r> {
     replay: &'r Replay,
-    entry: &'r str,
+    default_entry: &'r str,
     decider: ReplayDecider<'r>,
     older_decider: Option<ReplayDecider<'r>>,
     /// Results that are not yet added to the results of the replay, because each addition needs a
     /// lock.
-    batch: ReplayResults,
+    unpublished_results: ReplayResults,
 }
 
 impl<'r> ReplayJob<'r> {
@@ -104,7 +104,13 @@ impl<'r> ReplayJob<'r> {
         };
         let decider = to_decider(&replay.snapshot)?;
         let older_decider = replay.older_snapshot.as_deref().map(to_decider).transpose()?;
-        let job = ReplayJob { replay, entry, decider, older_decider, batch: ReplayResults::default() };
+        let job = ReplayJob {
+            replay,
+            default_entry: entry,
+            decider,
+            older_decider,
+            unpublished_results: ReplayResults::default(),
+        };
         job.run_lines()
             .map_err(|error| message!("`{}` cannot be read: {error}", replay.source.description.name))
     }
@@ -119,11 +125,18 @@ impl<'r> ReplayJob<'r> {
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if line.is_too_long {
-                self.refuse_line(number, message!("the line is longer than a message may be"));
+                self.record_invalid_line(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
-                self.decide_line(FileLine { offset, number, fingerprint: line_fingerprint(text) }, text);
+                self.decide_line(
+                    FileLine {
+                        byte_offset: offset,
+                        line_number: number,
+                        fingerprint: line_fingerprint(text),
+                    },
+                    text,
+                );
             }
-            offset += line.bytes;
+            offset += line.byte_count;
             if last_update.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
                 self.publish_rows(offset);
                 last_update = Instant::now();
@@ -136,10 +149,10 @@ impl<'r> ReplayJob<'r> {
         Ok(true)
     }
 
-    fn refuse_line(&mut self, line: u64, message: Message) {
-        self.batch.invalid_line_count += 1;
-        if self.batch.line_errors.len() < MAX_LINE_ERRORS {
-            self.batch.line_errors.push((line, message));
+    fn record_invalid_line(&mut self, line: u64, message: Message) {
+        self.unpublished_results.invalid_line_count += 1;
+        if self.unpublished_results.line_errors.len() < MAX_LINE_ERRORS {
+            self.unpublished_results.line_errors.push((line, message));
         }
     }
 
@@ -147,20 +160,21 @@ impl<'r> ReplayJob<'r> {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
             Err(error) => {
-                return self.refuse_line(place.number, self.replay.masked_error(error).to_message());
+                return self
+                    .record_invalid_line(place.line_number, self.replay.masked_error(error).to_message());
             }
         };
-        let line = match self.replay.source.is_log && !log::is_observed(&object) {
+        let line = match self.replay.source.is_log && !log::is_observed_line(&object) {
             true if log::is_service_line(&object) => ParsedLine::ServiceLine,
-            true => log::parse_decision(object)
+            true => log::parse_decision_line(object)
                 .map_or(ParsedLine::Message(Json::Null), ParsedLine::LoggedDecision),
             false => log::parse_line(object),
         };
-        if self.observe(place, &line) {
+        if self.record_if_observed(place, &line) {
             return;
         }
         match line {
-            ParsedLine::Message(Json::Null) => self.batch.unknown_entry_count += 1,
+            ParsedLine::Message(Json::Null) => self.unpublished_results.unknown_entry_count += 1,
             ParsedLine::Message(message) => {
                 let time = TIME_FIELDS
                     .iter()
@@ -175,7 +189,7 @@ impl<'r> ReplayJob<'r> {
 
     /// Records a message that is marked as observed, in the history of each version of the rules.
     /// Returns false for other messages, and if no version keeps a history.
-    fn observe(&mut self, place: FileLine, line: &ParsedLine) -> bool {
+    fn record_if_observed(&mut self, place: FileLine, line: &ParsedLine) -> bool {
         let message = match line {
             ParsedLine::Message(message) | ParsedLine::Observed(message) => Some(message),
             ParsedLine::LoggedDecision(logged) => logged.message.as_ref(),
@@ -185,10 +199,10 @@ impl<'r> ReplayJob<'r> {
         if !deciders().any(ReplayDecider::has_history) {
             return false;
         }
-        let Some(observed) = message.and_then(log::observed_message) else { return false };
+        let Some(observed) = message.and_then(log::without_observed_mark) else { return false };
         deciders().for_each(|decider| decider.observe(&observed));
         let session = self.session_hash(&observed);
-        self.batch.observed.push(ObservedLine { file_line: place, session_hash: session });
+        self.unpublished_results.observed.push(ObservedLine { file_line: place, session_hash: session });
         true
     }
 
@@ -200,15 +214,17 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn decide_message(&mut self, place: FileLine, message: &Json, time: Option<f64>) {
-        let entry = self.entry;
-        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
+        let entry = self.default_entry;
+        let Some((result, older_result)) = self.decide_with_both_versions(place, entry, message) else {
+            return;
+        };
         let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
-        let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
+        let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.statement_key));
         self.add_row(DecidedMessage {
             file_line: place,
-            time,
-            entry,
-            key: &result.key,
+            time_ms: time,
+            entry_name: entry,
+            statement_key: &result.statement_key,
             older_key: older_key.as_deref(),
             is_flipped: flipped,
             elapsed_us: None,
@@ -218,23 +234,23 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn decide_logged(&mut self, place: FileLine, logged: &LoggedDecision) {
-        self.batch.is_log = true;
-        if !self.decider.has_entry(&logged.entry) {
-            self.batch.unknown_entry_count += 1;
+        self.unpublished_results.is_log = true;
+        if !self.decider.has_entry(&logged.entry_name) {
+            self.unpublished_results.unknown_entry_count += 1;
             return;
         }
-        let table = logged.path.last().unwrap_or(&logged.entry);
+        let table = logged.searched_tables.last().unwrap_or(&logged.entry_name);
         let logged_key = self.decider.logged_key(table, logged.route.as_deref());
         let time = logged.time.as_deref().and_then(parse_milliseconds);
-        let (elapsed, entry) = (logged.elapsed_us, &*logged.entry);
+        let (elapsed, entry) = (logged.elapsed_us, &*logged.entry_name);
         let Some(message) = &logged.message else {
-            self.batch.without_message_count += 1;
+            self.unpublished_results.without_message_count += 1;
             let older_key = Some(&*logged_key);
             return self.add_row(DecidedMessage {
                 file_line: place,
-                time,
-                entry,
-                key: &logged_key,
+                time_ms: time,
+                entry_name: entry,
+                statement_key: &logged_key,
                 older_key,
                 is_flipped: false,
                 elapsed_us: elapsed,
@@ -243,22 +259,25 @@ impl<'r> ReplayJob<'r> {
             });
         };
         if message.to_string().contains(MASK) {
-            self.batch.masked_message_count += 1;
+            self.unpublished_results.masked_message_count += 1;
         }
-        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
-        let differs_from_log = result.key != logged_key;
-        self.batch.changed_from_log_count += usize::from(differs_from_log);
+        let Some((result, older_result)) = self.decide_with_both_versions(place, entry, message) else {
+            return;
+        };
+        let differs_from_log = result.statement_key != logged_key;
+        self.unpublished_results.changed_from_log_count += usize::from(differs_from_log);
         let (older_key, flipped) = match &older_result {
-            Some(older) => {
-                (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
-            }
+            Some(older) => (
+                older.as_ref().map_or("", |older| &*older.statement_key),
+                is_different_result(older.as_ref(), &result),
+            ),
             None => (&*logged_key, differs_from_log),
         };
         self.add_row(DecidedMessage {
             file_line: place,
-            time,
-            entry,
-            key: &result.key,
+            time_ms: time,
+            entry_name: entry,
+            statement_key: &result.statement_key,
             older_key: Some(older_key),
             is_flipped: flipped,
             elapsed_us: elapsed,
@@ -273,7 +292,7 @@ impl<'r> ReplayJob<'r> {
     /// Returns `None` if the newer version cannot decide the message; an error is recorded for the
     /// line. The second result is `None` without an older version, and `Some(None)` if the older
     /// version cannot decide the message.
-    fn decide(
+    fn decide_with_both_versions(
         &mut self,
         place: FileLine,
         entry: &str,
@@ -284,18 +303,19 @@ impl<'r> ReplayJob<'r> {
         match self.decider.decide(entry, message, older.is_some()) {
             Ok(result) => Some((result?, older)),
             Err(error) => {
-                self.refuse_line(place.number, error.to_message());
+                self.record_invalid_line(place.line_number, error.to_message());
                 None
             }
         }
     }
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
-        let is_recorded = decided.result.is_some_and(|result| result.is_recorded);
+        let is_recorded = decided.result.is_some_and(|result| result.is_passed_to_history);
         let session = decided.message.filter(|_| is_recorded);
         let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_hash(message));
-        let batch = &mut self.batch;
-        let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
+        let batch = &mut self.unpublished_results;
+        let (entry, key) =
+            (batch.index_of_name(decided.entry_name), batch.index_of_name(decided.statement_key));
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
         let decision = decided.result.and_then(|result| result.decision.as_ref());
         let names = decision.map_or([None; 2], |made| [made.chosen.as_deref(), made.target.as_deref()]);
@@ -304,9 +324,9 @@ impl<'r> ReplayJob<'r> {
         batch.flipped_count += usize::from(decided.is_flipped);
         let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
         batch.unrecorded_count += usize::from(is_unrecorded && self.decider.has_history());
-        batch.rows.push(Row {
+        batch.rows.push(ReplayRow {
             file_line: decided.file_line,
-            time: decided.time.unwrap_or(f64::NAN),
+            time_ms: decided.time_ms.unwrap_or(f64::NAN),
             entry_name_index: entry,
             key_index: key,
             older_key_index: older_key,
@@ -322,13 +342,13 @@ impl<'r> ReplayJob<'r> {
     /// Merges the current batch of results into the results of the replay, and reports the
     /// progress. `bytes_read` is the number of bytes of the file that were read so far.
     fn publish_rows(&mut self, bytes_read: u64) {
-        let batch = mem::take(&mut self.batch);
+        let batch = mem::take(&mut self.unpublished_results);
         let mut results = self.replay.lock_results();
         let name_indexes: Vec<u32> =
             batch.indexed_names.iter().map(|name| results.index_of_name(name)).collect();
         let index_of =
             |batch_index: u32| name_indexes.get(batch_index as usize).copied().unwrap_or(UNKNOWN_NUMBER);
-        results.rows.extend(batch.rows.into_iter().map(|row| Row {
+        results.rows.extend(batch.rows.into_iter().map(|row| ReplayRow {
             entry_name_index: index_of(row.entry_name_index),
             key_index: index_of(row.key_index),
             older_key_index: index_of(row.older_key_index),
@@ -357,9 +377,9 @@ impl<'r> ReplayJob<'r> {
 /// A row of the replay, before the names in the row are replaced by indices.
 struct DecidedMessage<'d> {
     file_line: FileLine,
-    time: Option<f64>,
-    entry: &'d str,
-    key: &'d str,
+    time_ms: Option<f64>,
+    entry_name: &'d str,
+    statement_key: &'d str,
     older_key: Option<&'d str>,
     is_flipped: bool,
     elapsed_us: Option<u64>,
@@ -373,7 +393,7 @@ struct DecidedMessage<'d> {
 /// of the decision that a program acts on, such as the target. Also true if the older rules could
 /// not decide the message (`older` is `None`).
 fn is_different_result(older: Option<&MessageResult>, newer: &MessageResult) -> bool {
-    older.is_none_or(|older| older.answer != newer.answer || older.key != newer.key)
+    older.is_none_or(|older| older.answer != newer.answer || older.statement_key != newer.statement_key)
 }
 
 fn parse_milliseconds(text: &str) -> Option<f64> {
@@ -386,11 +406,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_with_their_bytes() {
+    fn each_line_is_read_with_its_length() {
         let mut reader = BufReader::new(&b"a\r\n\nbc"[..]);
         let (mut buffer, mut found) = (Vec::new(), Vec::new());
         while let Some(read) = next_line(&mut reader, &mut buffer).expect("bytes can be read") {
-            found.push((String::from_utf8_lossy(&buffer).into_owned(), read.bytes));
+            found.push((String::from_utf8_lossy(&buffer).into_owned(), read.byte_count));
         }
         assert_eq!(found, [("a".to_owned(), 3), (String::new(), 1), ("bc".to_owned(), 2)]);
     }

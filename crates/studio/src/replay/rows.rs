@@ -2,7 +2,7 @@
 
 use super::history::split_payload_line;
 use super::sums::{has_times, timeline_position};
-use super::{FileLine, Replay, Row, UNKNOWN_NUMBER, line_fingerprint};
+use super::{FileLine, Replay, ReplayRow, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
 use rulec::Rules;
@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Fields of a logged decision that need no masking: they do not repeat values of the message, or
 /// are masked elsewhere.
 #[rustfmt::skip]
-const SAFE_LOG_FIELDS: [&str; 26] = [
+const LOG_FIELDS_WITHOUT_MASK: [&str; 26] = [
     "time", "generation", "entry", "route", "chosen", "branch", "default", "flow", "name", "pattern", "next", "loopback",
     "handler", "target", "path", "metadata", "requires", "missing_permissions", "missing_args", "elapsed_us", "attempts",
     "result", "line", "message", "context", "args",
@@ -37,9 +37,9 @@ impl Replay {
     /// Returns the requested part of the rows that match the filters of a request, in the requested
     /// order.
     pub fn rows(&self, request: &AskRows) -> Answer<Rows> {
-        let matching = self.find_rows(request)?;
+        let matching = self.matching_row_indexes(request)?;
         let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS_PER_ANSWER));
-        let rows: Vec<Row> = {
+        let rows: Vec<ReplayRow> = {
             let results = self.lock_results();
             page.filter_map(|index| results.rows.get(*index as usize).copied()).collect()
         };
@@ -50,7 +50,7 @@ impl Replay {
 
     /// Returns the indices of all rows that match a filter, in the requested order. The last result
     /// is cached, because the page requests the rows of one query in several parts.
-    fn find_rows(&self, request: &AskRows) -> Answer<Arc<Vec<u32>>> {
+    fn matching_row_indexes(&self, request: &AskRows) -> Answer<Arc<Vec<u32>>> {
         let filter = AskRows { offset: 0, limit: 0, ..request.clone() };
         let row_count = self.lock_results().rows.len();
         let cached = self.last_query.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -69,7 +69,7 @@ impl Replay {
             names.iter().position(|name| name == key).map_or(UNKNOWN_NUMBER, |index| index as u32)
         };
         let (key, older_key) = (filter.key.as_ref().map(name_index), filter.before.as_ref().map(name_index));
-        let matches_filter = |row: &Row| {
+        let matches_filter = |row: &ReplayRow| {
             let position = timeline_position(row, by_time);
             key.is_none_or(|key| row.key_index == key)
                 && older_key.is_none_or(|older_key| row.older_key_index == older_key)
@@ -86,7 +86,7 @@ impl Replay {
         let row_at = |index: &u32| &rows[*index as usize];
         match filter.sort {
             RowSort::Line => {}
-            RowSort::Time => matching.sort_by(|a, b| row_at(a).time.total_cmp(&row_at(b).time)),
+            RowSort::Time => matching.sort_by(|a, b| row_at(a).time_ms.total_cmp(&row_at(b).time_ms)),
             RowSort::Route => {
                 matching.sort_by(|a, b| name(row_at(a).key_index).cmp(name(row_at(b).key_index)))
             }
@@ -109,7 +109,7 @@ impl Replay {
     /// Returns the rows of `candidates` (row indices) whose line in the file contains the text,
     /// ignoring case. In a line with masked values, the text must also be in the line as it is
     /// shown. Otherwise a search could find out a masked value.
-    fn rows_with_text(&self, rows: &[Row], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
+    fn rows_with_text(&self, rows: &[ReplayRow], candidates: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let lowercase_text = text.to_lowercase();
         let mut file = self.open_file()?;
         let mut matching = Vec::new();
@@ -152,13 +152,16 @@ impl Replay {
         // The next line usually follows the last one. A seek would discard the buffer, so there is
         // none in this case.
         let position = file.stream_position().map_err(to_error)?;
-        file.seek_relative(place.offset as i64 - position as i64).map_err(to_error)?;
+        file.seek_relative(place.byte_offset as i64 - position as i64).map_err(to_error)?;
         let mut line = Vec::new();
-        file.by_ref().take(json::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(to_error)?;
+        file.by_ref()
+            .take(json::MAX_MESSAGE_BYTES as u64 + 1)
+            .read_until(b'\n', &mut line)
+            .map_err(to_error)?;
         while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             line.pop();
         }
-        if line.starts_with(BYTE_ORDER_MARK) && place.number == 1 {
+        if line.starts_with(BYTE_ORDER_MARK) && place.line_number == 1 {
             line.drain(..BYTE_ORDER_MARK.len());
         }
         if line_fingerprint(&line) == place.fingerprint { Ok(line) } else { Err(self.file_changed_error()) }
@@ -181,9 +184,9 @@ impl Replay {
         let line = self.read_line(file, place)?;
         let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed_error())?;
         let line_json = Json::Object(object.clone());
-        let is_decision = self.source.is_log && !log::is_observed(&object);
+        let is_decision = self.source.is_log && !log::is_observed_line(&object);
         Ok(match (is_decision, log::parse_line(object.clone())) {
-            (true, _) => (line_json, log::parse_decision(object).and_then(|logged| logged.message)),
+            (true, _) => (line_json, log::parse_decision_line(object).and_then(|logged| logged.message)),
             (false, ParsedLine::LoggedDecision(logged)) => (line_json, logged.message),
             (false, ParsedLine::Message(message) | ParsedLine::Observed(message)) => {
                 (Json::Null, Some(message))
@@ -219,7 +222,7 @@ impl Replay {
         // values in the message, there is nothing to quote.
         if message.is_none() || masked_message != message {
             let fields = masked.as_object_mut().into_iter().flatten();
-            for (_, value) in fields.filter(|(name, _)| !SAFE_LOG_FIELDS.contains(&name.as_str())) {
+            for (_, value) in fields.filter(|(name, _)| !LOG_FIELDS_WITHOUT_MASK.contains(&name.as_str())) {
                 *value = Json::from(MASK);
             }
         }
@@ -236,13 +239,13 @@ impl Replay {
         }
     }
 
-    fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
+    fn to_api_row(&self, row: ReplayRow, file: &mut BufReader<File>) -> Answer<api::Row> {
         let (logged, message) = self.mask_line(self.parse_line(file, row.file_line)?);
-        let (text, fields) = preview(&message.unwrap_or(logged));
+        let (text, fields) = preview_text_and_fields(&message.unwrap_or(logged));
         let results = self.lock_results();
         Ok(api::Row {
-            line: row.file_line.number,
-            time: Some(row.time).filter(|time| !time.is_nan()),
+            line: row.file_line.line_number,
+            time: Some(row.time_ms).filter(|time| !time.is_nan()),
             entry: results.name_at_index(row.entry_name_index).to_owned(),
             key: results.name_at_index(row.key_index).to_owned(),
             before: (row.older_key_index != UNKNOWN_NUMBER)
@@ -254,9 +257,9 @@ impl Replay {
         })
     }
 
-    pub(super) fn row_of_line(&self, line: u64) -> Answer<Row> {
+    pub(super) fn row_of_line(&self, line: u64) -> Answer<ReplayRow> {
         let results = self.lock_results();
-        let search_result = results.rows.binary_search_by_key(&line, |row| row.file_line.number);
+        let search_result = results.rows.binary_search_by_key(&line, |row| row.file_line.line_number);
         let index = search_result
             .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
         Ok(results.rows[index])
@@ -267,7 +270,7 @@ impl Replay {
     pub fn evenly_spaced_lines(&self, max_lines: usize) -> Vec<u64> {
         let results = self.lock_results();
         let step = results.rows.len().div_ceil(max_lines).max(1);
-        results.rows.iter().step_by(step).map(|row| row.file_line.number).collect()
+        results.rows.iter().step_by(step).map(|row| row.file_line.line_number).collect()
     }
 
     /// Returns the line numbers of sample messages: one for each of the `max_statements` statements
@@ -276,7 +279,7 @@ impl Replay {
         let results = self.lock_results();
         let mut counts_and_lines: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
         for row in &results.rows {
-            counts_and_lines.entry(row.key_index).or_insert((0, row.file_line.number)).0 += 1;
+            counts_and_lines.entry(row.key_index).or_insert((0, row.file_line.line_number)).0 += 1;
         }
         let mut lines: Vec<(usize, u64)> = counts_and_lines.into_values().collect();
         lines.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -302,7 +305,7 @@ impl Replay {
     /// its session.
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
-        let (history, older) = self.session_of_line(line)?;
+        let (history, older) = self.earlier_messages_of_line(line)?;
         let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.file_line)?);
         let entry = self.lock_results().name_at_index(row.entry_name_index).to_owned();
         let pretty = |json: &Json| serde_json::to_string_pretty(json).ok();
@@ -319,7 +322,7 @@ impl Replay {
 
 /// Returns the start of a message as two readable texts: its field `text`, and its other fields
 /// with their paths and values.
-pub(crate) fn preview(message: &Json) -> (String, String) {
+pub(crate) fn preview_text_and_fields(message: &Json) -> (String, String) {
     let truncated = |text: &str| text.chars().take(MAX_PREVIEW_CHARS).collect::<String>();
     let fields = message.as_object().into_iter().flatten();
     let (mut text, mut others) = (String::new(), String::new());
@@ -365,7 +368,7 @@ fn masked_args(program: &Program, logged: &Json) -> Json {
     let outcome = table.and_then(|table| match name_at(logged.get("route"))?.as_str() {
         "default" => table.default.as_ref(),
         route => {
-            let mut rules = table.order.iter().map(|id| &program.rules[id.index()]);
+            let mut rules = table.evaluation_order.iter().map(|id| &program.rules[id.index()]);
             rules.find(|rule| *rule.name == *route).map(|rule| &rule.outcome)
         }
     });

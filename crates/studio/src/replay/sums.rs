@@ -1,7 +1,7 @@
 //! Counts the rows of a replay (one for each replayed message): by the chosen statement, over time,
 //! and by how the result differs from the older rules or the log.
 
-use super::{Replay, ReplayResults, Row, UNKNOWN_NUMBER};
+use super::{Replay, ReplayResults, ReplayRow, UNKNOWN_NUMBER};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
 use crate::keys::NO_STATEMENT;
 use crate::language::{localized, localized_diagnostic};
@@ -37,8 +37,8 @@ impl Replay {
             bare: results.without_message_count,
             masked: results.masked_message_count,
             otherwise: results.changed_from_log_count,
-            timeline: timeline(&results, &counts),
-            flips: count_flips(&results),
+            timeline: build_timeline(&results, &counts),
+            flips: count_changed_results(&results),
             compares: self.older_snapshot.is_some(),
             elapsed_ms: elapsed.as_millis() as u64,
             counts: self.statement_counts(&results, &counts),
@@ -90,12 +90,12 @@ impl Replay {
         let mut statement_counts: Vec<StatementCount> = Vec::new();
         for statement in statements
             .iter()
-            .filter(|statement| statement.can_be_chosen && reached_tables.contains(&*statement.table))
+            .filter(|statement| statement.can_be_chosen && reached_tables.contains(&*statement.table_name))
         {
             let never = (count(&statement.key) == 0).then(|| self.never_chosen_reason(statement));
             statement_counts.push(to_count(
                 &statement.key,
-                &statement.table,
+                &statement.table_name,
                 &statement.name,
                 &statement.target,
                 never,
@@ -129,8 +129,11 @@ impl Replay {
         while let Some(name) = pending.pop() {
             let Some(id) = program.table_named(&name) else { continue };
             let table = &program.tables[id.index()];
-            let outcomes =
-                table.order.iter().map(|id| &program.rules[id.index()].outcome).chain(&table.default);
+            let outcomes = table
+                .evaluation_order
+                .iter()
+                .map(|id| &program.rules[id.index()].outcome)
+                .chain(&table.default);
             for outcome in outcomes {
                 if let rulec_sema::hir::Outcome::Goto(inner) = outcome {
                     let inner = program.tables[inner.index()].name.to_string();
@@ -145,11 +148,11 @@ impl Replay {
 
     /// Returns the text that explains why no message of this replay chose the statement. It is the
     /// message of a finding of the rule analysis, or else a general sentence.
-    fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
+    fn never_chosen_reason(&self, statement: &crate::keys::KeyedStatement) -> String {
         let Some(rules) = self.snapshot.analysis.rules() else { return String::new() };
         let program = rules.program();
         let rule = program.rules.iter().find(|rule| {
-            *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table
+            *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table_name
         });
         let is_reason = |finding: &&Finding| {
             let hides = matches!(
@@ -168,7 +171,7 @@ impl Replay {
     }
 }
 
-fn count_rows(rows: &[Row], names: usize) -> Vec<usize> {
+fn count_rows(rows: &[ReplayRow], names: usize) -> Vec<usize> {
     let mut counts = vec![0; names];
     for row in rows {
         counts[row.key_index as usize] += 1;
@@ -176,7 +179,7 @@ fn count_rows(rows: &[Row], names: usize) -> Vec<usize> {
     counts
 }
 
-fn count_flips(results: &ReplayResults) -> Vec<Flip> {
+fn count_changed_results(results: &ReplayResults) -> Vec<Flip> {
     let mut flips: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for row in results.rows.iter().filter(|row| row.is_flipped) {
         *flips.entry((row.older_key_index, row.key_index)).or_default() += 1;
@@ -193,18 +196,18 @@ fn count_flips(results: &ReplayResults) -> Vec<Flip> {
 
 /// Returns the position of a row on the timeline. This is the time of its message or, without
 /// `by_time`, the number of its line in the file.
-pub(super) fn timeline_position(row: &Row, by_time: bool) -> f64 {
-    if by_time { row.time } else { row.file_line.number as f64 }
+pub(super) fn timeline_position(row: &ReplayRow, by_time: bool) -> f64 {
+    if by_time { row.time_ms } else { row.file_line.line_number as f64 }
 }
 
 /// True if at least 90% of the rows have a time, so that the timeline uses times. Otherwise it uses
 /// line numbers, because rows without a time would be missing in it.
-pub(super) fn has_times(rows: &[Row]) -> bool {
-    let timed_rows = rows.iter().filter(|row| !row.time.is_nan()).count();
+pub(super) fn has_times(rows: &[ReplayRow]) -> bool {
+    let timed_rows = rows.iter().filter(|row| !row.time_ms.is_nan()).count();
     timed_rows > 0 && timed_rows * 10 >= rows.len() * 9
 }
 
-fn timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
+fn build_timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
     let by_time = has_times(&results.rows);
     let row_positions = || {
         results

@@ -61,7 +61,7 @@ fn no_answer_of_any_route_shows_a_private_value() {
     drive_decisions(&mut driver);
     let replays = drive_replays(&mut driver);
     drive_reports(&mut driver, &replays);
-    let all: BTreeSet<_> = rulec_studio::route_names().into_iter().collect();
+    let all: BTreeSet<_> = rulec_studio::route_methods_and_paths().into_iter().collect();
     assert_eq!(driver.driven, all, "each route is driven");
 }
 

@@ -11,22 +11,22 @@ pub struct Payload {
     /// propose several payloads at once. The accepted payloads are then carried out one after
     /// another, in the order of ascending rank.
     pub rank: Option<Spanned<i64>>,
-    /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
+    /// Whether the payload is marked `interrupts_others`: if a payload of this kind is carried out,
     /// waiting payloads of other kinds are dropped.
-    pub interrupts: bool,
-    /// Whether the payload is marked `suspends`: after a payload of this kind is carried out, the
+    pub interrupts_others: bool,
+    /// Whether the payload is marked `suspends_others`: after a payload of this kind is carried out, the
     /// other payloads wait until the application supplies an answer.
-    pub suspends: bool,
-    /// Whether the payload is marked `internal`: events about payloads of this kind are not
+    pub suspends_others: bool,
+    /// Whether the payload is marked `is_internal`: events about payloads of this kind are not
     /// delivered to subscribers.
-    pub internal: bool,
-    /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
+    pub is_internal: bool,
+    /// Whether the payload is marked `is_strict`: a rule that cannot be evaluated, because a value is
     /// missing, then rejects the payload.
-    pub strict: bool,
+    pub is_strict: bool,
     /// The kind of payload to use instead if this payload is rejected: `fallback KIND`. `None`
     /// without this clause.
-    pub fallback: Option<Ident>,
-    pub body: Vec<Item>,
+    pub fallback_kind: Option<Ident>,
+    pub body: Vec<PayloadItem>,
 }
 
 /// A `group` statement: items that payloads and other groups can include.
@@ -36,20 +36,20 @@ pub struct Group {
     pub name: Ident,
     /// The parameters of the group. Each `include` of the group must give arguments for them.
     pub params: Vec<Field>,
-    pub body: Vec<Item>,
+    pub body: Vec<PayloadItem>,
 }
 
 /// A field, rule or other item of a payload, a group or an `each` block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    pub kind: ItemKind,
+pub struct PayloadItem {
+    pub kind: PayloadItemKind,
     pub span: Span,
     /// The documentation of the item: the text of the `##` lines before it.
     pub docs: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum ItemKind {
+pub enum PayloadItemKind {
     /// A field of the payload, with the rules for its value: `response: string not blank`.
     Field(FieldItem),
     /// A rule: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
@@ -61,7 +61,7 @@ pub enum ItemKind {
         /// followed by `.unsupported`.
         id: Option<Spanned<String>>,
         /// The message that reports an undeclared field, and the correction that removes the field.
-        notice: Notice,
+        notice: ViolationNotice,
     },
     /// A named value: `let workflow = context.workflows[workflow_id]`.
     Let {
@@ -83,35 +83,35 @@ pub struct FieldItem {
     pub ty: TypeExpr,
     /// Whether the field may be null: `| null` follows its type.
     pub nullable: bool,
-    pub not_blank: Option<Span>,
+    pub not_blank_span: Option<Span>,
     /// The allowed values of the field: `in [ … ]` or `in a..=b clamp`. `None` allows every value
     /// of the type.
-    pub limits: Option<Limits>,
+    pub allowed_values: Option<AllowedValues>,
     /// The only allowed value of the field: `const VALUE`; `None` without this clause.
-    pub exactly: Option<Expr>,
+    pub const_value: Option<Expr>,
     /// How a violation of the field's own rules, such as its type or limits, is reported and
     /// corrected.
-    pub notice: Notice,
+    pub notice: ViolationNotice,
 }
 
 /// The allowed values of a field: `in [ … ]` or `in a..=b clamp`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct AllowedValues {
     pub values: Expr,
-    pub clamp: bool,
+    pub should_clamp: bool,
 }
 
 /// A rule of a payload or group that begins with `require`, `forbid` or `compiles`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
     pub id: Spanned<String>,
-    pub place: Option<PathExpr>,
+    pub violation_path: Option<PathExpr>,
     /// The condition after `when`, for `require` and `compiles` rules; `None` without `when`. If
     /// the condition is not true, the rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
     /// The message that reports a violation of this rule, and the correction of the payload.
-    pub notice: Notice,
+    pub notice: ViolationNotice,
 }
 
 /// The keyword of a payload rule. For `require` and `forbid`, it contains the condition that the
@@ -128,13 +128,13 @@ pub enum RuleTest {
 
 /// How a violated payload rule is reported, and how the payload is corrected.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Notice {
+pub struct ViolationNotice {
     pub message: Option<Spanned<String>>,
-    pub repair: Option<Spanned<String>>,
+    pub remedy: Option<Spanned<String>>,
     pub correction: Option<Spanned<Correction>>,
     /// Whether a violation is only a warning, which is reported but does not make the payload
     /// invalid.
-    pub warning: bool,
+    pub is_warning: bool,
 }
 
 /// How to correct a violation of a payload rule.
@@ -151,9 +151,9 @@ pub enum Correction {
 pub struct PathExpr {
     /// A path into the payload, such as `nodes[i].config`.
     pub path: Expr,
-    /// Whether the path is marked `dotted`, as in `at dotted updates.config`. The object `updates`
+    /// Whether the path is marked `has_dotted_keys`, as in `at dotted updates.config`. The object `updates`
     /// may then have a key `config.url`, which sets the field `url` inside `config`.
-    pub dotted: bool,
+    pub has_dotted_keys: bool,
 }
 
 /// An `include` of a group: `include NAME(param: value at PATH) as "id" when COND`.
@@ -163,7 +163,7 @@ pub struct IncludeItem {
     pub args: Vec<IncludeArg>,
     /// The id after `as`; `None` without `as`. If it is given, all rules of the included group
     /// report their violations under this id.
-    pub renamed: Option<Spanned<String>>,
+    pub rule_id: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
 
@@ -173,7 +173,7 @@ pub struct IncludeArg {
     pub value: Expr,
     /// The path after `at`; `None` without `at`. If the argument violates a rule of the group, the
     /// violation is reported at this path.
-    pub place: Option<PathExpr>,
+    pub violation_path: Option<PathExpr>,
 }
 
 /// An `each` block: `each KEY, VALUE in LIST when COND { … }`. Its items apply to each element of
@@ -182,10 +182,10 @@ pub struct IncludeArg {
 pub struct EachItem {
     /// The names that the block binds: the element alone, or the index or key followed by the
     /// element.
-    pub names: (Ident, Option<Ident>),
+    pub loop_variables: (Ident, Option<Ident>),
     pub list: Expr,
     /// The condition after `when`; `None` without `when`. If it is given, elements for which it is
     /// not true are skipped.
     pub guard: Option<Expr>,
-    pub body: Vec<Item>,
+    pub body: Vec<PayloadItem>,
 }

@@ -33,12 +33,12 @@ pub struct Entity {
 pub struct Lexicon {
     /// The name of the lexicon, which is also a field of `request`.
     pub name: Ident,
-    pub entries: Vec<Weight>,
+    pub entries: Vec<WeightedWord>,
 }
 
 /// A word of a lexicon with its weight: `"urgent": 0.8`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weight {
+pub struct WeightedWord {
     pub word: Spanned<String>,
     /// The weight that the word adds to the score of the lexicon if the word occurs.
     pub weight: Spanned<f64>,

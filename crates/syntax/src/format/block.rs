@@ -50,13 +50,15 @@ impl LayoutBuilder<'_> {
     /// if they fit; otherwise each has its own line.
     fn add_items(
         &mut self,
-        open: usize,
+        open_token: usize,
         items: Vec<Range<usize>>,
         mut write: impl FnMut(&mut Self, Range<usize>),
     ) {
-        let (close, space) =
-            (self.closing_bracket(open), self.gaps.token_kind(open) == Some(TokenKind::OpenBrace));
-        self.add_token(open);
+        let (close, space) = (
+            self.closing_bracket(open_token),
+            self.gaps.token_kind(open_token) == Some(TokenKind::OpenBrace),
+        );
+        self.add_token(open_token);
         self.indent();
         for (index, item) in items.into_iter().enumerate() {
             let break_kind = if index == 0 { BreakKind::AfterOpening } else { BreakKind::BetweenItems };
@@ -70,7 +72,7 @@ impl LayoutBuilder<'_> {
 
     fn add_parentheses(&mut self, open: usize) {
         let close = self.closing_bracket(open);
-        let elements = self.split_separated(open + 1..close);
+        let elements = self.split_at_separators(open + 1..close);
         let hangs = elements.len() > 1 || self.gaps.is_key(open + 1);
         self.begin_group(false);
         self.break_open_groups_if(self.begins_line(open + 1));
@@ -83,7 +85,7 @@ impl LayoutBuilder<'_> {
     /// Otherwise each line takes as many elements as fit.
     fn add_list(&mut self, open: usize) {
         let close = self.closing_bracket(open);
-        let elements = self.split_separated(open + 1..close);
+        let elements = self.split_at_separators(open + 1..close);
         let has_brackets =
             (open + 1..close).any(|token| self.gaps.token_kind(token).is_some_and(TokenKind::opens_bracket));
         let skip_count = usize::from(elements.len() > 1);
@@ -96,7 +98,7 @@ impl LayoutBuilder<'_> {
         } else {
             self.add_items(open, Vec::from_iter(Some(open + 1..close)), |builder, contents| {
                 builder.begin_group(true);
-                for (number, element) in builder.split_separated(contents).into_iter().enumerate() {
+                for (number, element) in builder.split_at_separators(contents).into_iter().enumerate() {
                     if number > 0 {
                         builder.add_break(element.start, true, BreakKind::BetweenItems);
                     }
@@ -113,7 +115,7 @@ impl LayoutBuilder<'_> {
         let outer_in_type = std::mem::replace(&mut self.in_type, kind == BraceContent::Fields);
         let items = match kind {
             BraceContent::Fields => self.split_fields(open + 1..close),
-            _ => self.split_separated(open + 1..close),
+            _ => self.split_at_separators(open + 1..close),
         };
         self.begin_group(false);
         let has_several = kind == BraceContent::Conditions && items.len() > 1;
@@ -127,7 +129,7 @@ impl LayoutBuilder<'_> {
         let previous_text = self.gaps.token_text(open - 1);
         // A field of a payload may have a record type.
         let follows_field =
-            (2..=3).any(|distance| open >= distance && self.items.contains(&(open - distance)));
+            (2..=3).any(|distance| open >= distance && self.item_starts.contains(&(open - distance)));
         let is_type = self.in_type
             || previous_text == "as"
             || previous_text == "<"
@@ -147,7 +149,7 @@ impl LayoutBuilder<'_> {
     /// colon), and after each comma or semicolon.
     fn split_fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut fields: Vec<Range<usize>> = Vec::new();
-        for part in self.split_separated(range) {
+        for part in self.split_at_separators(range) {
             let keys = self
                 .outer_tokens(part.clone())
                 .filter(|token| *token > part.start && self.gaps.is_key(*token));
@@ -163,8 +165,8 @@ impl LayoutBuilder<'_> {
     fn split_before_words(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let is_start = |token: &usize| {
             let is_default_branch =
-                self.gaps.token_text(*token) == "branch" && self.is_word(*token - 1, &["default"]);
-            *token > range.start && self.is_word(*token, words) && !is_default_branch
+                self.gaps.token_text(*token) == "branch" && self.is_one_of_words(*token - 1, &["default"]);
+            *token > range.start && self.is_one_of_words(*token, words) && !is_default_branch
         };
         let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(is_start).chain([range.end]).collect();
         let mut start = range.start;
@@ -181,9 +183,9 @@ impl LayoutBuilder<'_> {
                 .map_or(0, |start| start + if self.gaps.token_text(*start) == "node" { 2 } else { 1 });
             let continues_node =
                 matches!(self.gaps.token_kind(token - 1), Some(TokenKind::Comma | TokenKind::Arrow))
-                    || self.is_word(token - 1, &["by", "merge"]);
+                    || self.is_one_of_words(token - 1, &["by", "merge"]);
             if starts.is_empty()
-                || token > id_end && !continues_node && self.is_word(token, &["node", "passthrough"])
+                || token > id_end && !continues_node && self.is_one_of_words(token, &["node", "passthrough"])
             {
                 starts.push(token);
             }
@@ -213,10 +215,10 @@ impl LayoutBuilder<'_> {
             matches!(word, "choice" | "router" | "test" | "intent" | "workflow") && items.len() > 1;
         self.break_open_groups_if(has_several || items.iter().any(|item| self.begins_line(item.start)));
         self.add_items(open, items, |builder, item| match word {
-            "choice" => builder.add_parts_at_words(item, &["where"]),
-            "router" => builder.add_parts_at_words(item, &["where", "->"]),
-            "test" if builder.is_word(item.start, &["expect"]) => {
-                builder.add_parts_at_words(item, &["->", "for"])
+            "choice" => builder.add_clauses_at_words(item, &["where"]),
+            "router" => builder.add_clauses_at_words(item, &["where", "->"]),
+            "test" if builder.is_one_of_words(item.start, &["expect"]) => {
+                builder.add_clauses_at_words(item, &["->", "for"])
             }
             "test" => builder.add_definition(item),
             _ => builder.add_plain_tokens(item),
@@ -231,7 +233,7 @@ impl LayoutBuilder<'_> {
         if open + 1 == close {
             return self.add_bracket(open);
         }
-        let is_item_start = |token: &usize| *token > open + 1 && self.items.contains(token);
+        let is_item_start = |token: &usize| *token > open + 1 && self.item_starts.contains(token);
         let ends: Vec<usize> =
             self.outer_tokens(open + 1..close).filter(is_item_start).chain([close]).collect();
         let mut start = open + 1;

@@ -2,10 +2,10 @@
 //! where a line may break. A condition that does not fit on one line breaks before its operators of
 //! lowest precedence. A route breaks before `when`, `where` and `->`.
 
-use super::gap::{BreakKind, Gaps};
+use super::gap::{BreakKind, TokenGaps};
 use super::layout::LayoutEvent;
 use crate::lex::TokenKind;
-use crate::parse::may_begin;
+use crate::parse::begins_statement_or_item;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -13,29 +13,29 @@ use std::ops::Range;
 /// events of the table's head only. `items` contains the tokens at which items of payloads and
 /// groups begin, as indices.
 pub(super) fn statement_events(
-    gaps: &Gaps<'_>,
-    word: &str,
-    items: &HashSet<usize>,
+    gaps: &TokenGaps<'_>,
+    keyword: &str,
+    item_starts: &HashSet<usize>,
     tokens: Range<usize>,
 ) -> Vec<LayoutEvent> {
     let mut builder = LayoutBuilder {
         gaps,
-        items,
-        brackets_are_lists: matches!(word, "flow" | "intent" | "entity"),
-        in_type: matches!(word, "input" | "type" | "handler" | "extern"),
+        item_starts: item_starts,
+        brackets_are_lists: matches!(keyword, "flow" | "intent" | "entity"),
+        in_type: matches!(keyword, "input" | "type" | "handler" | "extern"),
         events: Vec::with_capacity(tokens.len() * 3),
         open_groups: Vec::new(),
         needs_glue: false,
         first_token: tokens.start,
         closing_brackets: matching_brackets(gaps, &tokens),
     };
-    builder.add_statement(word, tokens);
+    builder.add_statement(keyword, tokens);
     builder.events
 }
 
 /// Returns the layout events for ` {` after the head of a table. `brace` is the token of the `{`.
 pub(super) fn opening_brace_events(brace: usize) -> Vec<LayoutEvent> {
-    vec![LayoutEvent::Glue { next: brace, space: true }, LayoutEvent::Token(brace)]
+    vec![LayoutEvent::Glue { next_token: brace, has_space: true }, LayoutEvent::Token(brace)]
 }
 
 /// Returns the layout events for ` {}` after the head of a table. `brace` is the token of the `{`,
@@ -46,7 +46,7 @@ pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
 
 /// Returns a list with one entry for each token of `tokens`. The entry of an opening bracket is the
 /// index of its closing bracket. All other entries are `tokens.end` and must not be used.
-fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
+fn matching_brackets(gaps: &TokenGaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closing_brackets = vec![tokens.end; tokens.len()];
     let mut open_brackets = Vec::new();
     for token in tokens.clone() {
@@ -67,8 +67,8 @@ fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
 pub(super) type ClauseStarts = Vec<usize>;
 
 pub(super) struct LayoutBuilder<'a> {
-    pub(super) gaps: &'a Gaps<'a>,
-    pub(super) items: &'a HashSet<usize>,
+    pub(super) gaps: &'a TokenGaps<'a>,
+    pub(super) item_starts: &'a HashSet<usize>,
     /// Whether `[` always begins a list in this statement. If false, `[` after a value begins an
     /// index.
     brackets_are_lists: bool,
@@ -91,7 +91,7 @@ impl LayoutBuilder<'_> {
         // The gap (white space and comments) before the group becomes part of the group, because
         // `add_token` adds the event of the gap after this one.
         self.open_groups.push(self.events.len());
-        self.events.push(LayoutEvent::Begin { fills, broken: false });
+        self.events.push(LayoutEvent::Begin { fills, is_broken: false });
     }
 
     pub(super) fn end_group(&mut self) {
@@ -110,7 +110,7 @@ impl LayoutBuilder<'_> {
     /// Marks all groups that are open now as broken: they are written over several lines.
     pub(super) fn break_open_groups(&mut self) {
         for begin in &self.open_groups {
-            if let Some(LayoutEvent::Begin { broken, .. }) = self.events.get_mut(*begin) {
+            if let Some(LayoutEvent::Begin { is_broken: broken, .. }) = self.events.get_mut(*begin) {
                 *broken = true;
             }
         }
@@ -130,8 +130,8 @@ impl LayoutBuilder<'_> {
 
     pub(super) fn add_token(&mut self, token: usize) {
         if self.needs_glue {
-            let space = self.gaps.has_space(token, self.brackets_are_lists);
-            self.events.push(LayoutEvent::Glue { next: token, space });
+            let space = self.gaps.has_space_before(token, self.brackets_are_lists);
+            self.events.push(LayoutEvent::Glue { next_token: token, has_space: space });
             self.break_open_groups_if(self.gaps.has_comment_before(token));
         }
         self.events.push(LayoutEvent::Token(token));
@@ -139,7 +139,7 @@ impl LayoutBuilder<'_> {
     }
 
     pub(super) fn add_break(&mut self, next: usize, space: bool, kind: BreakKind) {
-        self.events.push(LayoutEvent::Break { next, space, kind });
+        self.events.push(LayoutEvent::Break { next_token: next, has_space: space, kind });
         let has_blank_line = kind == BreakKind::BetweenItems && self.gaps.line_breaks_before(next) > 1;
         self.break_open_groups_if(has_blank_line || self.gaps.has_comment_before(next));
         self.needs_glue = false;
@@ -148,8 +148,8 @@ impl LayoutBuilder<'_> {
     /// Adds a possible line break before the token `next`. Adds none before a token that would
     /// begin a new statement if it were the first on a line.
     pub(super) fn add_break_before_name(&mut self, next: usize) {
-        let may_start_statement =
-            self.gaps.token_kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.token_text(next));
+        let may_start_statement = self.gaps.token_kind(next) == Some(TokenKind::Word)
+            && begins_statement_or_item(self.gaps.token_text(next));
         if !may_start_statement {
             self.add_break(next, true, BreakKind::WithinStatement);
         }
@@ -159,7 +159,7 @@ impl LayoutBuilder<'_> {
 
     /// True if the bracket at the token `open` opens an index, as in `list[0]`, and not a list.
     pub(super) fn is_index(&self, open: usize) -> bool {
-        !self.gaps.has_space(open, self.brackets_are_lists)
+        !self.gaps.has_space_before(open, self.brackets_are_lists)
             && self.gaps.token_kind(open - 1).is_some_and(TokenKind::ends_operand)
     }
 
@@ -180,7 +180,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// Splits a range of tokens after each comma and semicolon outside brackets.
-    pub(super) fn split_separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    pub(super) fn split_at_separators(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let is_separator = |token: &usize| {
             matches!(self.gaps.token_kind(*token), Some(TokenKind::Comma | TokenKind::Semicolon))
         };
@@ -191,7 +191,7 @@ impl LayoutBuilder<'_> {
         ends.map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    pub(super) fn is_word(&self, token: usize, words: &[&str]) -> bool {
+    pub(super) fn is_one_of_words(&self, token: usize, words: &[&str]) -> bool {
         self.gaps.is_plain_word(token) && words.contains(&self.gaps.token_text(token))
     }
 
@@ -199,13 +199,13 @@ impl LayoutBuilder<'_> {
     /// Such an expression extends to the end of the whole condition or value, the index `end`. So
     /// an operator after the token is inside this expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
-        self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
+        self.is_one_of_words(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }
 
     fn quantifier_colon(&self, token: usize, end: usize) -> Option<usize> {
-        let is_quantifier = self.is_word(token, &["any", "all", "count", "first", "last", "for"])
+        let is_quantifier = self.is_one_of_words(token, &["any", "all", "count", "first", "last", "for"])
             && token + 2 < end
-            && self.is_word(token + 2, &["in"]);
+            && self.is_one_of_words(token + 2, &["in"]);
         let is_colon = |token: &usize| self.gaps.token_kind(*token) == Some(TokenKind::Colon);
         if is_quantifier { self.outer_tokens(token + 3..end).find(is_colon) } else { None }
     }
@@ -244,9 +244,9 @@ impl LayoutBuilder<'_> {
                 self.add_statement_block(word, open);
             }
             ("let" | "def" | "list", _) => self.add_definition(tokens),
-            ("route", _) => self.add_parts_at_words(tokens, &["when", "where", "->"]),
+            ("route", _) => self.add_clauses_at_words(tokens, &["when", "where", "->"]),
             ("flow", _) => {
-                self.add_parts_at_words(tokens, &["keyword", "intent", "keywords", "examples", "->"])
+                self.add_clauses_at_words(tokens, &["keyword", "intent", "keywords", "examples", "->"])
             }
             _ => self.add_plain_tokens(tokens),
         }
@@ -269,35 +269,35 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for a statement: its head, then the clauses that begin with one of
     /// `words`. Each clause has its own line unless the statement fits on one line.
-    pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
+    pub(super) fn add_clauses_at_words(&mut self, range: Range<usize>, words: &[&str]) {
         // A name may be spelled like one of these words, so the word directly after the keyword
         // begins no clause.
         let is_part_start = |token: &usize| {
             let is_arrow = self.gaps.token_kind(*token) == Some(TokenKind::Arrow) && words.contains(&"->");
             // `intent examples […]` is one clause.
-            let continues_part =
-                self.is_word(*token, &["examples", "keywords"]) && self.is_word(*token - 1, &["intent"]);
-            *token > range.start + 1 && (is_arrow || self.is_word(*token, words) && !continues_part)
+            let continues_part = self.is_one_of_words(*token, &["examples", "keywords"])
+                && self.is_one_of_words(*token - 1, &["intent"]);
+            *token > range.start + 1 && (is_arrow || self.is_one_of_words(*token, words) && !continues_part)
         };
         let starts = self.outer_tokens(range.clone()).filter(is_part_start).collect();
-        self.add_parts(range, starts, |builder, head| builder.add_part(head));
+        self.add_clauses(range, starts, |builder, head| builder.add_clause(head));
     }
 
-    pub(super) fn add_parts(
+    pub(super) fn add_clauses(
         &mut self,
         range: Range<usize>,
         starts: ClauseStarts,
-        head: impl FnOnce(&mut Self, Range<usize>),
+        add_head: impl FnOnce(&mut Self, Range<usize>),
     ) {
-        let Some(&first) = starts.first() else { return head(self, range) };
+        let Some(&first) = starts.first() else { return add_head(self, range) };
         self.begin_group(false);
         self.break_open_groups_if(starts.iter().any(|start| self.begins_line(*start)));
-        head(self, range.start..first);
+        add_head(self, range.start..first);
         self.indent();
         let ends = starts.iter().skip(1).copied().chain([range.end]);
         for (start, end) in starts.iter().copied().zip(ends) {
             self.add_break(start, true, BreakKind::WithinStatement);
-            self.add_part(start..end);
+            self.add_clause(start..end);
         }
         self.dedent();
         self.end_group();
@@ -305,13 +305,13 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for one clause of a statement. The first word of the clause decides
     /// its layout.
-    pub(super) fn add_part(&mut self, range: Range<usize>) {
+    pub(super) fn add_clause(&mut self, range: Range<usize>) {
         let start = range.start;
-        if self.is_word(start, &["where", "for"]) {
+        if self.is_one_of_words(start, &["where", "for"]) {
             self.add_locals(range);
-        } else if self.is_word(start, &["else"]) {
+        } else if self.is_one_of_words(start, &["else"]) {
             self.add_violation_message(range);
-        } else if self.is_word(start, &["when", "default", "clamp"]) {
+        } else if self.is_one_of_words(start, &["when", "default", "clamp"]) {
             self.add_token(start);
             self.add_expression(start + 1..range.end, true);
         } else {
@@ -325,7 +325,7 @@ impl LayoutBuilder<'_> {
         self.add_token(range.start);
         self.begin_group(false);
         self.indent();
-        let locals = self.split_separated(range.start + 1..range.end);
+        let locals = self.split_at_separators(range.start + 1..range.end);
         self.break_open_groups_if(locals.iter().skip(1).any(|local| self.begins_line(local.start)));
         for (index, local) in locals.into_iter().enumerate() {
             if index > 0 {
@@ -385,7 +385,7 @@ impl LayoutBuilder<'_> {
     /// operands.
     fn block_at_end(&self, operand: Range<usize>) -> Option<usize> {
         let open = operand.start + 1;
-        let is_block = self.is_word(operand.start, &["any", "all", "none"])
+        let is_block = self.is_one_of_words(operand.start, &["any", "all", "none"])
             && open < operand.end
             && self.gaps.token_kind(open) == Some(TokenKind::OpenBrace);
         let close = if is_block { self.closing_bracket(open) } else { return None };
@@ -406,7 +406,7 @@ impl LayoutBuilder<'_> {
                 self.add_token(next);
                 self.add_plain_tokens(next + 1..colon);
                 return self.add_colon_and_condition(colon, range.end);
-            } else if self.is_word(next, &["if"]) && self.add_conditional(next..range.end) {
+            } else if self.is_one_of_words(next, &["if"]) && self.add_conditional(next..range.end) {
                 return;
             } else {
                 self.add_token(next);
@@ -434,9 +434,9 @@ impl LayoutBuilder<'_> {
         let (mut depth, mut words) = (0, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {
             match () {
-                () if self.is_word(token, &["if"]) => depth += 1,
-                () if depth == 0 && self.is_word(token, &["then", "else"]) => words.push(token),
-                () if self.is_word(token, &["else"]) => depth -= 1,
+                () if self.is_one_of_words(token, &["if"]) => depth += 1,
+                () if depth == 0 && self.is_one_of_words(token, &["then", "else"]) => words.push(token),
+                () if self.is_one_of_words(token, &["else"]) => depth -= 1,
                 () => {}
             }
         }

@@ -24,20 +24,20 @@ pub(super) enum BreakKind {
 
 /// The tokens of a file and the gaps between them. Gap `i` is the text before token `i`. The gap
 /// after the last token has the number of tokens as its index.
-pub(super) struct Gaps<'a> {
+pub(super) struct TokenGaps<'a> {
     pub(super) text: &'a str,
     tokens: &'a [Token],
     /// For each gap: the number of line breaks, where 2 means two or more, and whether the gap
     /// contains a comment.
     gap_summaries: Vec<(u8, bool)>,
     /// For each token, whether it is a `<` or `>` of a type.
-    type_angles: Vec<bool>,
+    is_type_angle: Vec<bool>,
 }
 
-impl<'a> Gaps<'a> {
+impl<'a> TokenGaps<'a> {
     pub(super) fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let mut gaps =
-            Gaps { text, tokens, gap_summaries: Vec::new(), type_angles: vec![false; tokens.len()] };
+            TokenGaps { text, tokens, gap_summaries: Vec::new(), is_type_angle: vec![false; tokens.len()] };
         gaps.gap_summaries = (0..=tokens.len()).map(|next| summarize_gap(gaps.gap_text(next))).collect();
         gaps.mark_angles();
         gaps
@@ -55,7 +55,7 @@ impl<'a> Gaps<'a> {
                 }
                 ">" => {
                     if let Some(start) = open_angles.pop() {
-                        (self.type_angles[start], self.type_angles[index]) = (true, true);
+                        (self.is_type_angle[start], self.is_type_angle[index]) = (true, true);
                     }
                 }
                 _ => {}
@@ -116,7 +116,7 @@ impl<'a> Gaps<'a> {
 
     /// Returns the width in columns of the first line of a token, and the width of its last line.
     /// The second width is `None` for a token on one line.
-    pub(super) fn token_width(&self, index: usize) -> (usize, Option<usize>) {
+    pub(super) fn first_last_line_widths(&self, index: usize) -> (usize, Option<usize>) {
         let text = self.token_text(index);
         match (text.find('\n'), text.rfind('\n')) {
             (Some(first), Some(last)) => (text[..first].width(), Some(text[last + 1..].width())),
@@ -146,7 +146,7 @@ impl<'a> Gaps<'a> {
         let Some(kind) = self.token_kind(index) else { return false };
         kind.ends_operand()
             && !(self.is_plain_word(index) && is_operator_or_connective(self.token_text(index)))
-            || self.type_angles[index]
+            || self.is_type_angle[index]
     }
 
     /// Returns the precedence of a joining operator: `unless`, `or`, `and`, `??`, or a binary `+`
@@ -159,14 +159,14 @@ impl<'a> Gaps<'a> {
             "??" => Some(3),
             // A hyphen has no spaces, so a line cannot break there.
             "-" if self.is_hyphen(index) => None,
-            "+" | "-" if index > 0 && self.ends_value(index - 1) && !self.is_signed(index) => Some(4),
+            "+" | "-" if index > 0 && self.ends_value(index - 1) && !self.is_number_sign(index) => Some(4),
             _ => None,
         }
     }
 
     /// True if the `+` or `-` at `index` is the sign of a number, as in `priority -5` or `rank -1`,
     /// and not a binary operator.
-    fn is_signed(&self, index: usize) -> bool {
+    fn is_number_sign(&self, index: usize) -> bool {
         matches!(self.token_text(index - 1), "priority" | "rank") && self.is_plain_word(index - 1)
     }
 
@@ -185,7 +185,7 @@ impl<'a> Gaps<'a> {
 
     /// True if the formatter writes a space before the token. `brackets_are_lists` is true in
     /// statements where a bracket always begins a list, never an index.
-    pub(super) fn has_space(&self, index: usize, brackets_are_lists: bool) -> bool {
+    pub(super) fn has_space_before(&self, index: usize, brackets_are_lists: bool) -> bool {
         use TokenKind::{
             At, CloseBrace, CloseBracket, CloseParen, Colon, Comma, Dot, OpenBrace, OpenBracket, OpenParen,
             Semicolon,
@@ -202,12 +202,14 @@ impl<'a> Gaps<'a> {
             _ if text == "?" || matches!(previous_text, ".." | "..=") || matches!(text, ".." | "..=") => {
                 false
             }
-            _ if self.type_angles[index] || self.type_angles[index - 1] && previous_text == "<" => false,
+            _ if self.is_type_angle[index] || self.is_type_angle[index - 1] && previous_text == "<" => false,
             _ if self.is_hyphen(index) || self.is_hyphen(index - 1) => false,
             _ if matches!(previous_text, "-" | "+") => self.joining_precedence(index - 1).is_some(),
-            (_, OpenParen) => !self.is_name(index - 1),
+            (_, OpenParen) => !self.is_called_name(index - 1),
             // A value and its index have no space between them.
-            (_, OpenBracket) => brackets_are_lists || !previous.ends_operand() || !self.is_indexed(index - 1),
+            (_, OpenBracket) => {
+                brackets_are_lists || !previous.ends_operand() || !self.is_followed_by_index(index - 1)
+            }
             _ => true,
         }
     }
@@ -215,7 +217,7 @@ impl<'a> Gaps<'a> {
     /// True if the formatter writes no space between the token at `index` and the `[` after it, as
     /// in `list[0]`. This needs a value before the `[`, and no space in the author's text. The
     /// words `clamp` and `const` also count as values, because a field may have such a name.
-    fn is_indexed(&self, index: usize) -> bool {
+    fn is_followed_by_index(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()
             && (is_value || matches!(self.token_text(index), "clamp" | "const"))
@@ -223,7 +225,7 @@ impl<'a> Gaps<'a> {
 
     /// True if the token at `index` is a name, so that parentheses after it contain arguments. The
     /// formatter then writes no space before the parentheses.
-    fn is_name(&self, index: usize) -> bool {
+    fn is_called_name(&self, index: usize) -> bool {
         match self.token_kind(index) {
             Some(TokenKind::Quoted) => true,
             Some(TokenKind::Word) => {

@@ -20,18 +20,20 @@ impl LayoutBuilder<'_> {
         match word {
             "each" => self.add_each(range),
             "let" => self.add_definition(range),
-            "include" => self.add_parts_at_words(range, &["as", "when"]),
+            "include" => self.add_clauses_at_words(range, &["as", "when"]),
             "require" => {
                 let starts = self.violation_clause_starts(range.clone(), &["else", "default", "clamp"]);
-                self.add_parts(range, starts, |builder, head| builder.add_requirement(head));
+                self.add_clauses(range, starts, |builder, head| builder.add_requirement(head));
             }
             "forbid" => {
                 let starts = self.violation_clause_starts(range.clone(), &["else", "default", "clamp"]);
-                self.add_parts(range, starts, |builder, head| builder.add_parts_at_words(head, &["when"]));
+                self.add_clauses(range, starts, |builder, head| {
+                    builder.add_clauses_at_words(head, &["when"])
+                });
             }
             _ => {
                 let starts = self.violation_clause_starts(range.clone(), &["else", "default"]);
-                self.add_parts(range, starts, |builder, head| builder.add_plain_tokens(head));
+                self.add_clauses(range, starts, |builder, head| builder.add_plain_tokens(head));
             }
         }
     }
@@ -41,11 +43,11 @@ impl LayoutBuilder<'_> {
     fn violation_clause_starts(&self, range: Range<usize>, words: &[&str]) -> ClauseStarts {
         let (mut open_ifs, mut starts) = (0_usize, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {
-            if self.is_word(token, &["if"]) {
+            if self.is_one_of_words(token, &["if"]) {
                 open_ifs += 1;
-            } else if self.is_word(token, &["else"]) && open_ifs > 0 {
+            } else if self.is_one_of_words(token, &["else"]) && open_ifs > 0 {
                 open_ifs -= 1;
-            } else if self.is_word(token, words) {
+            } else if self.is_one_of_words(token, words) {
                 starts.push(token);
             }
         }
@@ -58,7 +60,7 @@ impl LayoutBuilder<'_> {
         let Some(colon) = self.outer_tokens(range.clone()).find(is_colon) else {
             return self.add_plain_tokens(range);
         };
-        self.add_parts_at_words(range.start..colon, &["when"]);
+        self.add_clauses_at_words(range.start..colon, &["when"]);
         self.add_colon_and_condition(colon, range.end);
     }
 
@@ -75,7 +77,7 @@ impl LayoutBuilder<'_> {
 
     /// Adds the layout events for `else "message" repair "remedy"`.
     pub(super) fn add_violation_message(&mut self, range: Range<usize>) {
-        let repair = self.outer_tokens(range.clone()).find(|token| self.is_word(*token, &["repair"]));
+        let repair = self.outer_tokens(range.clone()).find(|token| self.is_one_of_words(*token, &["repair"]));
         let Some(repair) = repair else { return self.add_plain_tokens(range) };
         self.begin_group(false);
         self.break_open_groups_if(self.begins_line(repair));

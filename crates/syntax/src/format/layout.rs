@@ -3,7 +3,7 @@
 //! differs: it breaks only before tokens that do not fit on the current line. The layout of a group
 //! is decided before the layout of the groups inside it.
 
-use super::gap::{BreakKind, Gaps, bom_len};
+use super::gap::{BreakKind, TokenGaps, bom_len};
 use super::{INDENT_WIDTH, MAX_LINE_WIDTH};
 use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
@@ -17,21 +17,21 @@ pub(super) enum LayoutEvent {
     /// The gap before the token `next`: one space if `space` is true, otherwise nothing. If the gap
     /// contains a comment, the line is broken.
     Glue {
-        next: usize,
-        space: bool,
+        next_token: usize,
+        has_space: bool,
     },
     /// The gap before the token `next`, with a line break if the enclosing group is broken. Without
     /// a line break, the gap is one space if `space` is true, otherwise nothing.
     Break {
-        next: usize,
-        space: bool,
+        next_token: usize,
+        has_space: bool,
         kind: BreakKind,
     },
     /// The start of a group of tokens. A group that is `broken` is always written on several lines.
     /// A group that `fills` breaks only before tokens that do not fit on the current line.
     Begin {
         fills: bool,
-        broken: bool,
+        is_broken: bool,
     },
     End,
     Indent,
@@ -52,7 +52,7 @@ enum GroupMode {
 
 /// The output of the formatter: the text written so far and its current line.
 pub(super) struct LayoutWriter<'a> {
-    out: String,
+    output: String,
     column: usize,
     newline: &'a str,
     /// Length in bytes of the byte order mark at the start of the text, or 0.
@@ -69,35 +69,35 @@ impl<'a> LayoutWriter<'a> {
             first_newline.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
         let mut out = String::with_capacity(text.len() + text.len() / 8);
         out.push_str(&text[..bom_length]);
-        LayoutWriter { out, column: 0, newline: if ends_with_cr { "\r\n" } else { "\n" }, bom_length }
+        LayoutWriter { output: out, column: 0, newline: if ends_with_cr { "\r\n" } else { "\n" }, bom_length }
     }
 
     pub(super) fn finish(self) -> String {
-        self.out
+        self.output
     }
 
     fn is_empty(&self) -> bool {
-        self.out.len() == self.bom_length
+        self.output.len() == self.bom_length
     }
 
     fn push_text(&mut self, text: &str, width: usize) {
-        self.out.push_str(text);
+        self.output.push_str(text);
         self.column += width;
     }
 
     fn begin_line(&mut self, blank: bool, indent: usize) {
         if !self.is_empty() {
-            self.out.push_str(self.newline);
+            self.output.push_str(self.newline);
             if blank {
-                self.out.push_str(self.newline);
+                self.output.push_str(self.newline);
             }
         }
-        self.out.extend(std::iter::repeat_n(' ', indent));
+        self.output.extend(std::iter::repeat_n(' ', indent));
         self.column = indent;
     }
 
     /// Appends the text of a token to the current line.
-    pub(super) fn write_token(&mut self, gaps: &Gaps<'_>, token: usize) {
+    pub(super) fn write_token(&mut self, gaps: &TokenGaps<'_>, token: usize) {
         self.push_text(gaps.token_text(token), 0);
     }
 
@@ -110,7 +110,7 @@ impl<'a> LayoutWriter<'a> {
     /// column more than `to_column`.
     pub(super) fn write_moved_statement(
         &mut self,
-        gaps: &Gaps<'_>,
+        gaps: &TokenGaps<'_>,
         tokens: Range<usize>,
         from_column: usize,
         to_column: usize,
@@ -129,10 +129,11 @@ impl<'a> LayoutWriter<'a> {
                         && (to_column, old_column) != (0, 0)
                         && starts_statement(gaps.token_text(token));
                     let new_column = if would_begin_statement { to_column + 1 } else { shifted_column };
-                    let white_length = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
-                    self.out
-                        .truncate(self.out.len() - white_length.min(old_column.saturating_sub(new_column)));
-                    self.out.extend(std::iter::repeat_n(' ', new_column.saturating_sub(old_column)));
+                    let white_length = self.output.len() - self.output.trim_end_matches([' ', '\t']).len();
+                    self.output.truncate(
+                        self.output.len() - white_length.min(old_column.saturating_sub(new_column)),
+                    );
+                    self.output.extend(std::iter::repeat_n(' ', new_column.saturating_sub(old_column)));
                 }
             }
             self.write_token(gaps, token);
@@ -141,7 +142,7 @@ impl<'a> LayoutWriter<'a> {
 
     /// Writes the gap before the token `next` as the author wrote it. Only its line endings change:
     /// they become the line ending of the output.
-    pub(super) fn write_gap_unchanged(&mut self, gaps: &Gaps<'_>, next: usize) {
+    pub(super) fn write_gap_unchanged(&mut self, gaps: &TokenGaps<'_>, next: usize) {
         let mut lines = gaps.gap_text(next).split('\n').peekable();
         while let Some(line) = lines.next() {
             if lines.peek().is_none() {
@@ -159,7 +160,7 @@ impl<'a> LayoutWriter<'a> {
     /// Breaks the line before the token `next`, and indents the new line by `indent` columns. A
     /// comment in the gap stays on the line of the previous token if the author wrote it there. Any
     /// other comment gets its own line.
-    pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, kind: BreakKind) {
+    pub(super) fn write_gap(&mut self, gaps: &TokenGaps<'_>, next: usize, indent: usize, kind: BreakKind) {
         let gap = gaps.gap_text(next);
         let comment_indent = if kind == BreakKind::BeforeClosing { indent + INDENT_WIDTH } else { indent };
         let (mut lines, mut is_first) = (0, true);
@@ -172,8 +173,8 @@ impl<'a> LayoutWriter<'a> {
                     // return. The gap keeps its `\r`. Without the `\r`, the token would extend over
                     // the comment.
                     let is_unclosed = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
-                    self.out.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
-                    self.out.push_str(token.text(gap).trim_end());
+                    self.output.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
+                    self.output.push_str(token.text(gap).trim_end());
                     is_first = false;
                 }
                 _ => {
@@ -181,14 +182,14 @@ impl<'a> LayoutWriter<'a> {
                         && kind != BreakKind::WithinStatement
                         && !(is_first && kind == BreakKind::AfterOpening);
                     self.begin_line(has_blank_line, comment_indent);
-                    self.out.push_str(token.text(gap).trim_end());
+                    self.output.push_str(token.text(gap).trim_end());
                     (lines, is_first) = (0, false);
                 }
             }
         }
         match kind {
             BreakKind::EndOfFile if self.is_empty() => {}
-            BreakKind::EndOfFile => self.out.push_str(self.newline),
+            BreakKind::EndOfFile => self.output.push_str(self.newline),
             BreakKind::BetweenItems => self.begin_line(lines > 1, indent),
             BreakKind::AfterOpening => self.begin_line(lines > 1 && !is_first, indent),
             BreakKind::BeforeClosing | BreakKind::WithinStatement => self.begin_line(false, indent),
@@ -198,7 +199,7 @@ impl<'a> LayoutWriter<'a> {
     /// Writes a statement, or a part of one, at the current position of the output. `events`
     /// describes its tokens, groups and possible line breaks. `base` is the indentation of the
     /// statement.
-    pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
+    pub(super) fn write_events(&mut self, gaps: &TokenGaps<'_>, events: &[LayoutEvent], base: usize) {
         let widths = EventWidths::new(gaps, events);
         let (mut modes, mut indent) = (vec![GroupMode::Broken], base);
         let mut several_lines = vec![false; events.len()];
@@ -206,17 +207,17 @@ impl<'a> LayoutWriter<'a> {
             let mode = modes.last().copied().unwrap_or(GroupMode::Broken);
             match *event {
                 LayoutEvent::Token(token) => {
-                    let (first, last) = gaps.token_width(token);
+                    let (first, last) = gaps.first_last_line_widths(token);
                     self.push_text(gaps.token_text(token), first);
                     self.column = last.unwrap_or(self.column);
                 }
-                LayoutEvent::Glue { next, .. } if gaps.has_comment_before(next) => {
+                LayoutEvent::Glue { next_token: next, .. } if gaps.has_comment_before(next) => {
                     self.write_gap(gaps, next, indent + INDENT_WIDTH, BreakKind::WithinStatement);
                 }
-                LayoutEvent::Glue { space, .. } => {
+                LayoutEvent::Glue { has_space: space, .. } => {
                     self.push_text(if space { " " } else { "" }, usize::from(space))
                 }
-                LayoutEvent::Break { next, space, kind } => {
+                LayoutEvent::Break { next_token: next, has_space: space, kind } => {
                     let stays_on_line = match mode {
                         GroupMode::Flat => true,
                         GroupMode::Broken => false,
@@ -233,7 +234,7 @@ impl<'a> LayoutWriter<'a> {
                         false => self.write_gap(gaps, next, indent, kind),
                     }
                 }
-                LayoutEvent::Begin { fills, broken } => {
+                LayoutEvent::Begin { fills, is_broken: broken } => {
                     let fits_on_line = !broken && self.column + widths.group_width(index) <= MAX_LINE_WIDTH;
                     let mode = match (mode, fits_on_line, fills) {
                         (GroupMode::Flat, ..) | (_, true, _) => GroupMode::Flat,
@@ -267,14 +268,16 @@ struct EventWidths {
 }
 
 impl EventWidths {
-    fn new(gaps: &Gaps<'_>, events: &[LayoutEvent]) -> Self {
+    fn new(gaps: &TokenGaps<'_>, events: &[LayoutEvent]) -> Self {
         let (mut widths_before, mut group_ends, mut open_groups) =
             (vec![0], vec![events.len(); events.len()], Vec::new());
         let mut columns = 0;
         for (index, event) in events.iter().enumerate() {
             columns += match *event {
-                LayoutEvent::Token(token) => gaps.token_width(token).0,
-                LayoutEvent::Glue { space, .. } | LayoutEvent::Break { space, .. } => usize::from(space),
+                LayoutEvent::Token(token) => gaps.first_last_line_widths(token).0,
+                LayoutEvent::Glue { has_space: space, .. } | LayoutEvent::Break { has_space: space, .. } => {
+                    usize::from(space)
+                }
                 _ => 0,
             };
             widths_before.push(columns);

@@ -7,16 +7,16 @@ use rulec_base::message;
 use rulec_base::span::Spanned;
 
 impl ImportLoader<'_> {
-    /// Adds a help text to `diagnostic` for `path`, which the file `importer` names and which
+    /// Adds a help text to `diagnostic` for `path`, which the file `importer_path` names and which
     /// cannot be read. `extension` is the usual extension of such files. Without a better remedy,
-    /// the help text is `general`.
+    /// the help text is `general_help`.
     pub(super) fn with_path_remedy(
         &self,
         diagnostic: Diagnostic,
-        importer: &str,
+        importer_path: &str,
         path: &Spanned<String>,
         extension: &str,
-        general: Message,
+        general_help: Message,
     ) -> Diagnostic {
         let Spanned { node: written, span } = path;
         if written.contains("://") || written.starts_with("www.") {
@@ -45,7 +45,7 @@ impl ImportLoader<'_> {
         ];
         let is_file = |candidate: &&String| {
             *candidate != written
-                && resolve_path(importer, candidate).is_some_and(|path| self.loader.load(&path).is_ok())
+                && resolve_path(importer_path, candidate).is_some_and(|path| self.loader.load(&path).is_ok())
         };
         let misspelt = names_one_typo_away(stem).map(|stem| in_folder(format!("{stem}.{extension}")));
         let near = candidates
@@ -57,7 +57,7 @@ impl ImportLoader<'_> {
             Some(near) => {
                 diagnostic.help(message!("did you mean \"{near}\"?")).likely_fix(*span, format!("\"{near}\""))
             }
-            None => diagnostic.help(general),
+            None => diagnostic.help(general_help),
         }
     }
 }
@@ -75,8 +75,8 @@ pub(super) fn similar_file(loader: &dyn Loader, path: &str) -> Option<String> {
 /// Returns the names that differ from a name by one typing error: a missing or superfluous letter,
 /// or two letters in the wrong order. Empty for a long name.
 fn names_one_typo_away(name: &str) -> impl Iterator<Item = String> + '_ {
-    const MAX_LENGTH: usize = 24;
-    let is_short = name.len() <= MAX_LENGTH && name.is_ascii();
+    const MAX_NAME_LENGTH: usize = 24;
+    let is_short = name.len() <= MAX_NAME_LENGTH && name.is_ascii();
     let positions = if is_short { 0..name.len() } else { 0..0 };
     let removed = positions.clone().map(|at| format!("{}{}", &name[..at], &name[at + 1..]));
     let exchanged = positions.clone().skip(1).map(|at| {

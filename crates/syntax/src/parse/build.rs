@@ -1,12 +1,12 @@
 //! Builds the syntax tree of one statement from the parse tree nodes ("pairs") of the grammar.
 
 use super::context::{
-    Built, Failed, StatementContext, children, expect_part, first_child, required_child, unquote,
+    BuildFailed, Built, StatementContext, children, expect_part, first_child, required_child, unquote,
 };
 use super::types::{build_fields, build_type_expr};
 use super::{Pair, Rule, decide, expr, history, operand, request, shapes};
 use crate::ast::{
-    Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
+    Expectation, ExpectedTarget, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
     Target, Test,
 };
 use rulec_base::diag::{Code, Diagnostic};
@@ -86,7 +86,7 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
         Rule::lexicon_statement => StatementKind::Lexicon(request::build_lexicon(cx, pair)?),
         rule => {
             broken_invariant!("no statement is built from {rule:?}");
-            return Err(Failed);
+            return Err(BuildFailed);
         }
     })
 }
@@ -95,7 +95,7 @@ fn build_list(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Statement
     let name = cx.build_child(pair, Rule::name, StatementContext::read_declared_name);
     let source = match cx.build_optional_child(pair, Rule::list_file, decide::build_string)? {
         Some(path) => ListSource::File(path),
-        None => match shapes::bare_file(cx) {
+        None => match shapes::unquoted_file_name(cx) {
             Some(diagnostic) => return Err(cx.report(diagnostic)),
             None => ListSource::Elements(cx.build_child(pair, Rule::expression, expr::build_expression)?),
         },
@@ -111,7 +111,7 @@ fn build_route(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Route> {
     let locals = decide::build_locals(cx, pair);
     let target = cx.build_child(pair, Rule::target, build_target);
     let (condition, locals, target) = (condition?, locals?, target?);
-    Ok(Route { name: name?, priority: priority?, disabled, condition, locals, target })
+    Ok(Route { name: name?, priority: priority?, disabled_span: disabled, condition, locals, target })
 }
 
 fn build_flow_tool(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<FlowTool> {
@@ -129,7 +129,12 @@ fn build_test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
         columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| cx.read_path(pair)).collect();
     let expects: Vec<_> = children(pair, Rule::expect).map(|pair| build_expectation(cx, &pair)).collect();
     let given = given.into_iter().collect::<Built<_>>()?;
-    Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
+    Ok(Test {
+        name: name?,
+        given_values: given,
+        case_field_paths: columns,
+        expectations: expects.into_iter().collect::<Built<_>>()?,
+    })
 }
 
 fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expectation> {
@@ -147,24 +152,31 @@ fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Ex
     let path = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let (breaks, then) = (
         cx.build_children(pair, Rule::broken, build_violation),
-        cx.build_optional_child(pair, Rule::expected, build_expected_then),
+        cx.build_optional_child(pair, Rule::expected, build_expected_target),
     );
     let score = cx.build_optional_child(pair, Rule::score, build_score);
     let values = cx.build_optional_child(pair, Rule::case_values, |cx, pair| {
         cx.build_children(&pair, Rule::expression, expr::build_expression)
     });
     let (values, span) = (values?.unwrap_or_default(), cx.span(pair));
-    Ok(Expectation { path, breaks: breaks?, then: then?, score: score?, values, span })
+    Ok(Expectation {
+        outcome_path: path,
+        expected_violations: breaks?,
+        target: then?,
+        score: score?,
+        case_values: values,
+        span,
+    })
 }
 
-fn build_expected_then(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
+fn build_expected_target(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ExpectedTarget> {
     cx.check_spelling(&required_child(&pair, Rule::arrow)?, "->", message!("the arrow"));
     let names = cx.build_children(&pair, Rule::node_id, decide::build_text_or_name);
     let args = cx.build_optional_child(&pair, Rule::arguments, build_named_arguments);
     let metadata = cx.build_optional_child(&pair, Rule::metadata, build_metadata);
     let loopback = children(&pair, Rule::kw_loopback).next().map(|word| cx.span(&word));
     let (args, metadata) = (args?.unwrap_or_default(), metadata?.unwrap_or_default());
-    Ok(ExpectedThen { names: names?, args, metadata, loopback })
+    Ok(ExpectedTarget { target_names: names?, args, metadata, loopback_span: loopback })
 }
 
 fn build_named_arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {

@@ -8,7 +8,7 @@ use rulec_base::span::Span;
 /// Words that show that a comment was meant to suppress a warning even if no name of a tool
 /// precedes them, as in `# noqa: W0105`. Any other word is more likely the start of an ordinary
 /// sentence.
-const WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
+const SUPPRESSION_WORDS_WITHOUT_TOOL: [&str; 4] = ["allow", "noqa", "disable", "ignore"];
 
 /// The words by which other tools suppress a warning.
 const SUPPRESSION_WORDS_OF_OTHER_TOOLS: [&str; 8] =
@@ -18,7 +18,7 @@ const SUPPRESSION_WORDS_OF_OTHER_TOOLS: [&str; 8] =
 /// after `allow`, which the comment suppresses, and the first warning code anywhere after `allow`.
 /// Each is `None` if there is no such code. The outer `None` means that the comment has another
 /// form.
-pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
+pub(super) fn read_allow_comment(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;
     let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
@@ -53,7 +53,8 @@ pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnost
         _ => {
             let (_, after) = text.split_once(written)?;
             let after = after.trim_start();
-            WORDS_WITHOUT_TOOL.contains(&word) && (after.is_empty() || after.starts_with([':', ',', '：']))
+            SUPPRESSION_WORDS_WITHOUT_TOOL.contains(&word)
+                && (after.is_empty() || after.starts_with([':', ',', '：']))
         }
     };
     if !is_meant {

@@ -14,9 +14,9 @@ use std::fmt::Display;
 use std::ops::Range;
 
 /// The error of a build step. It has no data, because a diagnostic already reports the error.
-pub(super) struct Failed;
+pub(super) struct BuildFailed;
 
-pub(super) type Built<T> = Result<T, Failed>;
+pub(super) type Built<T> = Result<T, BuildFailed>;
 
 pub(super) struct StatementContext<'a> {
     pub(super) file: FileId,
@@ -27,10 +27,10 @@ pub(super) struct StatementContext<'a> {
     pub(super) tokens: Range<usize>,
     /// The index in `sigs` of the first token that was parsed together with the statement. Token
     /// positions in tree nodes are relative to this token.
-    base: usize,
+    first_parsed_token: usize,
     /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
     /// identifies a keyword, a symbol or a kind of token.
-    pub(super) codes: &'a [u8],
+    pub(super) token_codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
     declared: &'a OnceCell<DeclaredNames>,
@@ -41,7 +41,7 @@ impl<'a> StatementContext<'a> {
     /// from a parse of several statements, which began at the token `base`. Positions in tree nodes
     /// are relative to this token.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, base: usize) -> Self {
-        let FileParser { file, text, sigs, codes, .. } = *reader;
+        let FileParser { file, text, sigs, token_codes: codes, .. } = *reader;
         let codes = &codes.as_bytes()[base..];
         let start = sigs[tokens.start].token.start;
         let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
@@ -51,8 +51,8 @@ impl<'a> StatementContext<'a> {
             text,
             sigs,
             tokens,
-            base,
-            codes,
+            first_parsed_token: base,
+            token_codes: codes,
             span,
             diagnostics: &mut reader.parsed.diagnostics,
             declared: &reader.declared,
@@ -64,9 +64,9 @@ impl<'a> StatementContext<'a> {
         self.declared.get_or_init(|| DeclaredNames::collect_names(self.text, self.sigs))
     }
 
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> BuildFailed {
         self.diagnostics.push(diagnostic);
-        Failed
+        BuildFailed
     }
 
     /// Returns the span of a pair (a tree node), from its first token to its last.
@@ -77,7 +77,7 @@ impl<'a> StatementContext<'a> {
     /// Returns the span from the first to the last of the tokens in a range, whose indices are
     /// relative to `base`. For an empty range, returns the span of the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
-        let token = |index: usize| self.sigs.get(self.base + index).map(|sig| sig.token);
+        let token = |index: usize| self.sigs.get(self.first_parsed_token + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
         let end = token(tokens.end.max(tokens.start + 1) - 1).map_or(start, |last| last.end);
         Span { file: self.file, start, end }
@@ -166,7 +166,7 @@ impl<'a> StatementContext<'a> {
         Ok(self.read_ident(&pair))
     }
 
-    pub(super) fn report_reserved_word(&mut self, word: &str, span: Span, expected: Message) -> Failed {
+    pub(super) fn report_reserved_word(&mut self, word: &str, span: Span, expected: Message) -> BuildFailed {
         let diagnostic = reserved_word_error(word, span, expected);
         self.report(diagnostic)
     }
@@ -179,7 +179,7 @@ impl<'a> StatementContext<'a> {
     ) -> Built<T> {
         value.map_err(|error| {
             let start = span.start as usize;
-            let place = Span::new(self.file, start + error.range.start, start + error.range.end);
+            let place = Span::new(self.file, start + error.error_range.start, start + error.error_range.end);
             let diagnostic = Diagnostic::new(code, place, error.message).help(error.help);
             self.report(match error.replacement {
                 Some(replacement) => diagnostic.likely_fix(span, replacement),
@@ -331,7 +331,7 @@ pub(super) fn unquote(text: &str) -> &str {
 pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<T> {
     part.ok_or_else(|| {
         broken_invariant!("{invariant}");
-        Failed
+        BuildFailed
     })
 }
 
@@ -380,7 +380,7 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
     }
     let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };
-    let fixed: &[&str] = match word.statement {
+    let fixed: &[&str] = match word.statement_rule {
         Some(Rule::history_statement) => &["history", "previous"],
         Some(Rule::input_statement) => &["input"],
         Some(Rule::settings_statement) => &["settings"],
@@ -390,7 +390,7 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
         return fixed.iter().map(|name| Spanned::new((*name).to_owned(), head.span(file))).collect();
     }
     // `extern fn NAME`
-    let index = if word.statement == Some(Rule::extern_statement) { 2 } else { 1 };
+    let index = if word.statement_rule == Some(Rule::extern_statement) { 2 } else { 1 };
     let Some(token) = sigs.get(index).map(|sig| sig.token) else { return Vec::new() };
     let name = token.text(text);
     let is_name =

@@ -15,7 +15,7 @@ pub(super) fn build_choice(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
     Ok(Choice {
         name: cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?,
         question: cx.build_optional_child(&pair, Rule::question, build_string)?,
-        to_user: has_child(&pair, Rule::kw_to_user),
+        is_shown_to_user: has_child(&pair, Rule::kw_to_user),
         branches: cx.build_children(&pair, Rule::choice_branch, build_branch)?,
     })
 }
@@ -28,9 +28,9 @@ fn build_branch(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Branch> 
     };
     Ok(Branch {
         id: cx.build_child(&pair, Rule::branch_id, build_text_or_name)?,
-        default: children(&pair, Rule::kw_default).next().map(|word| cx.span(&word)),
+        default_span: children(&pair, Rule::kw_default).next().map(|word| cx.span(&word)),
         meaning: cx.build_optional_child(&pair, Rule::meaning, build_string)?,
-        any,
+        requires_any: any,
         conditions: body.map(|body| conditions(cx, body)).transpose()?.map(Option::unwrap_or_default),
         locals: build_locals(cx, &pair)?,
         span: cx.span(&pair),
@@ -51,7 +51,7 @@ fn build_keyword_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
     let matching = cx.read_ident(&required_child(&pair, Rule::key)?);
     let patterns = cx.build_child(&pair, Rule::words, build_word_list)?;
     let case = cx.build_optional_child(&pair, Rule::case_mode, build_case_mode)?;
-    Ok(Trigger::Keyword { matching, patterns, case })
+    Ok(Trigger::Keyword { match_mode: matching, patterns, case })
 }
 
 /// Converts `ignoring case` or `matching case` at the end of a statement to a [`Case`].
@@ -86,7 +86,7 @@ pub(super) fn build_router(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
     let (name, param) = expect_part(names.next().zip(names.next()), "a router has a name and a parameter")?;
     let mut cases = cx.build_children(&pair, Rule::router_case, build_router_case)?;
     cases.extend(cx.build_optional_child(&pair, Rule::otherwise, build_router_case)?);
-    Ok(Router { name, param, cases })
+    Ok(Router { name, output_param: param, cases })
 }
 
 fn build_router_case(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<RouterCase> {
@@ -98,7 +98,7 @@ fn build_router_case(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Rou
         |cx: &mut StatementContext<'_>, pair| cx.build_child(&pair, Rule::expression, expr::build_expression);
     let destinations = cx.build_children(&destinations_pair, Rule::destination, destination)?;
     let loopback = children(&destinations_pair, Rule::kw_loopback).next().map(|word| cx.span(&word));
-    Ok(RouterCase { condition, locals, destinations, loopback, span: cx.span(&pair) })
+    Ok(RouterCase { condition, locals, destinations, loopback_span: loopback, span: cx.span(&pair) })
 }
 
 /// Builds the local names of `where NAME = EXPRESSION, …`. The list is empty without `where`.
@@ -124,7 +124,11 @@ pub(super) fn build_workflow(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> B
     let keys =
         |cx: &mut StatementContext<'_>, pair| cx.build_children(&pair, Rule::node_id, build_text_or_name);
     let passthrough = cx.build_children(&pair, Rule::passthrough, keys)?.concat();
-    Ok(Workflow { name, passthrough, nodes: cx.build_children(&pair, Rule::workflow_node, build_node)? })
+    Ok(Workflow {
+        name,
+        passthrough_fields: passthrough,
+        nodes: cx.build_children(&pair, Rule::workflow_node, build_node)?,
+    })
 }
 
 fn build_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Node> {
@@ -152,9 +156,9 @@ fn build_node(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Node> {
         id: cx.build_child(&pair, Rule::node_id, build_text_or_name)?,
         kind: cx.build_child(&pair, Rule::node_kind, build_text_or_name)?,
         config: cx.build_optional_child(&pair, Rule::metadata, entries)?.unwrap_or_default(),
-        within: cx.build_optional_child(&pair, Rule::within, number)?,
-        merge: cx.build_optional_child(&pair, Rule::merging, merge)?,
-        next: cx.build_optional_child(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
+        time_limit: cx.build_optional_child(&pair, Rule::within, number)?,
+        merge_mode: cx.build_optional_child(&pair, Rule::merging, merge)?,
+        next_nodes: cx.build_optional_child(&pair, Rule::next_nodes, ids)?.unwrap_or_default(),
         router: cx.build_optional_child(&pair, Rule::routed, router)?,
         span: cx.span(&pair),
     })

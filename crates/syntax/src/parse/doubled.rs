@@ -14,15 +14,15 @@ use rulec_base::span::{FileId, Span};
 use std::ops::Range;
 
 /// Maximum number of tokens of a phrase that may be doubled, such as `ignoring case`.
-const MAX_PHRASE: usize = 3;
+const MAX_PHRASE_TOKENS: usize = 3;
 
 /// Maximum number of copies whose removal is tried for one statement.
-const MAX_TRIES: usize = 6;
+const MAX_REMOVAL_TRIES: usize = 6;
 
 /// Returns the diagnostic for a doubled word, symbol or phrase in a statement with an error.
 /// `errors` are the errors of the statement. `None` if the statement still has an error without the
 /// second copy.
-pub(super) fn doubled_part(
+pub(super) fn doubled_phrase_error(
     file: FileId,
     text: &str,
     sigs: &[SignificantToken],
@@ -33,12 +33,12 @@ pub(super) fn doubled_part(
     let tokens = raw.tokens.clone();
     // `default default -> h`: the second word begins a statement of its own.
     let is_head_alone = tokens.len() == 1
-        && raw.word.is_some()
+        && raw.keyword.is_some()
         && sigs
             .get(tokens.end)
             .is_some_and(|next| next.indent().is_none() && next.token.text(text) == token_text(tokens.start));
     if is_head_alone {
-        return Some(removal(file, text, sigs, tokens.start..tokens.end + 1));
+        return Some(removal_diagnostic(file, text, sigs, tokens.start..tokens.end + 1));
     }
     let is_part = |index: usize| {
         let kind = sigs[index].token.kind;
@@ -60,7 +60,7 @@ pub(super) fn doubled_part(
         return None;
     }
     let mut tries = 0;
-    for length in 1..=MAX_PHRASE {
+    for length in 1..=MAX_PHRASE_TOKENS {
         for first in tokens.start..tokens.end.saturating_sub(2 * length - 1) {
             let copies = first..first + 2 * length;
             let is_doubled = (first..first + length).all(|index| {
@@ -68,7 +68,7 @@ pub(super) fn doubled_part(
                     && token_text(index) == token_text(index + length)
                     && sigs[index + length].indent().is_none()
             });
-            if !is_doubled || tries == MAX_TRIES {
+            if !is_doubled || tries == MAX_REMOVAL_TRIES {
                 continue;
             }
             tries += 1;
@@ -77,10 +77,10 @@ pub(super) fn doubled_part(
             let without = format!("{}{}", &text[bytes.start..kept_until], &text[resumed..bytes.end]);
             let word = token_text(first);
             // The items of a payload are parsed apart from its head.
-            let is_head = raw.word.is_some_and(|word| matches!(word.text, "payload" | "group"));
+            let is_head = raw.keyword.is_some_and(|word| matches!(word.text, "payload" | "group"));
             let is_clear = is_head && length == 1 && terminals::find_word(word).is_some();
-            if is_clear && touches_error(&copies) || remedy::parses(&without) {
-                return Some(removal(file, text, sigs, copies));
+            if is_clear && touches_error(&copies) || remedy::is_valid_statement(&without) {
+                return Some(removal_diagnostic(file, text, sigs, copies));
             }
         }
     }
@@ -89,7 +89,12 @@ pub(super) fn doubled_part(
 
 /// Returns the diagnostic for a doubled part. It proposes to remove the second half of the tokens
 /// `copies`.
-fn removal(file: FileId, text: &str, sigs: &[SignificantToken], copies: Range<usize>) -> Diagnostic {
+fn removal_diagnostic(
+    file: FileId,
+    text: &str,
+    sigs: &[SignificantToken],
+    copies: Range<usize>,
+) -> Diagnostic {
     let half = copies.start + copies.len() / 2;
     let second = Span { file, start: sigs[half].token.start, end: sigs[copies.end - 1].token.end };
     let written = &text[second.range()];

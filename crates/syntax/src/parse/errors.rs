@@ -10,12 +10,12 @@ use super::terminals::{self, is_reserved};
 use super::{Rule, phrase, unknown};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, has_one_near_candidate, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
 /// Maximum number of expected tokens or parts that one message names, to keep messages short.
-const MAX_EXPECTED: usize = 3;
+const MAX_EXPECTED_ITEMS: usize = 3;
 
 /// Creates the diagnostic for a statement or item that cannot be parsed. `rule` is the grammar rule
 /// that should match it, and `error` is the error of pest.
@@ -134,7 +134,7 @@ impl<'a> ParseFailure<'_, 'a> {
                 _ => message!("`->` and a handler"),
             }];
         }
-        phrases.truncate(MAX_EXPECTED);
+        phrases.truncate(MAX_EXPECTED_ITEMS);
         let (expected, found) = (list_alternatives(phrases), self.describe_found());
         let is_after_condition = self.rule == Rule::route_statement && self.expects_rule(Rule::arrow);
         let message = match self.token_before() {
@@ -227,7 +227,7 @@ impl<'a> ParseFailure<'_, 'a> {
             }
             Rule::entity_statement => message!("`entity order matches r\"order (?<id>[0-9]+)\"`"),
             Rule::lexicon_statement => message!("`lexicon anger {{ \"furious\": 0.8, \"annoyed\": 0.4 }}`"),
-            _ if is_item(self.rule) && self.expects_rule(Rule::EOI) => {
+            _ if is_payload_item(self.rule) && self.expects_rule(Rule::EOI) => {
                 message!("`name: string not blank; closed` (separate rules by line breaks or `;`)")
             }
             Rule::test_statement => {
@@ -246,7 +246,7 @@ impl<'a> ParseFailure<'_, 'a> {
     /// `None` if no common mistake is recognized.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
-        if let Some(diagnostic) = self.slip() {
+        if let Some(diagnostic) = self.small_mistake() {
             return Some(diagnostic);
         }
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
@@ -267,7 +267,8 @@ impl<'a> ParseFailure<'_, 'a> {
             }
         }
         let expects_name = expects_name
-            || self.is_in_fields() && (self.expects_rule(Rule::key) || self.expects_rule(Rule::field));
+            || self.statement_declares_fields()
+                && (self.expects_rule(Rule::key) || self.expects_rule(Rule::field));
         if expects_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.is_at_end() {
             return Some(self.quoted_name_error(span, found));
         }
@@ -281,7 +282,7 @@ impl<'a> ParseFailure<'_, 'a> {
             }
         }
         if self.expects_rule(Rule::EOI)
-            && !is_item(self.rule)
+            && !is_payload_item(self.rule)
             && !self.is_at_end()
             && !is_reserved(found)
             && let Some(diagnostic) = self.misspelt_statement(self.token)
@@ -296,7 +297,7 @@ impl<'a> ParseFailure<'_, 'a> {
         if let Some(diagnostic) = self.foreign_syntax() {
             return Some(diagnostic);
         }
-        if is_item(self.rule) {
+        if is_payload_item(self.rule) {
             return None;
         }
         self.statement_mistake()
@@ -310,7 +311,7 @@ impl<'a> ParseFailure<'_, 'a> {
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);
         let begins_line = self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
         let is_likely = begins_line
-            || is_single_slip(&self.token_text(word).to_lowercase(), terminals::statement_words());
+            || has_one_near_candidate(&self.token_text(word).to_lowercase(), terminals::statement_words());
         let is_word = word.kind == TokenKind::Word;
         Some(diagnostic).filter(|diagnostic| is_word && is_likely && !diagnostic.fixes.is_empty())
     }
@@ -358,10 +359,10 @@ impl<'a> ParseFailure<'_, 'a> {
         }
         if found == "?"
             && (self.expects_rule(Rule::private) || self.expects_rule(Rule::comma))
-            && self.is_in_fields()
+            && self.statement_declares_fields()
         {
             let message = message!("`?` must come after the field's name");
-            if let Some((span, field)) = self.misplaced_mark() {
+            if let Some((span, field)) = self.misplaced_optional_mark() {
                 let diagnostic = unexpected_token(
                     self.span,
                     message,
@@ -403,7 +404,7 @@ impl<'a> ParseFailure<'_, 'a> {
         }
     }
 
-    fn is_in_fields(&self) -> bool {
+    fn statement_declares_fields(&self) -> bool {
         matches!(
             self.rule,
             Rule::input_statement
@@ -415,7 +416,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     fn reserved_name_error(&self, span: Span, found: &str) -> Diagnostic {
-        if let Some(diagnostic) = self.name_with_meaning(span, found) {
+        if let Some(diagnostic) = self.reserved_route_name_error(span, found) {
             return diagnostic;
         }
         let diagnostic = reserved_word_error(found, span, message!("a name"));
@@ -437,7 +438,7 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns the diagnostic for `default` or `none` as the name of a route or table, which
     /// neither word can be, even in backquotes. `None` for other names.
-    fn name_with_meaning(&self, span: Span, found: &str) -> Option<Diagnostic> {
+    fn reserved_route_name_error(&self, span: Span, found: &str) -> Option<Diagnostic> {
         let keyword = self.token_text(self.token_before()?);
         if !matches!(found, "default" | "none") || !matches!(keyword, "route" | "table" | "choice" | "router")
         {
@@ -479,7 +480,7 @@ impl<'a> ParseFailure<'_, 'a> {
 }
 
 /// True for a grammar rule that matches an item between the braces of a `payload` or `group`.
-pub(super) fn is_item(rule: Rule) -> bool {
+pub(super) fn is_payload_item(rule: Rule) -> bool {
     use Rule as R;
     matches!(
         rule,

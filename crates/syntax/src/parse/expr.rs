@@ -2,7 +2,7 @@
 //! groups, and precedence climbing builds the tree. Only the operator table defines what a word
 //! between operands means.
 
-use super::context::{Built, Failed, StatementContext, required_child, unexpected_token};
+use super::context::{BuildFailed, Built, StatementContext, required_child, unexpected_token};
 use super::foreign::{self, foreign_operator, is_condition_operator};
 use super::terminals::{self, TerminalClass};
 use super::{Pair, Pairs, Rule, types};
@@ -27,7 +27,7 @@ pub(super) struct ExprNode {
 /// Maximum height of an expression tree, because later compiler passes recurse over it. Up to
 /// [`MAX_BRACKET_DEPTH`](super::splitter::MAX_BRACKET_DEPTH) levels are brackets; the rest is for
 /// chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
-pub(super) const MAX_HEIGHT: usize = 500;
+pub(super) const MAX_EXPR_HEIGHT: usize = 500;
 
 pub(super) fn build_expression(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     Ok(build_expr_node(cx, pair)?.expr)
@@ -68,7 +68,7 @@ pub(super) enum ExprElementKind {
 /// Precedence climbing combines these elements into a tree.
 #[derive(Clone, Copy)]
 pub(super) struct ExprElement {
-    pub(super) kind: ExprElementKind,
+    pub(super) pair_or_token_index: ExprElementKind,
     /// The index into `pairs` if the element is a node of the parse tree. Otherwise the index of
     /// its first token.
     pub(super) index: usize,
@@ -84,10 +84,10 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// The index in `elements` of the next element to parse.
     pub(super) position: usize,
     /// The byte offset at which the whole expression ends, for errors about a missing operand.
-    pub(super) end: u32,
+    pub(super) end_offset: u32,
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
-    pub(super) last_left: Option<Span>,
+    pub(super) last_left_operand: Option<Span>,
     /// Whether the value after `within`, `after` or `before` of a history is being parsed. The
     /// value ends where the next of these words begins.
     pub(super) in_history_bound: bool,
@@ -105,8 +105,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             elements,
             pairs: Vec::new(),
             position: 0,
-            end,
-            last_left: None,
+            end_offset: end,
+            last_left_operand: None,
             in_history_bound: false,
             count_or_sum_start: None,
         };
@@ -124,7 +124,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
             };
             climber.elements.push(ExprElement {
-                kind,
+                pair_or_token_index: kind,
                 index: climber.pairs.len(),
                 span: climber.cx.span(&pair),
             });
@@ -136,7 +136,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn push_token_elements(&mut self, tokens: Range<usize>) {
         let mut token = tokens.start;
         while token < tokens.end {
-            let (kind, next) = match self.cx.codes[token] {
+            let (kind, next) = match self.cx.token_codes[token] {
                 terminals::DOT | terminals::MEMBER_DOT => (ExprElementKind::Member, token + 2),
                 terminals::STRING => (ExprElementKind::String, token + 1),
                 terminals::NUMBER => (ExprElementKind::Number, token + 1),
@@ -145,7 +145,11 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
                 _ => (ExprElementKind::Word, token + 1),
             };
-            self.elements.push(ExprElement { kind, index: token, span: self.cx.span_of(token..next) });
+            self.elements.push(ExprElement {
+                pair_or_token_index: kind,
+                index: token,
+                span: self.cx.span_of(token..next),
+            });
             token = next;
         }
     }
@@ -167,7 +171,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// if that element is of another kind, or is a name in backquotes.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
         let element = *self.elements.get(self.position + ahead)?;
-        match element.kind {
+        match element.pair_or_token_index {
             ExprElementKind::Word | ExprElementKind::Operator => {
                 Some(self.element_text(element)).filter(|text| !text.starts_with('`'))
             }
@@ -179,13 +183,13 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.elements[index].span
     }
 
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> BuildFailed {
         self.cx.report(diagnostic)
     }
 
     pub(super) fn make_node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<ExprNode> {
-        if height > MAX_HEIGHT {
-            let message = message!("more than {MAX_HEIGHT} operators are chained or nested here");
+        if height > MAX_EXPR_HEIGHT {
+            let message = message!("more than {MAX_EXPR_HEIGHT} operators are chained or nested here");
             let diagnostic = Diagnostic::new(Code::TooDeep, span, message);
             return Err(self.report(diagnostic.help(message!("give parts of it a name with `let`"))));
         }
@@ -201,7 +205,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             let Some(element) = self.peek().filter(|element| !self.is_sum_clause(*element)) else {
                 return Ok(left);
             };
-            if element.kind == ExprElementKind::Cast {
+            if element.pair_or_token_index == ExprElementKind::Cast {
                 if Op::As.info().precedence < min_precedence {
                     return Ok(left);
                 }
@@ -232,7 +236,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             let is_reported_later = matches!(op, Op::And | Op::Or) && self.is_literal_at(self.position + 1);
             if let Some((_, message)) = foreign_operator(word).filter(|_| !is_reported_later) {
                 let span = self.element_span(self.position);
-                let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
+                let _: BuildFailed =
+                    self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
             }
             left = match op {
                 Op::And | Op::Or | Op::Unless => self.parse_logic(left, op)?,
@@ -244,8 +249,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// True if the expression's element at `index` is a text or number, and no operator follows it
     /// except `and` and `or`.
     fn is_literal_at(&self, index: usize) -> bool {
-        let is_literal =
-            |element: &ExprElement| matches!(element.kind, ExprElementKind::String | ExprElementKind::Number);
+        let is_literal = |element: &ExprElement| {
+            matches!(element.pair_or_token_index, ExprElementKind::String | ExprElementKind::Number)
+        };
         self.elements.get(index).is_some_and(is_literal)
             && self.elements.get(index + 1).is_none_or(|next| {
                 let next = self.element_text(*next);
@@ -302,9 +308,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.position += 1;
         let mut modifiers = Modifiers::default();
         if is_condition_operator(op) {
-            self.last_left = Some(left.expr.span);
+            self.last_left_operand = Some(left.expr.span);
             if self.word_ahead(0) == Some("word") && self.position + 1 < self.elements.len() {
-                modifiers.word = true;
+                modifiers.whole_word = true;
                 op_span = op_span.to(self.element_span(self.position));
                 self.position += 1;
             }
@@ -373,7 +379,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             _ => return None,
         };
         let next = self.elements.get(self.position + 1)?;
-        let has_operand = match next.kind {
+        let has_operand = match next.pair_or_token_index {
             ExprElementKind::Braces
             | ExprElementKind::Operator
             | ExprElementKind::Cast
@@ -396,7 +402,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             Some("..=") => true,
             Some("...") => {
                 let span = self.element_span(self.position);
-                let _: Failed = self.report(foreign::foreign_syntax_error(
+                let _: BuildFailed = self.report(foreign::foreign_syntax_error(
                     span,
                     message!("a range is written with `..` or `..=`"),
                     "..=",
@@ -472,7 +478,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if !is_correct {
             let written = &self.cx.text[span.range()];
             let message = message!("`{written}` is not an operator");
-            let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
+            let _: BuildFailed =
+                self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
         }
         self.position += words;
         let node_span = operand.expr.span.to(span);

@@ -4,7 +4,7 @@
 mod modules;
 mod values;
 
-pub use values::joined_template;
+pub use values::template_to_join_call;
 pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
@@ -58,9 +58,13 @@ pub(super) fn split_comparison(first: &str, second: &str) -> Option<&'static str
 /// operator of another language or a misspelling. `None` if no operator is near enough.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
-    let foreign_row = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
-    let words =
-        || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
+    let foreign_row = TABLE.iter().find(|row| row.foreign_spellings.contains(&lower.as_str()));
+    let words = || {
+        TABLE
+            .iter()
+            .filter(|row| row.fixity == Fixity::Infix && row.op.is_spelled_as_word())
+            .map(|row| row.spelling)
+    };
     foreign_row
         .map(|row| row.spelling)
         .or_else(|| words().find(|spelling| *spelling == lower))
@@ -84,7 +88,7 @@ pub(super) fn operator_of_name(name: &str) -> Option<String> {
             .or_else(|| {
                 let row = TABLE
                     .iter()
-                    .find(|row| row.foreign.iter().any(|word| *word == name || *word == joined))?;
+                    .find(|row| row.foreign_spellings.iter().any(|word| *word == name || *word == joined))?;
                 is_comparison(&row.op).then_some(row.spelling)
             })
             .or_else(|| english_comparison(&joined))
@@ -135,9 +139,9 @@ pub(super) fn worded_comparison(first: &str, second: &str, third: &str) -> Optio
 
 /// True if a word can mean only one operator, so that a fix is safe. The word is an operator in
 /// other letter case, or a known spelling of an operator in other languages.
-pub(super) fn has_one_meaning(word: &str) -> bool {
+pub(super) fn means_one_operator(word: &str) -> bool {
     let lower = word.to_lowercase();
-    TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
+    TABLE.iter().any(|row| row.spelling == lower || row.foreign_spellings.contains(&lower.as_str()))
 }
 
 /// Returns the name that the author of a route probably meant by several words before `when`: the
@@ -300,7 +304,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         // The second number is an end in some languages, and a length in others.
         ("slice" | "mid" | "subseq", _) => format!("substring({base}, …)"),
         ("charat" | "char_at", _) if !args.is_empty() => format!("substring({base}, {args}, 1)"),
-        _ if reads_time(name, base) => return None,
+        _ if is_time_parser(name, base) => return None,
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
         ("get", _) if args.matches(',').count() == 1 => {
             let (key, default) = args.split_once(',')?;
@@ -308,7 +312,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         }
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
-        ("find" | "search_for" | "position", _) if is_one_text(args) => {
+        ("find" | "search_for" | "position", _) if is_single_string(args) => {
             format!("index_of({base}, {args})")
         }
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
@@ -333,7 +337,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
 }
 
 /// True if the arguments of a call are one string literal.
-fn is_one_text(args: &str) -> bool {
+fn is_single_string(args: &str) -> bool {
     let inner = args.strip_prefix('"').and_then(|args| args.strip_suffix('"'));
     inner.is_some_and(|inner| !inner.contains('"'))
 }
@@ -360,7 +364,7 @@ pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)
 
 /// True if other languages parse a time with the method `name`, as in `time.parse(at)`. `base` is
 /// the text before the dot.
-pub(super) fn reads_time(name: &str, base: &str) -> bool {
+pub(super) fn is_time_parser(name: &str, base: &str) -> bool {
     let (name, base) = (name.to_lowercase(), base.to_lowercase());
     let is_reader = name.starts_with("parse") || name.starts_with("from") || name == "strptime";
     is_reader && ["time", "date", "moment", "dayjs"].into_iter().any(|word| base.contains(word))
@@ -380,7 +384,9 @@ fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
         })?,
     };
     let spelling = infix_operator(verb).or_else(|| infix_operator(&verb.replace('_', "")))?;
-    let accepts = |row: &&rulec_lang::operators::OpInfo| row.spelling == spelling && row.accepts.quantity;
+    let accepts = |row: &&rulec_lang::operators::OpInfo| {
+        row.spelling == spelling && row.accepted_modifiers.accepts_quantity
+    };
     TABLE.iter().any(|row| accepts(&row)).then_some((spelling, quantity))
 }
 
@@ -388,12 +394,12 @@ fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
 /// `None` for other words.
 pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
     let is_infix = |row: &&rulec_lang::operators::OpInfo| {
-        row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
+        row.fixity == Fixity::Infix && (row.op.is_spelled_as_word() || row.op == Op::Eq)
     };
     TABLE
         .iter()
         .filter(is_infix)
-        .find(|row| row.spelling == lower || row.foreign.contains(&lower))
+        .find(|row| row.spelling == lower || row.foreign_spellings.contains(&lower))
         .map(|row| row.spelling)
 }
 

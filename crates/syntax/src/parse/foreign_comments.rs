@@ -8,10 +8,10 @@ use rulec_base::span::{FileId, Span};
 
 /// Maximum number of lines that a comment is assumed to have if its end mark, such as `*/`, is
 /// missing.
-const MAX_LINES: usize = 20;
+const MAX_COMMENT_LINES: usize = 20;
 
 /// The marks of other languages around a comment of several lines.
-const BLOCKS: [(&str, &str); 3] = [("/*", "*/"), ("<!--", "-->"), ("(*", "*)")];
+const BLOCK_COMMENT_MARKS: [(&str, &str); 3] = [("/*", "*/"), ("<!--", "-->"), ("(*", "*)")];
 
 /// Returns the diagnostic for a comment of another language at the byte `start` of a file. `None`
 /// if none begins there.
@@ -27,15 +27,15 @@ pub(super) fn foreign_comment(file: FileId, text: &str, start: usize) -> Option<
         let mark = if line[dashes..].starts_with(' ') { "#" } else { "# " };
         return Some(diagnostic.help(message!("write `{}`", written.trim_end())).likely_fix(span, mark));
     }
-    let (open, close) = BLOCKS.into_iter().find(|(open, _)| rest.starts_with(open))?;
+    let (open, close) = BLOCK_COMMENT_MARKS.into_iter().find(|(open, _)| rest.starts_with(open))?;
     let (words, length) = match rest[open.len()..].find(close) {
         Some(at) => (&rest[open.len()..open.len() + at], open.len() + at + close.len()),
         None => {
-            let length = length_of_lines(rest);
+            let length = unclosed_comment_length(rest);
             (&rest[open.len()..length], length)
         }
     };
-    let lines: Vec<String> = words.lines().filter_map(commented_line).collect();
+    let lines: Vec<String> = words.lines().filter_map(to_comment_line).collect();
     let span = Span::new(file, start, start + length);
     let first_line = rest[..length].lines().next().unwrap_or_default().trim_end().len();
     let shown = Span::new(file, start, start + first_line);
@@ -52,7 +52,7 @@ pub(super) fn foreign_comment(file: FileId, text: &str, start: usize) -> Option<
 
 /// Converts a line of a comment of another language to a comment of this language, with `#`. `None`
 /// for a line without words.
-fn commented_line(line: &str) -> Option<String> {
+fn to_comment_line(line: &str) -> Option<String> {
     let words = line.trim().trim_start_matches('*').trim();
     (!words.is_empty()).then(|| format!("# {words}"))
 }
@@ -60,14 +60,14 @@ fn commented_line(line: &str) -> Option<String> {
 /// Returns the length in bytes of a comment whose end mark, such as `*/`, is missing. `text` begins
 /// with the comment. The comment ends before an empty line, and before a line that begins a
 /// statement.
-fn length_of_lines(text: &str) -> usize {
+fn unclosed_comment_length(text: &str) -> usize {
     let mut length = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let first = line.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
         let is_statement = first.is_some_and(|word| {
             terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement)
         }) && !line.starts_with(char::is_whitespace);
-        if index > 0 && (is_statement || line.trim().is_empty()) || index == MAX_LINES {
+        if index > 0 && (is_statement || line.trim().is_empty()) || index == MAX_COMMENT_LINES {
             break;
         }
         length += line.len();

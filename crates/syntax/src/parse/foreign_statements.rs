@@ -12,7 +12,7 @@ mod rules;
 use super::declared::DeclaredNames;
 use super::splitter::RawStatement;
 use super::stream::SignificantToken;
-use super::{Parsed, foreign, is_reserved, remedy, starts_statement};
+use super::{ParseResult, foreign, is_reserved, remedy, starts_statement};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -24,10 +24,10 @@ use std::ops::Range;
 /// this language.
 struct ForeignStatement {
     /// The index after the last token of the statement.
-    end: usize,
+    end_token: usize,
     help: Message,
     /// The names that the statement declares, each with the index of its token.
-    names: Vec<(String, usize)>,
+    declared_names: Vec<(String, usize)>,
 }
 
 /// Reads the tokens of a file for statements of other languages.
@@ -41,11 +41,11 @@ struct StatementReader<'a> {
 
 /// Replaces the errors in each statement of another language by one error. A file without errors
 /// stays as it is.
-pub(super) fn report_whole_statements(
+pub(super) fn report_foreign_statements(
     file: FileId,
     text: &str,
     (sigs, statements): (&[SignificantToken], &[RawStatement]),
-    parsed: &mut Parsed,
+    parsed: &mut ParseResult,
 ) {
     let is_error = |diagnostic: &&Diagnostic| diagnostic.is_error();
     let errors = parsed.diagnostics.iter().filter(is_error);
@@ -67,19 +67,19 @@ pub(super) fn report_whole_statements(
             let start = starts[..starts.partition_point(|start| *start <= index)].last().copied();
             let is_complete = |start: usize| {
                 let head = sigs[start].token.start as usize..sigs[index - 1].token.end as usize;
-                remedy::parses(&text[head])
+                remedy::is_valid_statement(&text[head])
             };
             index == last_end || start.is_none_or(|start| start == index || is_complete(start))
         };
         let may_begin = depth == 0 && sig.indent().is_some();
-        let found = may_begin.then(|| reader.statement_at(index)).flatten();
-        let Some(found) = found.filter(|found| found.end > index && begins()) else {
+        let found = may_begin.then(|| reader.foreign_statement_at(index)).flatten();
+        let Some(found) = found.filter(|found| found.end_token > index && begins()) else {
             depth += usize::from(sig.token.kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(sig.token.kind.closes_bracket()));
             index += 1;
             continue;
         };
-        let range = sig.token.start..sigs[found.end - 1].token.end;
+        let range = sig.token.start..sigs[found.end_token - 1].token.end;
         let first_error = errors.partition_point(|start| *start < range.start);
         let has_error = errors.get(first_error).is_some_and(|start| range.contains(start));
         // The parser may have read the line as a part of the statement before it, which is
@@ -89,19 +89,19 @@ pub(super) fn report_whole_statements(
                 |diagnostic: &Diagnostic| diagnostic.span().is_some_and(|span| range.contains(&span.start));
             parsed.diagnostics.retain(|diagnostic| !is_inside(diagnostic));
             parsed.diagnostics.push(reader.diagnostic(index, found.help));
-            for (name, token) in found.names {
-                parsed.broken.push(Spanned::new(name, reader.token(token).span(file)));
+            for (name, token) in found.declared_names {
+                parsed.broken_names.push(Spanned::new(name, reader.token(token).span(file)));
             }
-            last_end = found.end;
+            last_end = found.end_token;
         }
-        index = found.end;
+        index = found.end_token;
     }
     remove_needless_semicolons(text, parsed);
 }
 
 /// Removes the error for a `;` if its line has an error for an unknown statement or an import. The
 /// error for the `;` would come first, and its help could be to remove the line.
-fn remove_needless_semicolons(text: &str, parsed: &mut Parsed) {
+fn remove_needless_semicolons(text: &str, parsed: &mut ParseResult) {
     let is_import = |span: Span| {
         let line = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
         text[line..].starts_with("import ")
@@ -122,21 +122,21 @@ fn remove_needless_semicolons(text: &str, parsed: &mut Parsed) {
 impl<'a> StatementReader<'a> {
     /// Returns the statement of another language that begins at the token `index`, which is the
     /// first of a line. `None` for any other line.
-    fn statement_at(&self, index: usize) -> Option<ForeignStatement> {
-        let word = self.lower(index);
+    fn foreign_statement_at(&self, index: usize) -> Option<ForeignStatement> {
+        let word = self.lowercase_text(index);
         match word.as_str() {
             "rule" => self.production_rule(index),
             "permit" | "forbid" if self.text(index + 1) == "(" => self.policy(index),
             "if" | "unless" | "when" | "如果" | "当" | "case" => {
                 let call = self.bare_condition(index).filter(|_| word == "if");
-                let found = call.or_else(|| self.conditional(index));
-                found.or_else(|| self.cases(index).filter(|_| word == "case"))
+                let found = call.or_else(|| self.conditional_statement(index));
+                found.or_else(|| self.switch_statement(index).filter(|_| word == "case"))
             }
-            "switch" | "match" => self.cases(index),
+            "switch" | "match" => self.switch_statement(index),
             "default" => self.default_of_other_language(index),
-            "function" | "func" | "fn" | "def" | "sub" => self.function(index),
+            "function" | "func" | "fn" | "def" | "sub" => self.function_definition(index),
             "output" | "resource" | "data" | "provider" | "module" | "terraform" | "backend" => {
-                self.block_without_meaning(index)
+                self.block_without_equivalent(index)
             }
             "let" => self.definition(index),
             // Most lines begin a statement of this language.
@@ -172,7 +172,7 @@ impl<'a> StatementReader<'a> {
         self.sigs.get(index).map_or("", |sig| sig.token.text(self.text))
     }
 
-    fn lower(&self, index: usize) -> String {
+    fn lowercase_text(&self, index: usize) -> String {
         self.text(index).to_lowercase()
     }
 
@@ -196,7 +196,7 @@ impl<'a> StatementReader<'a> {
 
     /// Returns the index of the first token on the line below the token `index`, or the number of
     /// tokens if there is no such line.
-    fn next_line(&self, index: usize) -> usize {
+    fn next_line_start(&self, index: usize) -> usize {
         (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
     }
 
@@ -209,7 +209,7 @@ impl<'a> StatementReader<'a> {
 
     /// Returns the index of the bracket that closes the bracket at `open`. `None` if it is
     /// unclosed.
-    fn closing(&self, open: usize) -> Option<usize> {
+    fn closing_bracket(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
         (open..self.sigs.len()).find(|index| {
             let kind = self.token(*index).kind;
@@ -221,7 +221,7 @@ impl<'a> StatementReader<'a> {
 
     /// Returns the first of the tokens that lies outside brackets and for which `is_meant` is true.
     /// `None` if there is no such token.
-    fn find_outside(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
+    fn find_outside_brackets(&self, tokens: Range<usize>, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_usize;
         for index in tokens {
             let kind = self.token(index).kind;
@@ -237,7 +237,7 @@ impl<'a> StatementReader<'a> {
     /// Returns an expression as this language writes it. The operators of other languages are
     /// replaced, and the prefix of a variable or of the message is removed: `$order.total` becomes
     /// `total`. The tokens must not be empty.
-    fn translated(&self, tokens: Range<usize>) -> String {
+    fn translated_expression(&self, tokens: Range<usize>) -> String {
         let mut written = String::new();
         let mut index = tokens.start;
         while index < tokens.end {
@@ -275,13 +275,13 @@ impl<'a> StatementReader<'a> {
     }
 
     /// Returns an expression as this language writes it, without the parentheses around the whole.
-    fn unwrapped(&self, tokens: Range<usize>) -> String {
+    fn translated_without_parentheses(&self, tokens: Range<usize>) -> String {
         match tokens.len() > 2
             && self.text(tokens.start) == "("
-            && self.closing(tokens.start) == Some(tokens.end - 1)
+            && self.closing_bracket(tokens.start) == Some(tokens.end - 1)
         {
-            true => self.translated(tokens.start + 1..tokens.end - 1),
-            false => self.translated(tokens),
+            true => self.translated_expression(tokens.start + 1..tokens.end - 1),
+            false => self.translated_expression(tokens),
         }
     }
 }

@@ -11,26 +11,26 @@ use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::Op;
 
 /// The words that bound the selected messages, as in `history within 1h`, in their required order.
-const BOUNDS: [&str; 3] = ["within", "after", "before"];
+const HISTORY_BOUND_WORDS: [&str; 3] = ["within", "after", "before"];
 
 /// Maximum number of words between `history` and a duration, as in `history in the last 1h`.
-const MAX_WORDS: usize = 4;
+const MAX_WORDS_BEFORE_DURATION: usize = 4;
 
 /// Builds the syntax tree of a `history` statement, such as `history by ctx.session keep 24h at
 /// most 10_000`.
 pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<History> {
     let key = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
-    let mut history = History { key, keep: None, at_most: None };
+    let mut history = History { key_path: key, max_age: None, max_messages: None };
     for clause in children(pair, Rule::kept) {
         let word = cx.read_ident(&required_child(&clause, Rule::key)?);
         let number = cx.span(&required_child(&clause, Rule::number)?);
         let has_at = children(&clause, Rule::kw_at).next().is_some();
         let slot = match (has_at, word.node.as_str()) {
-            (false, "keep") => &mut history.keep,
-            (true, "most") => &mut history.at_most,
+            (false, "keep") => &mut history.max_age,
+            (true, "most") => &mut history.max_messages,
             _ => {
                 let message = message!("a history has no `{}`", cx.text(&clause));
-                let (clauses, replacement) = meant_clauses(cx, pair)?;
+                let (clauses, replacement) = corrected_clauses(cx, pair)?;
                 let help = message!("write `{replacement}`");
                 let diagnostic = Diagnostic::new(Code::Unexpected, word.span, message).help(help);
                 return Err(cx.report(diagnostic.likely_fix(clauses, replacement)));
@@ -50,7 +50,7 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
 /// Returns the span of all clauses of a `history` statement, and their corrected source text. A
 /// number with a unit becomes the duration after `keep`, and a number without a unit the count
 /// after `at most`.
-fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
+fn corrected_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
     for clause in children(pair, Rule::kept) {
         let number = cx.text(&required_child(&clause, Rule::number)?);
@@ -67,10 +67,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Parses the bounds after the word `history`, as in `history within 1h after p`. Returns
     /// `None` if no bound follows.
     pub(super) fn parse_history_part(&mut self, word: Span) -> Built<Option<ExprNode>> {
-        let mut part = HistoryPart { word, within: None, after: None, before: None };
+        let mut part =
+            HistoryPart { keyword_span: word, max_age: None, after_message: None, before_message: None };
         let (mut span, mut height, mut next_bound) = (word, 0, 0);
         while let Some(found) = self.word_ahead(0)
-            && let Some(bound) = BOUNDS.iter().position(|bound| *bound == found)
+            && let Some(bound) = HISTORY_BOUND_WORDS.iter().position(|bound| *bound == found)
         {
             if bound < next_bound {
                 let message = message!("`{found}` comes too late in the bounds of the history");
@@ -88,9 +89,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             height = height.max(operand.height);
             next_bound = bound + 1;
             let slot = match bound {
-                0 => &mut part.within,
-                1 => &mut part.after,
-                _ => &mut part.before,
+                0 => &mut part.max_age,
+                1 => &mut part.after_message,
+                _ => &mut part.before_message,
             };
             *slot = Some(operand.expr);
         }
@@ -109,14 +110,14 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
         let first = self.word_ahead(0)?;
         let word = self.element_span(self.position);
-        if let Some(bound) = nearest(&first.to_lowercase(), BOUNDS) {
+        if let Some(bound) = nearest(&first.to_lowercase(), HISTORY_BOUND_WORDS) {
             let message = message!("unknown operator `{word}`", word = first);
             return Some(
                 Diagnostic::new(Code::UnknownOperator, word, message).did_you_mean(word, Some(bound)),
             );
         }
-        let words = self.elements[self.position..].iter().take(MAX_WORDS);
-        let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
+        let words = self.elements[self.position..].iter().take(MAX_WORDS_BEFORE_DURATION);
+        let count = words.take_while(|element| element.pair_or_token_index == ExprElementKind::Word).count();
         self.bound_without_within(left, count)
     }
 
@@ -135,7 +136,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `history`, or if no number follows the words.
     pub(super) fn bound_without_within(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
-        if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
+        if element.pair_or_token_index != ExprElementKind::Number || &self.cx.text[left.range()] != "history"
+        {
             return None;
         }
         let number = self.element_text(element);

@@ -1,6 +1,6 @@
 //! Parses the operator between two operands, and reports a missing or unknown operator.
 
-use super::context::{Built, Failed, unexpected_token};
+use super::context::{BuildFailed, Built, unexpected_token};
 use super::expr::{ExprElementKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
 use super::{shapes, terminals, unknown};
@@ -34,7 +34,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                     Err(self.report(foreign::foreign_syntax_error(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.elements[self.position + 1].kind == ExprElementKind::Word
+                    self.elements[self.position + 1].pair_or_token_index == ExprElementKind::Word
                         && !terminals::is_reserved(next)
                 }) =>
                 {
@@ -61,15 +61,16 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(diagnostic) = self
             .operator_of_other_language(left)
             .or_else(|| self.bound_in_other_words(left))
-            .or_else(|| self.bound_of_other_list(word, left))
-            .or_else(|| self.names_after_other_word())
+            .or_else(|| self.bound_after_other_value(word, left))
+            .or_else(|| self.other_word_for_where())
         {
             return Err(self.report(diagnostic));
         }
         if let Some(failed) = self.report_slip(Some(left)).or_else(|| self.report_foreign_prefix()) {
             return Err(failed);
         }
-        let is_symbol = self.peek().is_some_and(|element| element.kind == ExprElementKind::Operator);
+        let is_symbol =
+            self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Operator);
         let is_foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
         if is_symbol || is_foreign || self.is_operator_position() {
             return Err(self.report_unknown_operator(word, span));
@@ -80,15 +81,18 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a bound after a value that is not the history: `any p in histroy
     /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
     /// such a mistake.
-    fn bound_of_other_list(&self, word: &str, left: Span) -> Option<Diagnostic> {
+    fn bound_after_other_value(&self, word: &str, left: Span) -> Option<Diagnostic> {
         let is_value = self.elements.get(self.position + 1).is_some_and(|next| {
-            matches!(next.kind, ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String)
+            matches!(
+                next.pair_or_token_index,
+                ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String
+            )
         });
         if !matches!(word, "within" | "after" | "before") || !is_value {
             return None;
         }
         let written = &self.cx.text[left.range()];
-        let has_unit = self.elements[self.position + 1].kind == ExprElementKind::Number;
+        let has_unit = self.elements[self.position + 1].pair_or_token_index == ExprElementKind::Number;
         if rulec_base::diag::nearest(&written.to_lowercase(), ["history"]).is_some() {
             let message = message!("`{name}` is not declared", name = written);
             return Some(
@@ -104,7 +108,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a word such as `with` that was meant as `where`. The parser is at
     /// this word. `None` without such a mistake.
-    fn names_after_other_word(&self) -> Option<Diagnostic> {
+    fn other_word_for_where(&self) -> Option<Diagnostic> {
         let start = self.element_span(self.position).start;
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
         shapes::word_for_where(self.cx, self.cx.tokens.start..index + 2)
@@ -114,7 +118,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand =
-            self.elements.get(self.position + 1).is_some_and(|element| match element.kind {
+            self.elements.get(self.position + 1).is_some_and(|element| match element.pair_or_token_index {
                 ExprElementKind::Operator | ExprElementKind::Cast | ExprElementKind::Member => false,
                 ExprElementKind::Word => !matches!(self.element_text(*element), "and" | "or" | "is"),
                 _ => true,
@@ -122,7 +126,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         next_is_operand || self.word_ahead(0).is_some_and(|word| meant_operator(word).is_some())
     }
 
-    fn report_unknown_operator(&mut self, word: &str, span: Span) -> Failed {
+    fn report_unknown_operator(&mut self, word: &str, span: Span) -> BuildFailed {
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message!("unknown operator `{word}`"));
         if matches!(word, "priority" | "disabled") {
             let help = message!("move `{word}` before the condition: `route NAME {word} … when …`");
@@ -147,18 +151,18 @@ impl PrecedenceClimber<'_, '_, '_> {
             let token = self.cx.token_at(span.start);
             return self.report(unknown::unknown_statement_error(self.cx.file, self.cx.text, token));
         }
-        let names = operators::TABLE
-            .iter()
-            .filter(|row| row.fixity == Fixity::Infix && row.op.is_word() && is_condition_operator(row.op));
+        let names = operators::TABLE.iter().filter(|row| {
+            row.fixity == Fixity::Infix && row.op.is_spelled_as_word() && is_condition_operator(row.op)
+        });
         let diagnostic = match candidate {
             // The fix can be applied safely: only the case differs, or the operator has the same
             // meaning in another language.
-            Some(candidate) if foreign::has_one_meaning(word) => diagnostic
+            Some(candidate) if foreign::means_one_operator(word) => diagnostic
                 .help(message!("write `{replacement}`", replacement = candidate))
                 .fix(span, candidate),
             Some(candidate) => {
-                let is_certain = rulec_base::diag::is_single_slip(word, [candidate]);
-                diagnostic.did_you_mean(span, Some(candidate)).certain_if(is_certain)
+                let is_certain = rulec_base::diag::has_one_near_candidate(word, [candidate]);
+                diagnostic.did_you_mean(span, Some(candidate)).mark_fixes_certain_if(is_certain)
             }
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
                 let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
@@ -171,7 +175,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Reports that an operator is missing between two operands. `left` is the span of the first
     /// operand, if known; a suggested fix may repeat its text.
-    pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
+    pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> BuildFailed {
         let span = self.element_span(self.position);
         let record = left
             .and_then(|left| self.record_as_comparison(left).or_else(|| self.bound_without_within(left, 0)));
@@ -182,7 +186,10 @@ impl PrecedenceClimber<'_, '_, '_> {
             return failed;
         }
         let (_, found) = self.cx.describe_token_at(span.start);
-        let help = match (self.elements[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
+        let help = match (
+            self.elements[self.position].pair_or_token_index,
+            self.cx.innermost_open_bracket(span.start),
+        ) {
             (ExprElementKind::Group, _) => message!("only a name can be called: `name(argument)`"),
             (ExprElementKind::Member, _) => {
                 message!(

@@ -2,20 +2,20 @@
 
 mod units;
 
-pub use units::{UNITS, meant_number};
+pub use units::{UNITS_WITH_FACTORS, meant_number};
 pub(super) use units::{decimal_and_octal_values, meant_unit, sum_of_durations, with_factor, with_unit};
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
-use units::{digits_end, unknown_unit};
+use units::{digits_end, unknown_unit_error};
 
 /// The error for an invalid string or number literal, from which a diagnostic is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLiteral {
     /// The byte range of the error within the literal.
-    pub(super) range: Range<usize>,
+    pub(super) error_range: Range<usize>,
     pub(super) message: Message,
     pub(super) help: Message,
     /// The literal that the author probably meant, if there is one.
@@ -27,13 +27,13 @@ pub(super) struct BadLiteral {
 pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
     let is_integer = !digits.contains(['.', 'e', 'E']);
-    let (_, factor, divisor) = match UNITS.iter().find(|(name, ..)| *name == unit) {
+    let (_, factor, divisor) = match UNITS_WITH_FACTORS.iter().find(|(name, ..)| *name == unit) {
         Some(row) => *row,
         None if unit.is_empty() => ("", 1, 1),
-        None => return Err(unknown_unit(text, digits, unit)),
+        None => return Err(unknown_unit_error(text, digits, unit)),
     };
     let range_error = |help: Message| BadLiteral {
-        range: 0..text.len(),
+        error_range: 0..text.len(),
         message: message!("the number `{text}` is out of range"),
         help,
         replacement: None,
@@ -120,7 +120,7 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
         value.push_str(&inner[offset..offset + distance]);
         let start = offset + distance;
         let (c, length) = parse_escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
-            range: start + 1..start + 1 + length,
+            error_range: start + 1..start + 1 + length,
             message: match length {
                 1 => message!("an escape needs a letter after the backslash"),
                 _ => message!("`{}` is not an escape", &inner[start..start + length]),
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers() {
+    fn numbers_are_parsed() {
         let check =
             |text: &str, expected: Literal| assert_eq!(parse_number(text, false), Ok(expected), "{text}");
         check("1_000", Literal::Int(1000));
@@ -268,10 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn invalid_numbers() {
+    fn invalid_numbers_are_reported() {
         let check = |text: &str, place: &str| {
             let error = parse_number(text, false).expect_err(text);
-            assert_eq!(&text[error.range], place, "{text}");
+            assert_eq!(&text[error.error_range], place, "{text}");
         };
         check("18446744073709551616", "18446744073709551616");
         check("9223372036854775h", "9223372036854775h");
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn strings() {
+    fn strings_are_unescaped() {
         let check =
             |text: &str, expected: &str| assert_eq!(parse_string(text).as_deref(), Ok(expected), "{text}");
         check(r#""a\n\t\r\\\"\0\x41\u{6587}""#, "a\n\t\r\\\"\0A文");
@@ -295,10 +295,10 @@ mod tests {
     }
 
     #[test]
-    fn invalid_escapes() {
+    fn invalid_escapes_are_reported() {
         let check = |text: &str, place: &str| {
             let error = parse_string(text).expect_err(text);
-            assert_eq!(&text[error.range], place, "{text}");
+            assert_eq!(&text[error.error_range], place, "{text}");
         };
         check(r#""a\bc""#, r"\b");
         check(r#""\文""#, r"\文");

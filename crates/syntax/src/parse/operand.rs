@@ -2,7 +2,8 @@
 //! indices and arguments, lists, records and blocks.
 
 use super::context::{
-    Built, Failed, StatementContext, children, first_child, reserved_value_error, unexpected_token, unquote,
+    BuildFailed, Built, StatementContext, children, first_child, reserved_value_error, unexpected_token,
+    unquote,
 };
 use super::expr::{ExprElement, ExprElementKind, ExprNode, PrecedenceClimber, build_expr_node};
 use super::foreign::{self, foreign_operator};
@@ -23,7 +24,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             "not" => Op::Not,
             "-" => Op::Neg,
             "!" => {
-                let _: Failed = self.report(foreign::foreign_syntax_error(
+                let _: BuildFailed = self.report(foreign::foreign_syntax_error(
                     span,
                     message!("negation is written `not`"),
                     "not ",
@@ -38,7 +39,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Err(self.report(diagnostic));
         }
         self.position += 1;
-        if op == Op::Neg && self.peek().is_some_and(|element| element.kind == ExprElementKind::Number) {
+        if op == Op::Neg
+            && self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Number)
+        {
             let number = self.element_span(self.position);
             self.position += 1;
             let literal = self.cx.read_number(number, true)?;
@@ -62,7 +65,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         while let Some(element) = self.peek() {
             let span = node.expr.span.to(element.span);
             let can_have_members = node.in_parentheses || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match element.kind {
+            match element.pair_or_token_index {
                 ExprElementKind::Member if can_have_members => {
                     let key = self.cx.span_of(element.index + 1..element.index + 2);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
@@ -115,7 +118,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn parse_primary(&mut self) -> Built<ExprNode> {
         let Some(element) = self.peek() else { return Err(self.report_missing_operand()) };
         let span = element.span;
-        match element.kind {
+        match element.pair_or_token_index {
             ExprElementKind::String => {
                 self.position += 1;
                 let text = self.cx.read_string(span)?;
@@ -173,7 +176,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             let block = self
                 .elements
                 .get(self.position + 1)
-                .filter(|element| element.kind == ExprElementKind::Braces)
+                .filter(|element| element.pair_or_token_index == ExprElementKind::Braces)
                 .copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
@@ -211,7 +214,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Ok(sum);
         }
         let name = unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
+        if let Some(group) =
+            self.peek().filter(|element| element.pair_or_token_index == ExprElementKind::Group)
+        {
             if let Some(diagnostic) = self.bound_in_brackets(text, span) {
                 return Err(self.report(diagnostic));
             }
@@ -224,7 +229,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Reports an operator word, such as `contains`, where a value is expected.
-    fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
+    fn report_operator_word(&mut self, text: &str, span: Span) -> BuildFailed {
         let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
             Some(next) => {
@@ -251,7 +256,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Reports that an operand is missing at the parser's position.
-    fn report_missing_operand(&mut self) -> Failed {
+    fn report_missing_operand(&mut self) -> BuildFailed {
         let slip = self
             .mark_of_missing_value()
             .or_else(|| self.missing_left_side())
@@ -263,7 +268,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         let previous_span = self.position.checked_sub(1).map(|index| self.element_span(index));
         let (span, found) =
-            self.cx.describe_token_at(self.peek().map_or(self.end, |element| element.span.start));
+            self.cx.describe_token_at(self.peek().map_or(self.end_offset, |element| element.span.start));
         let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
             Some(before) => message!("expected a value after `{before}`, found {found}"),
             None => message!("expected a value, found {found}"),
@@ -272,7 +277,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let is_call = self
             .elements
             .get(self.position + 1)
-            .is_some_and(|element| element.kind == ExprElementKind::Group);
+            .is_some_and(|element| element.pair_or_token_index == ExprElementKind::Group);
         let previous_text = previous_span.map(|span| &self.cx.text[span.range()]);
         let help = match self.word_ahead(0) {
             Some(word) if is_call && Op::from_spelling(word).is_some() => {
@@ -294,16 +299,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
     /// x`. Returns `None`, and reports nothing, for other words.
-    pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
-        let word =
-            self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
+    pub(super) fn report_foreign_prefix(&mut self) -> Option<BuildFailed> {
+        let word = self.elements[..self.position]
+            .last()
+            .filter(|element| element.pair_or_token_index == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));
-        let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
+        let next_is_number =
+            self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Number);
         let help = match word {
             "first" | "last" | "latest" if next_is_number => message!(
                 "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
             ),
-            "count" => match self.counted_list() {
+            "count" => match self.counted_list_path() {
                 Some(list) => message!(
                     "write `len({list})` for the number of all elements, or `(count x in {list}: CONDITION)` for some"
                 ),
@@ -318,19 +325,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without
     /// a path. Also `None` for `count distinct tags`, because the number of distinct elements is
     /// not the length of the list.
-    fn counted_list(&self) -> Option<&str> {
+    fn counted_list_path(&self) -> Option<&str> {
         let rest = &self.elements[self.position..];
         let is_filler = |element: &&ExprElement| {
-            element.kind == ExprElementKind::Word
+            element.pair_or_token_index == ExprElementKind::Word
                 && matches!(self.element_text(**element), "of" | "all" | "the")
         };
         let first = rest.iter().take_while(is_filler).count();
         let is_suffix = |element: &&ExprElement| {
-            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
+            matches!(element.pair_or_token_index, ExprElementKind::Member | ExprElementKind::Brackets)
         };
         let name = rest.get(first).filter(|element| {
             let text = self.element_text(**element);
-            element.kind == ExprElementKind::Word
+            element.pair_or_token_index == ExprElementKind::Word
                 && !matches!(text, "distinct" | "unique")
                 && !operators::is_reserved_word(text)
         })?;
@@ -343,17 +350,17 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (elements_before, rest) = self.elements.split_at(self.position);
         let (member, base) = elements_before.split_last()?;
-        let group = rest.first().filter(|element| element.kind == ExprElementKind::Group)?;
-        if member.kind != ExprElementKind::Member {
+        let group = rest.first().filter(|element| element.pair_or_token_index == ExprElementKind::Group)?;
+        if member.pair_or_token_index != ExprElementKind::Member {
             return None;
         }
         let is_suffix = |element: &ExprElement| {
-            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
+            matches!(element.pair_or_token_index, ExprElementKind::Member | ExprElementKind::Brackets)
         };
         let first = base.iter().rposition(|element| !is_suffix(element))?;
         let is_call = first > 0
-            && base[first].kind == ExprElementKind::Group
-            && base[first - 1].kind == ExprElementKind::Word;
+            && base[first].pair_or_token_index == ExprElementKind::Group
+            && base[first - 1].pair_or_token_index == ExprElementKind::Word;
         let start = base[first - usize::from(is_call)].span;
         let call_span = start.to(group.span);
         let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
@@ -361,7 +368,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let args = text(group.span.start + 1, group.span.end - 1);
         let diagnostic =
             Diagnostic::new(Code::Unexpected, call_span, message!("`.{name}(…)`: values have no methods"));
-        if builtins::reads_clock(name) {
+        if builtins::is_clock_function(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
@@ -373,7 +380,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let value = if written.contains(value) { value } else { &first };
                 self.replaced_call(diagnostic, (value, args), (call_span, written))
             }
-            None if foreign::reads_time(name, text(start.start, member.span.start)) => {
+            None if foreign::is_time_parser(name, text(start.start, member.span.start)) => {
                 diagnostic.help(message!(
                     "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
                     and compare `{field}` itself",

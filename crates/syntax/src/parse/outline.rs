@@ -3,9 +3,9 @@
 //! even in a file with errors.
 
 use super::{parse, splitter, stream};
-use crate::ast::{Item, ItemKind, Statement, StatementKind};
+use crate::ast::{PayloadItem, PayloadItemKind, Statement, StatementKind};
 use crate::lex::{Token, TokenKind};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
 use std::collections::{HashMap, HashSet};
@@ -18,32 +18,32 @@ pub struct Outline {
     /// The statements. Tokens may lie between two statements, such as an unnecessary `;`.
     pub statements: Vec<OutlineStatement>,
     /// The indices of the tokens at which items of payloads and groups begin.
-    pub items: HashSet<usize>,
+    pub item_starts: HashSet<usize>,
 }
 
 /// A statement of an outline: its keyword and its range of tokens.
 #[derive(Debug, PartialEq)]
 pub struct OutlineStatement {
     /// The keyword of the statement. Empty if the first word begins no statement.
-    pub word: &'static str,
+    pub keyword: &'static str,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub tokens: Range<usize>,
     /// Whether the statement was parsed without errors. For a table, only errors in its head and
     /// braces count.
-    pub is_sound: bool,
+    pub parsed_without_errors: bool,
     /// The documentation of the statement, and the number of its `allow` comments. Formatting must
     /// change neither.
-    pub notes: (String, usize),
+    pub docs_and_allow_count: (String, usize),
     /// The statements between the braces of a table, and the index of the closing brace if it is
     /// present. `None` for any other statement.
-    pub table: Option<(Vec<OutlineStatement>, Option<usize>)>,
+    pub table_body: Option<(Vec<OutlineStatement>, Option<usize>)>,
 }
 
 impl OutlineStatement {
     /// Returns the index after the last token of the statement. A table whose closing brace is
     /// missing ends where its last inner statement ends.
     pub fn end(&self) -> usize {
-        match &self.table {
+        match &self.table_body {
             None => self.tokens.end,
             Some((_, Some(close))) => close + 1,
             Some((inner, None)) => inner.last().map_or(self.tokens.end + 1, OutlineStatement::end),
@@ -52,7 +52,7 @@ impl OutlineStatement {
 }
 
 /// True for a word that may begin a statement or an item if the word is the first of a line.
-pub fn may_begin(word: &str) -> bool {
+pub fn begins_statement_or_item(word: &str) -> bool {
     super::terminals::find_word(word).is_some_and(|word| word.starts_statement())
         || super::terminals::find_word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
@@ -68,7 +68,7 @@ pub fn is_operator_or_connective(word: &str) -> bool {
 /// Tokenizes a text, and returns which tokens form which statement.
 pub fn outline(text: &str) -> Outline {
     let file = FileId(0);
-    let parsed = parse(Threads::All, file, text);
+    let parsed = parse(ThreadLimit::All, file, text);
     let stream = stream::tokenize_in_parts(text, 1);
     let raw = splitter::split_statements(file, text, &stream, &mut Vec::new());
     let tokens: Vec<Token> = stream.sigs.iter().map(|sig| sig.token).collect();
@@ -88,7 +88,7 @@ pub fn outline(text: &str) -> Outline {
     let items = item_tokens.collect();
     let statements =
         OutlineBuilder { tokens: &tokens, error_starts, statements_by_start }.outline_statements(raw);
-    Outline { tokens, statements, items }
+    Outline { tokens, statements, item_starts: items }
 }
 
 /// Collects where statements and items start: adds each statement to `statements_by_start`, and the
@@ -96,24 +96,26 @@ pub fn outline(text: &str) -> Outline {
 fn collect_starts<'a>(
     statements: &'a [Statement],
     statements_by_start: &mut HashMap<u32, &'a Statement>,
-    items: &mut Vec<u32>,
+    item_offsets: &mut Vec<u32>,
 ) {
     for statement in statements {
         statements_by_start.insert(statement.span.start, statement);
         match &statement.kind {
-            StatementKind::Table { statements, .. } => collect_starts(statements, statements_by_start, items),
-            StatementKind::Payload(payload) => item_starts(&payload.body, items),
-            StatementKind::Group(group) => item_starts(&group.body, items),
+            StatementKind::Table { statements, .. } => {
+                collect_starts(statements, statements_by_start, item_offsets)
+            }
+            StatementKind::Payload(payload) => collect_item_starts(&payload.body, item_offsets),
+            StatementKind::Group(group) => collect_item_starts(&group.body, item_offsets),
             _ => {}
         }
     }
 }
 
-fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
+fn collect_item_starts(body: &[PayloadItem], starts: &mut Vec<u32>) {
     for item in body {
         starts.push(item.span.start);
-        if let ItemKind::Each(each) = &item.kind {
-            item_starts(&each.body, starts);
+        if let PayloadItemKind::Each(each) = &item.kind {
+            collect_item_starts(&each.body, starts);
         }
     }
 }
@@ -137,17 +139,18 @@ impl OutlineBuilder<'_> {
         let has_error = self.error_starts.get(first_error).is_some_and(|error| *error < end);
         let is_closing =
             |close: &usize| self.tokens.get(*close).is_some_and(|token| token.kind == TokenKind::CloseBrace);
-        let table =
-            raw.table.map(|(inner, close)| (self.outline_statements(inner), Some(close).filter(is_closing)));
+        let table = raw
+            .table_body
+            .map(|(inner, close)| (self.outline_statements(inner), Some(close).filter(is_closing)));
         let is_closed = table.as_ref().is_none_or(|(_, close)| close.is_some());
         OutlineStatement {
-            word: raw.word.map_or("", |word| word.text),
+            keyword: raw.keyword.map_or("", |word| word.text),
             tokens: raw.tokens,
-            is_sound: statement.is_some() && !has_error && !raw.reported && is_closed,
-            notes: statement
+            parsed_without_errors: statement.is_some() && !has_error && !raw.is_reported && is_closed,
+            docs_and_allow_count: statement
                 .map(|statement| (statement.docs.clone(), statement.allows.len()))
                 .unwrap_or_default(),
-            table,
+            table_body: table,
         }
     }
 }

@@ -8,8 +8,8 @@ use super::splitter::RawStatement;
 use super::types::{build_fields, build_type_expr};
 use super::{FileParser, Pair, Rule, build, expr, terminals};
 use crate::ast::{
-    Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
-    PathExpr, Payload, RuleItem, RuleTest, StatementKind,
+    AllowedValues, Correction, EachItem, Expr, FieldItem, Group, IncludeArg, IncludeItem, PathExpr, Payload,
+    PayloadItem, PayloadItemKind, RuleItem, RuleTest, StatementKind, ViolationNotice,
 };
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
@@ -62,7 +62,7 @@ impl FileParser<'_> {
         None
     }
 
-    fn parse_items(&mut self, body: Range<usize>) -> Vec<Item> {
+    fn parse_items(&mut self, body: Range<usize>) -> Vec<PayloadItem> {
         let mut items = Vec::new();
         let mut start = body.start;
         let mut depth = 0_usize;
@@ -96,10 +96,10 @@ impl FileParser<'_> {
         let is_field = text(index + 1) == ":" || (text(index + 1) == "?" && text(index + 2) == ":")
             // For `name?: TYPE`, the lexer may read `?:` as one token.
             || text(index + 1) == "?:";
-        is_field || terminals::terminal(self.codes.as_bytes()[index]).begins_item()
+        is_field || terminals::terminal(self.token_codes.as_bytes()[index]).begins_item()
     }
 
-    fn parse_item(&mut self, tokens: Range<usize>) -> Option<Item> {
+    fn parse_item(&mut self, tokens: Range<usize>) -> Option<PayloadItem> {
         let head = self.sigs.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
         let end = self.sigs[tokens.end - 1].token.end;
         let span = Span { file: self.file, start: head.start, end };
@@ -120,16 +120,16 @@ impl FileParser<'_> {
             }),
             "closed" => self.parse_alone(Rule::closed_item, tokens, build_closed),
             "include" => self.parse_alone(Rule::include_item, tokens, build_include),
-            "let" => self.parse_alone(Rule::let_item, tokens, build_local),
+            "let" => self.parse_alone(Rule::let_item, tokens, build_let_item),
             "each" => {
                 let (head, body) = self.split_at_braces(tokens, Rule::each_item)?;
                 let parsed_head = self.parse_alone(Rule::each_item, head, build_each);
                 let body = self.parse_items(body);
-                parsed_head.map(|each| ItemKind::Each(EachItem { body, ..each }))
+                parsed_head.map(|each| PayloadItemKind::Each(EachItem { body, ..each }))
             }
             _ => self.parse_alone(Rule::field_item, tokens, build_field_item),
         }?;
-        Some(Item { kind, span, docs })
+        Some(PayloadItem { kind, span, docs })
     }
 }
 
@@ -158,50 +158,63 @@ fn build_payload_statement(
         }
     }
     let body = Vec::new();
-    Ok(StatementKind::Payload(Payload { name, rank, interrupts, suspends, internal, strict, fallback, body }))
+    Ok(StatementKind::Payload(Payload {
+        name,
+        rank,
+        interrupts_others: interrupts,
+        suspends_others: suspends,
+        is_internal: internal,
+        is_strict: strict,
+        fallback_kind: fallback,
+        body,
+    }))
 }
 
-fn build_field_item(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn build_field_item(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PayloadItemKind> {
     let mut field = FieldItem {
         name: cx.read_ident(&required_child(&pair, Rule::key)?),
         optional: has_child(&pair, Rule::optional_mark),
         ty: cx.build_child(&pair, Rule::type_expr, build_type_expr)?,
         nullable: has_child(&pair, Rule::nullable),
-        not_blank: None,
-        limits: None,
-        exactly: None,
-        notice: Notice::default(),
+        not_blank_span: None,
+        allowed_values: None,
+        const_value: None,
+        notice: ViolationNotice::default(),
     };
     for clause in children(&pair, Rule::field_clause).filter_map(|clause| clause.into_inner().next()) {
         match clause.as_rule() {
-            Rule::not_blank => field.not_blank = Some(cx.span(&clause)),
-            Rule::one_of => field.limits = Some(build_limits(cx, clause)?),
-            Rule::exactly => field.exactly = Some(build_clause_value(cx, clause)?),
+            Rule::not_blank => field.not_blank_span = Some(cx.span(&clause)),
+            Rule::one_of => field.allowed_values = Some(build_limits(cx, clause)?),
+            Rule::exactly => field.const_value = Some(build_clause_value(cx, clause)?),
             _ => build_notice_clause(cx, clause, &mut field.notice)?,
         }
     }
-    Ok(ItemKind::Field(field))
+    Ok(PayloadItemKind::Field(field))
 }
 
-fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> {
+fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<AllowedValues> {
     let values = cx.build_child(&pair, Rule::clause, expr::build_range_or_expression)?;
-    Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
+    Ok(AllowedValues { values, should_clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
 /// Stores a clause of an item, such as `else`, `repair`, `default` or `warning`, in `notice`. The
 /// notice describes how a violation is reported and corrected.
-fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
+fn build_notice_clause(
+    cx: &mut StatementContext<'_>,
+    clause: Pair<'_>,
+    notice: &mut ViolationNotice,
+) -> Built<()> {
     let span = cx.span(&clause);
     match clause.as_rule() {
         Rule::message => {
             let mut texts =
                 cx.build_children(&clause, Rule::string, StatementContext::read_spanned_string)?.into_iter();
             notice.message = texts.next().or(notice.message.take());
-            notice.repair = texts.next().or(notice.repair.take());
+            notice.remedy = texts.next().or(notice.remedy.take());
             return Ok(());
         }
         Rule::kw_warning => {
-            notice.warning = true;
+            notice.is_warning = true;
             return Ok(());
         }
         _ => {}
@@ -235,8 +248,8 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
 
 /// Builds the notice of an item from its clauses: the message, severity and correction of a
 /// violation.
-fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
-    let mut notice = Notice::default();
+fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<ViolationNotice> {
+    let mut notice = ViolationNotice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
         build_notice_clause(cx, clause, &mut notice)?;
     }
@@ -251,44 +264,44 @@ fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Ex
 
 fn build_path(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PathExpr> {
     let dotted = has_child(&pair, Rule::kw_dotted);
-    Ok(PathExpr { path: build_clause_value(cx, pair)?, dotted })
+    Ok(PathExpr { path: build_clause_value(cx, pair)?, has_dotted_keys: dotted })
 }
 
 fn build_condition(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Expr> {
     cx.build_child(pair, Rule::clause, expr::build_expression)
 }
 
-fn build_rule(cx: &mut StatementContext<'_>, pair: Pair<'_>, test: RuleTest) -> Built<ItemKind> {
-    Ok(ItemKind::Rule(RuleItem {
+fn build_rule(cx: &mut StatementContext<'_>, pair: Pair<'_>, test: RuleTest) -> Built<PayloadItemKind> {
+    Ok(PayloadItemKind::Rule(RuleItem {
         id: cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)?,
-        place: cx.build_optional_child(&pair, Rule::place, build_path)?,
+        violation_path: cx.build_optional_child(&pair, Rule::place, build_path)?,
         guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
         test,
         notice: build_notice(cx, &pair)?,
     }))
 }
 
-fn build_closed(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn build_closed(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PayloadItemKind> {
     let id = cx.build_optional_child(&pair, Rule::string, StatementContext::read_spanned_string)?;
-    Ok(ItemKind::Closed { id, notice: build_notice(cx, &pair)? })
+    Ok(PayloadItemKind::Closed { id, notice: build_notice(cx, &pair)? })
 }
 
-fn build_local(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn build_let_item(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PayloadItemKind> {
     let name = cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
-    Ok(ItemKind::Let { name, value: cx.build_child(&pair, Rule::clause, expr::build_expression)? })
+    Ok(PayloadItemKind::Let { name, value: cx.build_child(&pair, Rule::clause, expr::build_expression)? })
 }
 
-fn build_include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKind> {
+fn build_include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<PayloadItemKind> {
     let include_args = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_children(&pair, Rule::include_arg, build_include_arg)
     };
     let build_name = |cx: &mut StatementContext<'_>, pair: Pair<'_>| {
         cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
     };
-    Ok(ItemKind::Include(IncludeItem {
+    Ok(PayloadItemKind::Include(IncludeItem {
         group: cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?,
         args: cx.build_optional_child(&pair, Rule::include_args, include_args)?.unwrap_or_default(),
-        renamed: cx.build_optional_child(&pair, Rule::renamed, build_name)?,
+        rule_id: cx.build_optional_child(&pair, Rule::renamed, build_name)?,
         guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
     }))
 }
@@ -296,13 +309,13 @@ fn build_include(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<ItemKin
 fn build_include_arg(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<IncludeArg> {
     let name = cx.read_ident(&required_child(&pair, Rule::key)?);
     let value = cx.build_child(&pair, Rule::clause, expr::build_expression)?;
-    Ok(IncludeArg { name, value, place: cx.build_optional_child(&pair, Rule::place, build_path)? })
+    Ok(IncludeArg { name, value, violation_path: cx.build_optional_child(&pair, Rule::place, build_path)? })
 }
 
 fn build_each(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<EachItem> {
     let mut names = cx.build_children(&pair, Rule::name, StatementContext::read_declared_name)?.into_iter();
     Ok(EachItem {
-        names: (expect_part(names.next(), "an `each` names its element")?, names.next()),
+        loop_variables: (expect_part(names.next(), "an `each` names its element")?, names.next()),
         list: cx.build_child(&pair, Rule::clause, expr::build_expression)?,
         guard: cx.build_optional_child(&pair, Rule::guard, build_clause_value)?,
         body: Vec::new(),

@@ -13,9 +13,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses `sum VALUE for x in LIST: CONDITION` after the word `sum`, whose span is `word`.
     /// `None` if no `for` follows, or if the word is called as a function: `sum(list)`.
     pub(super) fn parse_sum(&mut self, word: Span) -> Built<Option<ExprNode>> {
-        let is_call = self
-            .peek()
-            .is_some_and(|next| next.kind == ExprElementKind::Group && next.span.start == word.end);
+        let is_call = self.peek().is_some_and(|next| {
+            next.pair_or_token_index == ExprElementKind::Group && next.span.start == word.end
+        });
         if is_call || !self.elements[self.position..].iter().any(|element| self.is_sum_clause(*element)) {
             return Ok(None);
         }
@@ -31,20 +31,21 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// True for the clause `for x in LIST: CONDITION` of a `sum`.
     pub(super) fn is_sum_clause(&self, element: ExprElement) -> bool {
-        element.kind == ExprElementKind::Quantified && self.element_text(element).starts_with("for")
+        element.pair_or_token_index == ExprElementKind::Quantified
+            && self.element_text(element).starts_with("for")
     }
 
-    /// Parses a quantifier. `summed` is only set for `sum VALUE for …`: the expression `VALUE`, and
+    /// Parses a quantifier. `sum_start_and_value` is only set for `sum VALUE for …`: the expression `VALUE`, and
     /// the byte offset at which the `sum` begins.
     pub(super) fn parse_quantified(
         &mut self,
         element: ExprElement,
-        summed: Option<(u32, ExprNode)>,
+        sum_start_and_value: Option<(u32, ExprNode)>,
     ) -> Built<ExprNode> {
         let pair = self.pairs[element.index];
-        let value_height = summed.as_ref().map_or(0, |(_, value)| value.height);
-        let start = summed.as_ref().map_or(element.span.start, |(start, _)| *start);
-        let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), summed) {
+        let value_height = sum_start_and_value.as_ref().map_or(0, |(_, value)| value.height);
+        let start = sum_start_and_value.as_ref().map_or(element.span.start, |(start, _)| *start);
+        let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), sum_start_and_value) {
             (_, Some((_, value))) => QuantifierKind::Sum(Box::new(value.expr)),
             ("all", _) => QuantifierKind::All,
             ("count", _) => QuantifierKind::Count,

@@ -8,7 +8,7 @@ use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
 use super::{foreign, unknown};
 use crate::lex::{Token, TokenKind};
-use quotes::{FlowTracker, heading_error, unclosed_string_error, wrong_quotes_error};
+use quotes::{FlowTracker, prose_line_error, unclosed_string_error, wrong_quotes_error};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -19,13 +19,13 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
 /// Maximum number of stray characters (characters that no statement allows) that are reported. A
 /// file with more is probably not text.
-const MAX_REPORTED_STRAYS: usize = 50;
+const MAX_REPORTED_STRAY_CHARACTERS: usize = 50;
 
 pub(super) struct CharacterChecker<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
     /// The names with non-ASCII characters that were already checked. Each name is checked once.
-    names: HashSet<&'a str>,
+    checked_names: HashSet<&'a str>,
     stray_count: usize,
     text: &'a str,
     flow_tracker: FlowTracker,
@@ -34,7 +34,14 @@ pub(super) struct CharacterChecker<'d, 'a> {
 impl<'d, 'a> CharacterChecker<'d, 'a> {
     pub(super) fn new(file: FileId, text: &'a str, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
         let flow_tracker = FlowTracker::default();
-        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text, flow_tracker }
+        CharacterChecker {
+            file,
+            diagnostics,
+            checked_names: HashSet::new(),
+            stray_count: 0,
+            text,
+            flow_tracker,
+        }
     }
 
     /// Checks the next token of the file; `slice` is its text.
@@ -47,11 +54,11 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
         match token.kind {
             Stray => {
                 self.stray_count += 1;
-                if self.stray_count <= MAX_REPORTED_STRAYS {
+                if self.stray_count <= MAX_REPORTED_STRAY_CHARACTERS {
                     let is_heading =
                         !slice.is_ascii() && unknown::is_heading(self.text, token.start as usize);
                     let diagnostic = match is_heading {
-                        true => heading_error(span, self.text),
+                        true => prose_line_error(span, self.text),
                         false => stray_character_error(span, slice, self.text),
                     };
                     // A regular expression between slashes has several stray characters.
@@ -92,7 +99,7 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
             Word | Quoted if !slice.is_ascii() => {
                 check_bidi(token, file, slice, Code::BidiControl, diagnostics);
                 check_invisible(span, slice, diagnostics);
-                if self.names.insert(slice) {
+                if self.checked_names.insert(slice) {
                     check_mixed_scripts(span, slice, diagnostics);
                 }
             }
@@ -101,12 +108,12 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
     }
 }
 
-fn is_bidi(c: char) -> bool {
+fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns the code point of a character in Unicode notation, such as `U+200B`, for messages.
-fn code_point(c: char) -> String {
+fn format_code_point(c: char) -> String {
     format!("U+{:04X}", c as u32)
 }
 
@@ -114,13 +121,13 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
     if slice.is_ascii() {
         return;
     }
-    if let Some((offset, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
+    if let Some((offset, c)) = slice.char_indices().find(|(_, c)| is_bidi_control(*c)) {
         let start = token.start as usize + offset;
         let (message, help) = match code {
             Code::BidiInString => (
                 message!(
                     "the invisible character {} in a string changes the display order of the text",
-                    code_point(c)
+                    format_code_point(c)
                 ),
                 message!(
                     "if this is intended, write `{}`",
@@ -130,7 +137,7 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
             _ => (
                 message!(
                     "the invisible character {} outside a string changes the display order of the text",
-                    code_point(c)
+                    format_code_point(c)
                 ),
                 message!("remove the character: it makes the text look different from what is compiled"),
             ),
@@ -144,10 +151,10 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
 /// order have warnings of their own.
 fn check_invisible(token: Span, slice: &str, diagnostics: &mut Vec<Diagnostic>) {
     for run in invisible_runs(slice) {
-        if slice[run.clone()].contains(is_bidi) {
+        if slice[run.clone()].contains(is_bidi_control) {
             continue;
         }
-        let points: Vec<_> = slice[run.clone()].chars().map(code_point).collect();
+        let points: Vec<_> = slice[run.clone()].chars().map(format_code_point).collect();
         let start = token.start as usize + run.start;
         let span = Span::new(token.file, start, start + run.len());
         let message = message!(
@@ -165,7 +172,7 @@ fn check_invisible(token: Span, slice: &str, diagnostics: &mut Vec<Diagnostic>) 
 
 /// Returns the ASCII text meant by a full-width or typographic character. `None` for any other
 /// character.
-pub(super) fn ascii_for(c: char) -> Option<&'static str> {
+pub(super) fn ascii_equivalent(c: char) -> Option<&'static str> {
     Some(match c {
         '（' => "(",
         '）' => ")",
@@ -199,7 +206,7 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
 
 /// Converts a full-width digit to ASCII. Any other character must be a decimal point, and becomes
 /// `.`.
-fn ascii_digit(c: char) -> char {
+fn to_ascii_digit(c: char) -> char {
     match c {
         '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),
         _ => '.',
@@ -208,14 +215,16 @@ fn ascii_digit(c: char) -> char {
 
 fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
-    if is_bidi(c) {
-        let message =
-            message!("the invisible character {} changes the display order of the text", code_point(c));
+    if is_bidi_control(c) {
+        let message = message!(
+            "the invisible character {} changes the display order of the text",
+            format_code_point(c)
+        );
         return Diagnostic::new(Code::BidiControl, span, message)
             .help(message!("remove the character: it makes the text look different from what is compiled"));
     }
     if ('０'..='９').contains(&c) {
-        let ascii: String = slice.chars().map(ascii_digit).collect();
+        let ascii: String = slice.chars().map(to_ascii_digit).collect();
         let message = message!("`{slice}` is written in full-width digits");
         return Diagnostic::new(Code::StrayCharacter, span, message)
             .help(message!("write `{ascii}`"))
@@ -225,13 +234,13 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
         '\'' | '’' => {
             contractions::negation_error(text, Span { end: span.start + c.len_utf8() as u32, ..span })
         }
-        '\\' => contractions::slashes_error(text, span),
+        '\\' => contractions::regex_in_slashes_error(text, span),
         _ => None,
     };
     if let Some(diagnostic) = meant {
         return diagnostic;
     }
-    if let Some(ascii) = ascii_for(c) {
+    if let Some(ascii) = ascii_equivalent(c) {
         let message = message!("`{c}` is not the character `{ascii}`");
         let help = match c {
             '\'' if slice.starts_with("'t ") => {
@@ -248,7 +257,7 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
     let message = if c.is_control() || is_default_ignorable(c) {
-        message!("the character {} is not allowed in a rules file", code_point(c))
+        message!("the character {} is not allowed in a rules file", format_code_point(c))
     } else {
         message!("the character `{c}` is not allowed here")
     };

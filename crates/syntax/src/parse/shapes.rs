@@ -13,17 +13,17 @@ use rulec_lang::operators::{self, Op};
 use std::ops::Range;
 
 /// Maximum length in bytes of a condition that a help text repeats.
-const MAX_CONDITION: usize = 120;
+const MAX_CONDITION_BYTES: usize = 120;
 
 /// Returns the diagnostic for a statement whose first word is not a statement keyword.
 pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
     let first = cx.tokens.start;
     early_priority(cx, first)
-        .or_else(|| line_number(cx, first))
+        .or_else(|| pasted_line_number(cx, first))
         .or_else(|| conditional_block(cx, first))
         .or_else(|| keyword_after_name(cx))
         .or_else(|| unnamed_route(cx))
-        .or_else(|| definition_without_word(cx))
+        .or_else(|| definition_without_let(cx))
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
 }
 
@@ -31,11 +31,11 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
 /// treats as a part of the statement before it. The first word of the line is the token at `index`.
 /// `None` for a word that may continue a statement.
 pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
-    let word = text_of(cx, index);
+    let word = token_text(cx, index);
     let continues = terminals::find_word(word).is_some_and(terminals::Terminal::continues_statement)
         && !matches!(word, "if" | "when" | "else" | "for" | "then");
     let is_operator = operators::is_reserved_word(word) && !introduces_condition(word);
-    if continues || is_operator || kind_of(cx, index) != Some(TokenKind::Word) {
+    if continues || is_operator || token_kind(cx, index) != Some(TokenKind::Word) {
         return None;
     }
     let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[index].token);
@@ -45,20 +45,21 @@ pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> O
 /// Returns the diagnostic for a route without its keyword and name, as in `when n > 3
 /// -> h`. The word `when` or `if` is the token at `index`. `None` without such a mistake.
 fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
-    let word = text_of(cx, index);
+    let word = token_text(cx, index);
     if !introduces_condition(word) || word == "where" {
         return None;
     }
     let begins_line = |index: &usize| cx.sigs[*index].indent() == Some(0);
     let end = (index + 1..cx.sigs.len()).find(begins_line).unwrap_or(cx.sigs.len());
-    let is_arrow =
-        |at: &usize| kind_of(cx, *at) == Some(TokenKind::Arrow) || matches!(text_of(cx, *at), "then" | ":");
+    let is_arrow = |at: &usize| {
+        token_kind(cx, *at) == Some(TokenKind::Arrow) || matches!(token_text(cx, *at), "then" | ":")
+    };
     let arrow = (index + 1..end).find(is_arrow)?;
-    let (condition, target) = (source(cx, index + 1..arrow)?, source(cx, arrow + 1..end)?);
+    let (condition, target) = (short_source(cx, index + 1..arrow)?, short_source(cx, arrow + 1..end)?);
     let message = message!("no statement starts with `{word}`");
     let span = cx.sigs[index].token.span(cx.file);
     let written = format!("route NAME when {condition} -> {target}");
-    if !remedy::reads_as_statement(&written) {
+    if !remedy::is_valid_short_statement(&written) {
         return None;
     }
     let help = message!("the condition of a route follows `when`: write `{written}`");
@@ -68,7 +69,7 @@ fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic>
 /// Returns the diagnostic for a condition around a route, as in `if (n > 3) { route a -> h }`. The
 /// word `if` is the token at `index`. `None` without such a mistake.
 fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
-    if !introduces_condition(text_of(cx, index)) || text_of(cx, index) == "where" {
+    if !introduces_condition(token_text(cx, index)) || token_text(cx, index) == "where" {
         return None;
     }
     let mut depth = 0_usize;
@@ -79,25 +80,25 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
         depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
         is_brace || depth == 0 && matches!(kind, TokenKind::Arrow | TokenKind::CloseBrace)
     })?;
-    if text_of(cx, open) != "{" {
+    if token_text(cx, open) != "{" {
         return None;
     }
-    let is_wrapped = text_of(cx, index + 1) == "(" && text_of(cx, open - 1) == ")";
+    let is_wrapped = token_text(cx, index + 1) == "(" && token_text(cx, open - 1) == ")";
     let condition = if is_wrapped { index + 2..open - 1 } else { index + 1..open };
-    let condition = source(cx, condition)?;
-    let (name, arrow) = match text_of(cx, open + 1) {
-        "route" => (text_of(cx, open + 2), open + 3),
+    let condition = short_source(cx, condition)?;
+    let (name, arrow) = match token_text(cx, open + 1) {
+        "route" => (token_text(cx, open + 2), open + 3),
         _ => ("NAME", open + 1),
     };
-    let has_arrow = kind_of(cx, arrow) == Some(TokenKind::Arrow);
-    let target = match (has_arrow, text_of(cx, arrow), text_of(cx, arrow + 1)) {
+    let has_arrow = token_kind(cx, arrow) == Some(TokenKind::Arrow);
+    let target = match (has_arrow, token_text(cx, arrow), token_text(cx, arrow + 1)) {
         (true, _, target) => target,
         (false, "return" | "call" | "goto" | "do", target) => target,
-        (false, target, "}" | "(" | ";") if kind_of(cx, arrow) == Some(TokenKind::Word) => target,
+        (false, target, "}" | "(" | ";") if token_kind(cx, arrow) == Some(TokenKind::Word) => target,
         _ => "HANDLER",
     };
     let span = cx.sigs[index].token.span(cx.file);
-    let word = text_of(cx, index);
+    let word = token_text(cx, index);
     let condition = match word {
         "unless" => format!("not ({condition})"),
         _ => condition.to_owned(),
@@ -109,11 +110,11 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help))
 }
 
-fn text_of<'a>(cx: &StatementContext<'a>, index: usize) -> &'a str {
+fn token_text<'a>(cx: &StatementContext<'a>, index: usize) -> &'a str {
     cx.sigs.get(index).map_or("", |sig| sig.token.text(cx.text))
 }
 
-fn kind_of(cx: &StatementContext<'_>, index: usize) -> Option<TokenKind> {
+fn token_kind(cx: &StatementContext<'_>, index: usize) -> Option<TokenKind> {
     cx.sigs.get(index).map(|sig| sig.token.kind)
 }
 
@@ -126,19 +127,19 @@ fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
 /// Returns the diagnostic for a priority before its route, as in `priority 5 route a when …`. The
 /// word `priority` or `disabled` is the token at `index`. `None` without such a mistake.
 pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
-    let word = text_of(cx, index);
+    let word = token_text(cx, index);
     let end = match word {
         "disabled" => index + 1,
-        "priority" => (index + 1..index + 4).find(|end| text_of(cx, *end) == "route")?,
+        "priority" => (index + 1..index + 4).find(|end| token_text(cx, *end) == "route")?,
         _ => return None,
     };
-    let is_name = matches!(kind_of(cx, end + 1), Some(TokenKind::Word | TokenKind::Quoted));
-    if text_of(cx, end) != "route" || !is_name {
+    let is_name = matches!(token_kind(cx, end + 1), Some(TokenKind::Word | TokenKind::Quoted));
+    if token_text(cx, end) != "route" || !is_name {
         return None;
     }
     let number = (end > index + 1).then(|| format!(" {}", &cx.text[span_of(cx, index + 1..end).range()]));
     let number = number.unwrap_or_default().replace(['=', ':'], "");
-    let replacement = format!("route {} {word}{}", text_of(cx, end + 1), number.trim_end());
+    let replacement = format!("route {} {word}{}", token_text(cx, end + 1), number.trim_end());
     let message = message!("`{word}` must be written after the name of the route");
     let diagnostic = unexpected_token(span_of(cx, index..end), message, message!("write `{replacement}`"));
     Some(diagnostic.fix(span_of(cx, index..end + 2), replacement))
@@ -146,12 +147,12 @@ pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<
 
 /// Returns the diagnostic for a line number that was pasted before a statement, as in `12 default
 /// -> h`. The number is the token at `index`. `None` without such a mistake.
-pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+pub(super) fn pasted_line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let number = cx.sigs.get(index).filter(|sig| sig.token.kind == TokenKind::Number)?;
-    let is_mark = |index: &usize| matches!(text_of(cx, *index), ":" | "." | "|" | ")");
+    let is_mark = |index: &usize| matches!(token_text(cx, *index), ":" | "." | "|" | ")");
     let end = (index + 1..cx.sigs.len()).find(|index| !is_mark(index))?;
     let begins_statement =
-        terminals::find_word(text_of(cx, end)).is_some_and(terminals::Terminal::starts_statement);
+        terminals::find_word(token_text(cx, end)).is_some_and(terminals::Terminal::starts_statement);
     if number.indent().is_none() || !begins_statement {
         return None;
     }
@@ -166,24 +167,24 @@ pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Dia
 /// "x"`, `rout size > 3 -> h`, or `tool == "x" -> deny`. `None` without such a mistake.
 fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, end) = (cx.tokens.start, cx.tokens.end);
-    let head = text_of(cx, first);
+    let head = token_text(cx, first);
     let replacement = match outer_arrow(cx) {
         Some(arrow) => {
-            let (name, condition) = condition_before_arrow(cx, arrow)?;
-            let target = source(cx, arrow + 1..end)?;
-            format!("route {name} when {} -> {target}", source(cx, condition)?)
+            let (name, condition) = split_name_and_condition(cx, arrow)?;
+            let target = short_source(cx, arrow + 1..end)?;
+            format!("route {name} when {} -> {target}", short_source(cx, condition)?)
         }
         None if is_handler(cx, head) => {
-            let has_arguments = text_of(cx, first + 1) == "(";
-            let close = (first..end).find(|index| has_arguments && text_of(cx, *index) == ")");
+            let has_arguments = token_text(cx, first + 1) == "(";
+            let close = (first..end).find(|index| has_arguments && token_text(cx, *index) == ")");
             let after = close.unwrap_or(first) + 1;
-            let target = source(cx, first..after)?;
-            let start = after + usize::from(introduces_condition(text_of(cx, after)));
+            let target = short_source(cx, first..after)?;
+            let start = after + usize::from(introduces_condition(token_text(cx, after)));
             if after == end {
                 format!("default -> {target}")
             } else {
-                let condition = source(cx, start..end)?;
-                match text_of(cx, after) {
+                let condition = short_source(cx, start..end)?;
+                match token_text(cx, after) {
                     "unless" => format!("route NAME when not ({condition}) -> {target}"),
                     _ => format!("route NAME when {condition} -> {target}"),
                 }
@@ -200,12 +201,12 @@ fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 /// import` and `words list = [..]`. `None` without such a mistake.
 fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, keyword) = (cx.tokens.start, cx.tokens.start + 1);
-    let word = terminals::find_word(text_of(cx, keyword)).filter(|_| keyword < cx.tokens.end)?;
+    let word = terminals::find_word(token_text(cx, keyword)).filter(|_| keyword < cx.tokens.end)?;
     let takes_text = matches!(word.text, "import" | "test");
-    let is_named = match kind_of(cx, first)? {
+    let is_named = match token_kind(cx, first)? {
         TokenKind::String => takes_text,
         // A verb of another language, as in `new handler (id: string)`, is no name.
-        TokenKind::Word if matches!(text_of(cx, first), "new" | "create" | "define" | "declare") => false,
+        TokenKind::Word if matches!(token_text(cx, first), "new" | "create" | "define" | "declare") => false,
         TokenKind::Word | TokenKind::Quoted => word.declares_name() && word.text != "extern",
         _ => false,
     };
@@ -213,36 +214,37 @@ fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
         return None;
     }
     let span = span_of(cx, keyword..keyword + 1);
-    let written = format!("{} {}", word.text, text_of(cx, first));
-    let message = message!("`{}` comes before `{}`", word.text, text_of(cx, first));
+    let written = format!("{} {}", word.text, token_text(cx, first));
+    let message = message!("`{}` comes before `{}`", word.text, token_text(cx, first));
     let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
     Some(diagnostic.help(message!("write `{written}`")).fix(span_of(cx, first..keyword + 1), written))
 }
 
 /// Returns the diagnostic for a definition without `let`, as in `vip := user.vip`. `None` without
 /// such a mistake.
-fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
-    let name = text_of(cx, first);
-    let is_name = kind_of(cx, first) == Some(TokenKind::Word);
-    if let Some((value, end)) = changed_value(cx).filter(|_| is_name) {
+    let name = token_text(cx, first);
+    let is_name = token_kind(cx, first) == Some(TokenKind::Word);
+    if let Some((value, end)) = assigned_value(cx).filter(|_| is_name) {
         let span = span_of(cx, first..end);
         let message = message!("the value of `{name}` cannot change");
         let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
         return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
     }
-    if !is_name || !matches!(text_of(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
+    if !is_name || !matches!(token_text(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
         return None;
     }
     let replacement = format!("let {name} =");
     let message = message!("a definition begins with `let`");
     let span = cx.sigs[first].token.span(cx.file);
-    let reads_itself = (sign + 1..cx.tokens.end).any(|index| text_of(cx, index) == name);
-    let is_declared = (0..first)
-        .any(|index| matches!(text_of(cx, index), "let" | "list" | "def") && text_of(cx, index + 1) == name);
+    let reads_itself = (sign + 1..cx.tokens.end).any(|index| token_text(cx, index) == name);
+    let is_declared = (0..first).any(|index| {
+        matches!(token_text(cx, index), "let" | "list" | "def") && token_text(cx, index + 1) == name
+    });
     if reads_itself || is_declared {
         let message = message!("the value of `{name}` cannot change");
-        let value = source(cx, sign + 1..cx.tokens.end).unwrap_or("…");
+        let value = short_source(cx, sign + 1..cx.tokens.end).unwrap_or("…");
         let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
         return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
     }
@@ -253,16 +255,16 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 
 /// Returns the value that an assignment of another language gives to its first name: `total + 1d`
 /// for `total += 1d`. Also returns the index after the operator. `None` for other statements.
-fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
+fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
-    let name = text_of(cx, first);
+    let name = token_text(cx, first);
     let touches =
         |index: usize| cx.sigs.get(index + 1).is_some_and(|sig| sig.token.start == cx.sigs[index].token.end);
-    let is_equals = |index: usize| text_of(cx, index) == "=" && touches(index - 1);
+    let is_equals = |index: usize| token_text(cx, index) == "=" && touches(index - 1);
     // `*=` is two tokens, and `+=` is one.
-    let (operator, end) = match text_of(cx, sign) {
-        "++" | "--" => (&text_of(cx, sign)[..1], sign + 1),
-        "+=" | "-=" => (&text_of(cx, sign)[..1], sign + 1),
+    let (operator, end) = match token_text(cx, sign) {
+        "++" | "--" => (&token_text(cx, sign)[..1], sign + 1),
+        "+=" | "-=" => (&token_text(cx, sign)[..1], sign + 1),
         text @ ("*" | "/" | "%" | "&&" | "||" | "??") if is_equals(sign + 1) => (text, sign + 2),
         _ => return None,
     };
@@ -271,16 +273,16 @@ fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
         "||" => "or",
         operator => operator,
     };
-    if matches!(text_of(cx, sign), "++" | "--") {
+    if matches!(token_text(cx, sign), "++" | "--") {
         return Some((format!("{name} {operator} 1"), end));
     }
     let line_end =
         (end..cx.tokens.end).find(|index| cx.sigs[*index].indent().is_some()).unwrap_or(cx.tokens.end);
-    let value = source(cx, end..line_end).unwrap_or("…");
-    let is_one = end + 1 >= line_end || kind_of(cx, end + 1) == Some(TokenKind::Dot);
+    let value = short_source(cx, end..line_end).unwrap_or("…");
+    let is_one = end + 1 >= line_end || token_kind(cx, end + 1) == Some(TokenKind::Dot);
     let value = if is_one { value.to_owned() } else { format!("({value})") };
     let written = format!("{name} {operator} {value}");
-    Some((if remedy::reads_as_expression(&written) { written } else { format!("{name} {operator} …") }, end))
+    Some((if remedy::is_valid_expression(&written) { written } else { format!("{name} {operator} …") }, end))
 }
 
 /// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`.
@@ -289,29 +291,30 @@ fn changed_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
         matches!(
-            text_of(cx, *index),
+            token_text(cx, *index),
             "with" | "given" | "let" | "using" | "having" | "as" | "for" | "const" | "var" | "val" | "where"
-        ) && (text_of(cx, *index) != "where" || text_of(cx, index.wrapping_sub(1)) == "{")
-            && kind_of(cx, index + 1) == Some(TokenKind::Word)
-            && matches!(text_of(cx, index + 2), "=" | ":=")
+        ) && (token_text(cx, *index) != "where" || token_text(cx, index.wrapping_sub(1)) == "{")
+            && token_kind(cx, index + 1) == Some(TokenKind::Word)
+            && matches!(token_text(cx, index + 2), "=" | ":=")
     };
-    let has_condition = |index: &usize| (tokens.start..*index).any(|before| text_of(cx, before) == "when");
+    let has_condition = |index: &usize| (tokens.start..*index).any(|before| token_text(cx, before) == "when");
     let word = tokens.clone().find(|index| is_word(index) && has_condition(index))?;
     let span = span_of(cx, word..word + 1);
     if let Some(diagnostic) = locals_in_braces(cx, word) {
         return Some(diagnostic);
     }
-    if text_of(cx, word) == "where" {
+    if token_text(cx, word) == "where" {
         return None;
     }
-    let message = message!("the names of parts of a condition follow `where`, not `{}`", text_of(cx, word));
+    let message =
+        message!("the names of parts of a condition follow `where`, not `{}`", token_text(cx, word));
     Some(foreign_syntax_error(span, message, "where"))
 }
 
 /// Returns the diagnostic for local names that are defined in braces, as in `when C { let n = 1 }
 /// -> h`, and not after `where`. The word `let` is the token at `word`. `None` without such braces.
 fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
-    let open = word.checked_sub(1).filter(|open| kind_of(cx, *open) == Some(TokenKind::OpenBrace))?;
+    let open = word.checked_sub(1).filter(|open| token_kind(cx, *open) == Some(TokenKind::OpenBrace))?;
     let mut depth = 0_usize;
     let close = (open..cx.tokens.end).find(|index| {
         let kind = cx.sigs[*index].token.kind;
@@ -320,39 +323,39 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
         depth == 0
     })?;
     // The target may follow in the braces, as in `{ let n = 1 -> h }`.
-    let arrow = (word..close).find(|index| kind_of(cx, *index) == Some(TokenKind::Arrow));
+    let arrow = (word..close).find(|index| token_kind(cx, *index) == Some(TokenKind::Arrow));
     let parts_end = arrow.unwrap_or(close);
     // Each definition begins with the same word, or with a name on a new line or after a comma.
     let is_head = |index: usize| {
-        let name = index + usize::from(text_of(cx, index) == text_of(cx, word));
-        kind_of(cx, name) == Some(TokenKind::Word) && matches!(text_of(cx, name + 1), "=" | ":=")
+        let name = index + usize::from(token_text(cx, index) == token_text(cx, word));
+        token_kind(cx, name) == Some(TokenKind::Word) && matches!(token_text(cx, name + 1), "=" | ":=")
     };
     let starts: Vec<usize> = (word..parts_end)
         .filter(|index| {
-            let before = text_of(cx, *index - 1);
+            let before = token_text(cx, *index - 1);
             let may_begin = cx.sigs[*index].indent().is_some()
                 || matches!(before, "{" | "," | ";")
-                || text_of(cx, *index) == text_of(cx, word);
-            may_begin && before != text_of(cx, word) && is_head(*index)
+                || token_text(cx, *index) == token_text(cx, word);
+            may_begin && before != token_text(cx, word) && is_head(*index)
         })
         .collect();
     let mut parts = Vec::new();
     for (at, start) in starts.iter().enumerate() {
         let end = starts.get(at + 1).copied().unwrap_or(parts_end);
-        let name = start + usize::from(text_of(cx, *start) == text_of(cx, word));
+        let name = start + usize::from(token_text(cx, *start) == token_text(cx, word));
         if name + 2 >= end {
             return None;
         }
-        let end = (name + 2..end).rev().find(|index| !matches!(text_of(cx, *index), "," | ";"))? + 1;
+        let end = (name + 2..end).rev().find(|index| !matches!(token_text(cx, *index), "," | ";"))? + 1;
         let value = &cx.text[span_of(cx, name + 2..end).range()];
-        parts.push(format!("{} = {value}", text_of(cx, name)));
+        parts.push(format!("{} = {value}", token_text(cx, name)));
     }
     let mut written = format!("where {}", parts.join(", "));
     if let Some(arrow) = arrow {
         written = format!("{written} {}", cx.text[span_of(cx, arrow..close).range()].trim_end_matches(';'));
     }
-    let follows_arrow = arrow.is_some() || matches!(text_of(cx, close + 1), "->" | "=>");
-    if parts.is_empty() || !follows_arrow || written.len() > MAX_CONDITION || written.contains('\n') {
+    let follows_arrow = arrow.is_some() || matches!(token_text(cx, close + 1), "->" | "=>");
+    if parts.is_empty() || !follows_arrow || written.len() > MAX_CONDITION_BYTES || written.contains('\n') {
         return None;
     }
     let message = message!("the names of parts of a condition follow `where`, without braces");
@@ -374,25 +377,25 @@ fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
         let kind = cx.sigs[*index].token.kind;
         depth += usize::from(kind.opens_bracket());
         depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
-        depth == 0 && (kind == TokenKind::Arrow || text_of(cx, *index) == "then")
+        depth == 0 && (kind == TokenKind::Arrow || token_text(cx, *index) == "then")
     })
 }
 
 /// Finds the name and the condition of a route that lacks its keyword, its name or `when`. The
 /// condition is the range of tokens before the token `arrow`; the name is `NAME` if the author
 /// wrote none. `None` if the tokens are no such route.
-fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
+fn split_name_and_condition(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
     let first = cx.tokens.start;
-    let head = text_of(cx, first);
+    let head = token_text(cx, first);
     let is_route_word = nearest(&head.to_lowercase(), ["route"]).is_some() || head == "rule";
     let is_operator = |index: usize| {
-        let text = text_of(cx, index);
-        kind_of(cx, index) == Some(TokenKind::Operator) || text == "." || Op::from_spelling(text).is_some()
+        let text = token_text(cx, index);
+        token_kind(cx, index) == Some(TokenKind::Operator) || text == "." || Op::from_spelling(text).is_some()
     };
     let is_later_condition =
-        |index: usize| introduces_condition(text_of(cx, index)) && text_of(cx, index) != "unless";
+        |index: usize| introduces_condition(token_text(cx, index)) && token_text(cx, index) != "unless";
     // If an `else` follows, the author intended two routes.
-    let has_else = (arrow..cx.tokens.end).any(|index| text_of(cx, index) == "else");
+    let has_else = (arrow..cx.tokens.end).any(|index| token_text(cx, index) == "else");
     if has_else || (first + 2..arrow).any(is_later_condition) {
         return None;
     }
@@ -400,16 +403,16 @@ fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(St
     let mut name = "NAME".to_owned();
     if is_route_word || introduces_condition(head) {
         start += 1;
-        let follows_name = kind_of(cx, start) == Some(TokenKind::Word)
-            && !is_reserved(text_of(cx, start))
-            && kind_of(cx, start + 1) == Some(TokenKind::Word)
+        let follows_name = token_kind(cx, start) == Some(TokenKind::Word)
+            && !is_reserved(token_text(cx, start))
+            && token_kind(cx, start + 1) == Some(TokenKind::Word)
             && !is_operator(start + 1)
-            && !matches!(text_of(cx, start + 1), "is" | "not");
+            && !matches!(token_text(cx, start + 1), "is" | "not");
         if is_route_word && follows_name {
-            name = text_of(cx, start).to_owned();
+            name = token_text(cx, start).to_owned();
             start += 1;
         }
-        start += usize::from(introduces_condition(text_of(cx, start)));
+        start += usize::from(introduces_condition(token_text(cx, start)));
     } else if !is_operator(first + 1) {
         return None;
     }
@@ -427,25 +430,25 @@ fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
         let before = &cx.sigs[index].token;
         before.kind == TokenKind::Arrow || before.text(cx.text) == "handler"
     };
-    let is_name = matches!(kind_of(cx, cx.tokens.start), Some(TokenKind::Word | TokenKind::Quoted));
-    is_name && (1..cx.sigs.len()).any(|index| text_of(cx, index) == name && follows(index - 1))
+    let is_name = matches!(token_kind(cx, cx.tokens.start), Some(TokenKind::Word | TokenKind::Quoted));
+    is_name && (1..cx.sigs.len()).any(|index| token_text(cx, index) == name && follows(index - 1))
 }
 
 /// Returns the source text of a range of tokens. `None` if the range is empty, too long for a help
 /// text, or spans several lines.
-fn source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
+fn short_source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
     if tokens.is_empty() {
         return None;
     }
     let text = &cx.text[span_of(cx, tokens).range()];
-    (text.len() <= MAX_CONDITION && !text.contains(['\n', '#'])).then_some(text)
+    (text.len() <= MAX_CONDITION_BYTES && !text.contains(['\n', '#'])).then_some(text)
 }
 
 /// Returns the diagnostic for the name of a file in place of the elements of a list, as in `list
 /// words = words.txt`. `None` for other lists.
-pub(super) fn bare_file(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+pub(super) fn unquoted_file_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, last) = (cx.tokens.start + 3, cx.tokens.end.checked_sub(1)?);
-    if first > last || text_of(cx, first - 1) != "=" {
+    if first > last || token_text(cx, first - 1) != "=" {
         return None;
     }
     let span = cx.span_of(first..last + 1);

@@ -7,7 +7,7 @@ mod records;
 mod values;
 mod words;
 
-use super::context::{Failed, unexpected_token};
+use super::context::{BuildFailed, unexpected_token};
 use super::expr::{ExprElementKind, PrecedenceClimber};
 use super::foreign::{self, foreign_syntax_error};
 use super::literal;
@@ -22,7 +22,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     fn kind_at(&self, index: usize) -> Option<ExprElementKind> {
-        self.elements.get(index).map(|element| element.kind)
+        self.elements.get(index).map(|element| element.pair_or_token_index)
     }
 
     /// Returns the source text of the expression's element (a token or bracketed group) at an
@@ -51,21 +51,21 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Reports a small mistake at the parser's position, which follows a complete operand. `left`
     /// is the span of this operand; if it is `None`, a mistake whose fix repeats the operand is not
     /// recognized. Returns `None` if no mistake is recognized.
-    pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
+    pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<BuildFailed> {
         let diagnostic = self
             .split_operator()
-            .or_else(|| self.slip_of_words())
+            .or_else(|| self.word_slip())
             .or_else(|| self.quotes_in_string())
             .or_else(|| self.string_prefix())
             .or_else(|| self.unquoted_file())
-            .or_else(|| self.list_of_file())
+            .or_else(|| self.wrong_words_before_file())
             .or_else(|| self.capital_word())
             .or_else(|| self.optional_chain())
             .or_else(|| self.worded_operator())
             .or_else(|| self.spaced_duration())
             .or_else(|| self.spaced_unit())
             .or_else(|| self.unknown_unit())
-            .or_else(|| self.slip_of_values())
+            .or_else(|| self.value_slip())
             .or_else(|| self.worded_comparison_without_left())
             .or_else(|| self.foreign_between(left?))?;
         Some(self.report(diagnostic))
@@ -133,7 +133,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
             return None;
         }
-        let span = Span { end: self.end, ..self.element_span(1) };
+        let span = Span { end: self.end_offset, ..self.element_span(1) };
         let replacement = format!("\"{}\"", self.span_text(span).trim());
         let message = message!("the name of a file is written in quotes");
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
@@ -142,7 +142,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a wrong phrase before the file name of a list: `list words =
     /// select * from "words.txt"`. Only `from` may precede the file name. `None` without such a
     /// mistake.
-    fn list_of_file(&self) -> Option<Diagnostic> {
+    fn wrong_words_before_file(&self) -> Option<Diagnostic> {
         let last = self.elements.len().checked_sub(1)?;
         let is_phrase = (0..last).all(|index| {
             self.kind_at(index) == Some(ExprElementKind::Word)
@@ -221,7 +221,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let message = message!("a unit follows its number without a space");
         let diagnostic = unexpected_token(unit, message, message!("write `{replacement}`"));
         let diagnostic = diagnostic.likely_fix(self.element_span(before).to(unit), replacement);
-        Some(diagnostic.certain_if(literal::meant_unit(word).is_some()))
+        Some(diagnostic.mark_fixes_certain_if(literal::meant_unit(word).is_some()))
     }
 
     /// Returns the diagnostic for the symbol `?.`, which other languages write for a field of a
@@ -268,7 +268,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (sign, count) = foreign::worded_comparison(&lower_at(first), &lower_at(self.position), "")?;
-        let left = self.span_text(self.last_left?);
+        let left = self.span_text(self.last_left_operand?);
         let end = self.comparison_end(first);
         if first + count >= end {
             return None;
@@ -349,19 +349,22 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
     /// and `in ("a", "b")`. The list follows the operator `op`, or its modifier `any`, `all` or
     /// `none` if `has_quantity`. Returns `None` without this mistake.
-    pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
+    pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<BuildFailed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let element = *self.elements.get(self.position + usize::from(has_word))?;
-        let takes_list = op == Op::In || has_quantity || has_word && op.info().accepts.quantity;
+        let takes_list =
+            op == Op::In || has_quantity || has_word && op.info().accepted_modifiers.accepts_quantity;
         if let Some(diagnostic) = self.range_in_brackets(op, element) {
             return Some(self.report(diagnostic));
         }
-        if !matches!(element.kind, ExprElementKind::Braces | ExprElementKind::Group) || !takes_list {
+        if !matches!(element.pair_or_token_index, ExprElementKind::Braces | ExprElementKind::Group)
+            || !takes_list
+        {
             return None;
         }
         let inner = self.constant_elements(element)?;
         let is_text = inner.starts_with(['"', 'r']) || inner.contains(',');
-        if element.kind == ExprElementKind::Group && !is_text {
+        if element.pair_or_token_index == ExprElementKind::Group && !is_text {
             return None;
         }
         Some(self.report(self.list_error(element, &inner)))
@@ -369,7 +372,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Reports `[*]` in a comparison of all elements, as in JSONPath: `list[*].x == 3`. The parser
     /// is at the brackets after the value `base`. Returns `None` without this mistake.
-    pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<Failed> {
+    pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<BuildFailed> {
         let brackets = self.text_at(self.position);
         if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
             return None;
@@ -406,7 +409,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
         let message = message!("the comparison `{word}` has no left side");
         let follows_logic = first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
-        let Some(left) = self.last_left.filter(|_| follows_logic).map(|left| self.span_text(left)) else {
+        let Some(left) = self.last_left_operand.filter(|_| follows_logic).map(|left| self.span_text(left))
+        else {
             let comparison = self.span_text(self.element_span(first).to(self.element_span(self.position)));
             let help = message!("write a value before it: `x {comparison} …`");
             return (first == 0 || follows_logic)
@@ -462,7 +466,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let value = self.cx.sigs.get(self.cx.tokens.start + 3);
         let is_list_statement =
             self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);
-        let all = Span { end: self.end, ..minus };
+        let all = Span { end: self.end_offset, ..minus };
         let elements = foreign::dashed_elements(self.span_text(all)).filter(|_| is_list_statement);
         if let Some(list) = elements {
             let message = message!("the elements of a list are written in brackets");

@@ -22,15 +22,15 @@ use std::ops::Range;
 pub(super) struct RawStatement {
     /// The statement's keyword, as an entry of the table of terminals. `None` if the first word
     /// begins no statement.
-    pub(super) word: Option<&'static Terminal>,
+    pub(super) keyword: Option<&'static Terminal>,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
     /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     /// Further errors in the statement are then not reported.
-    pub(super) reported: bool,
+    pub(super) is_reported: bool,
     /// The statements between the braces of a table, and the index of the closing brace. `None` for
     /// any other statement.
-    pub(super) table: Option<(Vec<RawStatement>, usize)>,
+    pub(super) table_body: Option<(Vec<RawStatement>, usize)>,
 }
 
 /// Maximum number of brackets open at once. Deeper nesting is an error, because the parser is
@@ -48,14 +48,14 @@ pub(super) fn split_statements(
         file,
         text,
         sigs,
-        codes: stream.codes.as_bytes(),
+        codes: stream.token_codes.as_bytes(),
         diagnostics,
         is_balanced: has_balanced_brackets(sigs.iter().map(|sig| sig.token.kind)),
         open_brackets: Vec::new(),
         current: None,
         table: None,
         statements: Vec::new(),
-        closed_by_mistake: None,
+        bracket_closed_by_mistake: None,
     };
     for index in 0..sigs.len() {
         splitter.visit_token(index);
@@ -67,9 +67,9 @@ pub(super) fn split_statements(
 }
 
 struct CurrentStatement {
-    word: Option<&'static Terminal>,
+    keyword: Option<&'static Terminal>,
     first_token: usize,
-    reported: bool,
+    is_reported: bool,
     /// Whether an unclosed string, a stray character or too deep nesting was found. The brackets
     /// may then be wrong too, so unclosed brackets are not reported.
     ignores_brackets: bool,
@@ -78,12 +78,17 @@ struct CurrentStatement {
 impl CurrentStatement {
     /// True if the statement begins with a keyword of one of these statement kinds, each given by
     /// its grammar rule.
-    fn is_one_of(&self, rules: &[Rule]) -> bool {
-        self.word.and_then(|word| word.statement).is_some_and(|rule| rules.contains(&rule))
+    fn is_statement_of(&self, rules: &[Rule]) -> bool {
+        self.keyword.and_then(|word| word.statement_rule).is_some_and(|rule| rules.contains(&rule))
     }
 
     fn end_at(self, end: usize) -> RawStatement {
-        RawStatement { word: self.word, tokens: self.first_token..end, reported: self.reported, table: None }
+        RawStatement {
+            keyword: self.keyword,
+            tokens: self.first_token..end,
+            is_reported: self.is_reported,
+            table_body: None,
+        }
     }
 }
 
@@ -111,7 +116,7 @@ struct Splitter<'a> {
     /// The first bracket that was probably closed by mistake, with the bracket that closed it. The
     /// closing bracket starts a line that is indented less than the line of the first bracket.
     /// `None` if no such bracket was found.
-    closed_by_mistake: Option<(usize, usize)>,
+    bracket_closed_by_mistake: Option<(usize, usize)>,
 }
 
 impl<'a> Splitter<'a> {
@@ -134,16 +139,16 @@ impl<'a> Splitter<'a> {
         if token.kind == TokenKind::Word {
             let indent = self.sigs[index].indent();
             let word = terminals::terminal(self.codes[index]);
-            let word = Some(word).filter(|word| word.starts_statement() && !self.is_name(index));
+            let word = Some(word).filter(|word| word.starts_statement() && !self.is_keyword_as_name(index));
             if let (Some(word), Some(indent)) = (word, indent) {
-                self.reset_brackets(index, word, indent);
+                self.close_brackets_at_keyword(index, word, indent);
             }
             if self.open_brackets.len() == self.base_bracket_count() {
                 match word {
                     Some(word) if indent.is_some() || !self.expects_continuation(index) => {
                         return self.start_statement(index, Some(word));
                     }
-                    None if indent.is_some_and(|indent| self.is_unknown_start(index, indent)) => {
+                    None if indent.is_some_and(|indent| self.probably_begins_statement(index, indent)) => {
                         return self.start_statement(index, None);
                     }
                     _ => {}
@@ -155,13 +160,14 @@ impl<'a> Splitter<'a> {
             return self.start_statement(index, None);
         }
         match token.kind {
-            TokenKind::Semicolon if at_base && (self.is_in_loop(index) || self.is_in_condition(index)) => {}
+            TokenKind::Semicolon
+                if at_base && (self.is_in_shell_construct(index) || self.is_in_condition(index)) => {}
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // The token was already reported and may hide a bracket. So a missing bracket is not
             // reported too.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
-                    (current.reported, current.ignores_brackets) = (true, true);
+                    (current.is_reported, current.ignores_brackets) = (true, true);
                 }
             }
             kind if kind.opens_bracket() => return self.open_bracket(index, at_base),
@@ -180,8 +186,12 @@ impl<'a> Splitter<'a> {
         {
             table.indent = self.sigs[index].indent();
         }
-        self.current =
-            Some(CurrentStatement { word, first_token: index, reported: false, ignores_brackets: false });
+        self.current = Some(CurrentStatement {
+            keyword: word,
+            first_token: index,
+            is_reported: false,
+            ignores_brackets: false,
+        });
     }
 
     fn finish_statement(&mut self, end: usize) {
@@ -196,7 +206,7 @@ impl<'a> Splitter<'a> {
 
     fn end_table(&mut self, close: usize) {
         if let Some(table) = self.table.take() {
-            self.statements.push(RawStatement { table: Some((table.statements, close)), ..table.head });
+            self.statements.push(RawStatement { table_body: Some((table.statements, close)), ..table.head });
         }
     }
 
@@ -209,7 +219,7 @@ impl<'a> Splitter<'a> {
             // `type Names = list<string>` is complete.
             Operator if self.is_terminal(previous, terminals::GREATER) => {
                 let ends_with_type = [Rule::type_statement, Rule::extern_statement];
-                !self.current.as_ref().is_some_and(|current| current.is_one_of(&ends_with_type))
+                !self.current.as_ref().is_some_and(|current| current.is_statement_of(&ends_with_type))
             }
             Arrow | Operator | Comma | Dot | At => true,
             Word => {
@@ -231,7 +241,7 @@ impl<'a> Splitter<'a> {
     /// True if a statement probably begins with the word at `index`, although the word is no
     /// statement keyword. The word begins a line and is indented by `indent` bytes, not further
     /// than the current statement, which cannot continue with this word.
-    fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
+    fn probably_begins_statement(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
         let margin = self.sigs[current.first_token].indent();
@@ -246,7 +256,7 @@ impl<'a> Splitter<'a> {
 
     /// Closes all open brackets if the keyword `word`, indented by `indent`, is at column 0 or
     /// aligned with the table's statements. In text without errors, no bracket is open there.
-    fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
+    fn close_brackets_at_keyword(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let is_first = table.statements.is_empty() && self.current.is_none();
             if word.is_allowed_in_table() && (is_first || table.indent == Some(indent)) {
@@ -296,14 +306,14 @@ impl<'a> Splitter<'a> {
     /// The indentation shows the mistake: the brace starts a line that is indented like the line of
     /// `outer`, and less than the line of the returned bracket. `None` if the indentation shows no
     /// such mistake.
-    fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
-        let (opened, closed) = self.closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
+    fn find_misattributed_brace(&self, outer: usize) -> Option<(usize, usize)> {
+        let (opened, closed) = self.bracket_closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
         let margin = self.sigs[closed].indent()?;
         (self.line_indent(opened) > margin && self.line_indent(outer) == margin).then_some((opened, closed))
     }
 
     fn report_unclosed(&mut self, bracket: usize, related: Option<(usize, Message)>) {
-        let (bracket, related) = match self.misattributed(bracket) {
+        let (bracket, related) = match self.find_misattributed_brace(bracket) {
             Some((opened, closed)) => {
                 let label = message!("this brace closes it, but lies at the start of a line");
                 (opened, Some((closed, label)))
@@ -312,7 +322,7 @@ impl<'a> Splitter<'a> {
         };
         let is_table = self.table.is_some() && self.open_brackets.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
-            current.reported = true;
+            current.is_reported = true;
             if current.ignores_brackets {
                 return;
             }
@@ -326,8 +336,9 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[bracket].token.span(self.file);
         let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
             .here(message!("`{closing}` is missing"));
-        let is_moved =
-            related.as_ref().is_some_and(|(closed, _)| self.closed_by_mistake == Some((bracket, *closed)));
+        let is_moved = related
+            .as_ref()
+            .is_some_and(|(closed, _)| self.bracket_closed_by_mistake == Some((bracket, *closed)));
         let diagnostic = match is_moved {
             true => {
                 diagnostic.help(message!("write `{closing}` before the end of this line, or of its block"))
@@ -341,7 +352,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn open_bracket(&mut self, index: usize, at_base: bool) {
-        let is_table = |current: &mut CurrentStatement| current.is_one_of(&[Rule::table_statement]);
+        let is_table = |current: &mut CurrentStatement| current.is_statement_of(&[Rule::table_statement]);
         let is_brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none()
             && at_base
@@ -383,10 +394,10 @@ impl<'a> Splitter<'a> {
                 }
                 let opened = self.open_brackets.pop();
                 if let (Some(margin), Some(opened)) = (self.sigs[index].indent(), opened)
-                    && self.closed_by_mistake.is_none()
+                    && self.bracket_closed_by_mistake.is_none()
                     && self.line_indent(opened) > margin
                 {
-                    self.closed_by_mistake = Some((opened, index));
+                    self.bracket_closed_by_mistake = Some((opened, index));
                 }
                 if open_index == 0 && self.table.is_some() {
                     self.finish_statement(index);
@@ -398,7 +409,7 @@ impl<'a> Splitter<'a> {
                     self.start_statement(index, None);
                 }
                 let was_damaged =
-                    self.current.as_mut().map(|current| std::mem::replace(&mut current.reported, true));
+                    self.current.as_mut().map(|current| std::mem::replace(&mut current.is_reported, true));
                 if was_damaged != Some(true) {
                     let closing = self.token_text(index);
                     let span = self.sigs[index].token.span(self.file);
@@ -414,7 +425,7 @@ impl<'a> Splitter<'a> {
 
     /// True for a `;` inside a loop or condition of a shell, as in `for x in items; do`. The parser
     /// reports the whole loop.
-    fn is_in_loop(&self, index: usize) -> bool {
+    fn is_in_shell_construct(&self, index: usize) -> bool {
         let is_part = self.sigs.get(index + 1).is_some_and(|sig| {
             matches!(sig.token.text(self.text), "do" | "then" | "done" | "fi") && sig.indent().is_none()
         });
@@ -426,7 +437,7 @@ impl<'a> Splitter<'a> {
     fn is_in_condition(&self, index: usize) -> bool {
         let is_arrow = |token: &usize| self.sigs[*token].token.kind == TokenKind::Arrow;
         let Some(current) = &self.current else { return false };
-        let is_open = current.is_one_of(&[Rule::route_statement])
+        let is_open = current.is_statement_of(&[Rule::route_statement])
             && !(current.first_token..index).any(|token| is_arrow(&token));
         let line = (index + 1..self.sigs.len()).take_while(|token| self.sigs[*token].indent().is_none());
         let starts_next = |token: &usize| terminals::terminal(self.codes[*token]).starts_statement();

@@ -33,10 +33,10 @@ impl SignificantToken {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TokenStream {
     pub(super) sigs: Vec<SignificantToken>,
-    pub(super) codes: String,
+    pub(super) token_codes: String,
     /// The tokens whose characters need checks: tokens with non-ASCII characters, tokens that are
     /// not allowed in any statement, and `//` comments.
-    pub(super) suspicious: Vec<Token>,
+    pub(super) suspicious_tokens: Vec<Token>,
 }
 
 /// Rough size of a statement in bytes. The size of a file divided by it estimates the number of
@@ -60,25 +60,25 @@ pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     let mut parts = parts.into_iter().enumerate();
     let mut merged = parts.next().map(|(_, first)| first).unwrap_or_default();
     for (index, part) in parts {
-        let is_aligned = merged.end == starts[index];
+        let is_aligned = merged.end_offset == starts[index];
         merged.append(if is_aligned {
             part
         } else {
-            TokenizedPart::tokenize(text, merged.end, part_end(index))
+            TokenizedPart::tokenize(text, merged.end_offset, part_end(index))
         });
     }
     // The codes are ASCII characters.
-    let codes = String::from_utf8(merged.codes).unwrap_or_default();
-    TokenStream { sigs: merged.sigs, codes, suspicious: merged.suspicious }
+    let codes = String::from_utf8(merged.token_codes).unwrap_or_default();
+    TokenStream { sigs: merged.sigs, token_codes: codes, suspicious_tokens: merged.suspicious_tokens }
 }
 
 /// The tokens of one part of a text. Each part is tokenized by one thread.
 #[derive(Default)]
 struct TokenizedPart {
     sigs: Vec<SignificantToken>,
-    codes: Vec<u8>,
-    suspicious: Vec<Token>,
-    end: usize,
+    token_codes: Vec<u8>,
+    suspicious_tokens: Vec<Token>,
+    end_offset: usize,
 }
 
 impl TokenizedPart {
@@ -89,10 +89,10 @@ impl TokenizedPart {
         let capacity = end_offset.saturating_sub(start_offset) / 5 + 1;
         let mut part = TokenizedPart {
             sigs: Vec::with_capacity(capacity),
-            codes: Vec::with_capacity(capacity),
+            token_codes: Vec::with_capacity(capacity),
             ..TokenizedPart::default()
         };
-        part.end = start_offset;
+        part.end_offset = start_offset;
         let starts_line = start_offset == 0 || text.as_bytes()[start_offset - 1] == b'\n';
         let mut line_start = starts_line.then_some(start_offset as u32);
         let mut previous = None;
@@ -104,7 +104,7 @@ impl TokenizedPart {
                 next_non_ascii = self::find_non_ascii(text, token.end as usize);
             }
             if !is_ascii || token.kind.is_unreadable() || token.kind == TokenKind::SlashComment {
-                part.suspicious.push(token);
+                part.suspicious_tokens.push(token);
             }
             match token.kind {
                 TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
@@ -116,11 +116,11 @@ impl TokenizedPart {
                     let code = terminals::token_code(token, token.text(text), previous);
                     part.mark_member_dot(code);
                     part.sigs.push(SignificantToken { token, indent });
-                    part.codes.push(code);
+                    part.token_codes.push(code);
                 }
             }
             previous = Some(token);
-            part.end = token.end as usize;
+            part.end_offset = token.end as usize;
         }
         part
     }
@@ -129,7 +129,7 @@ impl TokenizedPart {
     /// that is not reserved. The grammar then reads the dot and the name as one unit. `next` is the
     /// code of the next token.
     fn mark_member_dot(&mut self, next: u8) {
-        if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
+        if let Some(dot) = self.token_codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::can_be_field_name(next)
         {
             *dot = terminals::MEMBER_DOT;
@@ -138,13 +138,13 @@ impl TokenizedPart {
 
     /// Appends the tokens of the next part of the text, which another thread tokenized.
     fn append(&mut self, next: TokenizedPart) {
-        if let Some(first) = next.codes.first() {
+        if let Some(first) = next.token_codes.first() {
             self.mark_member_dot(*first);
         }
         self.sigs.extend(next.sigs);
-        self.codes.extend(next.codes);
-        self.suspicious.extend(next.suspicious);
-        self.end = self.end.max(next.end);
+        self.token_codes.extend(next.token_codes);
+        self.suspicious_tokens.extend(next.suspicious_tokens);
+        self.end_offset = self.end_offset.max(next.end_offset);
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Terminal {
     pub(super) class: TerminalClass,
     /// The grammar rule of the statements that begin with this word; `None` if the word begins no
     /// statement.
-    pub(super) statement: Option<Rule>,
+    pub(super) statement_rule: Option<Rule>,
     /// The phrase that names the terminal in messages.
     pub(super) phrase: Message,
     flags: u8,
@@ -127,12 +127,12 @@ impl Terminal {
     /// True if the terminal has a second grammar rule `bare_…`, which matches the same token but
     /// creates no tree node.
     #[cfg(test)]
-    pub(super) fn is_bare(&self) -> bool {
+    pub(super) fn has_bare_rule(&self) -> bool {
         self.has_any_flag(HAS_BARE_RULE)
     }
 
     pub(super) fn starts_statement(&self) -> bool {
-        self.statement.is_some()
+        self.statement_rule.is_some()
     }
 
     /// True for `workflow` and `history`. Such a word begins a statement in some positions, and is
@@ -172,7 +172,7 @@ macro_rules! terminals {
             rule: Rule::$rule,
             text: $text,
             class: TerminalClass::$class,
-            statement: statement!($($statement)?),
+            statement_rule: statement!($($statement)?),
             phrase: phrase!($text $($phrase)?),
             flags: 0 $(| $flag)*,
         }),*];
@@ -304,7 +304,7 @@ const _: () = {
     while row < TERMINALS.len() {
         let terminal = &TERMINALS[row];
         assert!(
-            terminal.statement.is_some() || !terminal.is_statement_class(),
+            terminal.statement_rule.is_some() || !terminal.is_statement_class(),
             "a word that begins statements names their grammar rule"
         );
         row += 1;
@@ -313,14 +313,14 @@ const _: () = {
 
 /// The lowest token code. The codes of the line break characters are lower: pest counts line
 /// breaks, so no token may have such a code.
-const FIRST_CODE: u8 = 0x10;
+const FIRST_TOKEN_CODE: u8 = 0x10;
 
 /// The code of each terminal, in the order of [`TERMINALS`].
 static TERMINAL_CODES: [u8; TERMINALS.len()] = assign_codes();
 
 const fn assign_codes() -> [u8; TERMINALS.len()] {
-    assert!(FIRST_CODE as usize + TERMINALS.len() <= 128, "a code is an ASCII character");
-    let mut codes = [FIRST_CODE; TERMINALS.len()];
+    assert!(FIRST_TOKEN_CODE as usize + TERMINALS.len() <= 128, "a code is an ASCII character");
+    let mut codes = [FIRST_TOKEN_CODE; TERMINALS.len()];
     let mut row = 0;
     while row < TERMINALS.len() {
         let mut other = 0;
@@ -366,7 +366,7 @@ pub(super) const NOT: u8 = rule_code(Rule::kw_not);
 const SYMBOL: u8 = rule_code(Rule::symbol);
 
 /// Maps each code to the index of its terminal in [`TERMINALS`].
-static ROW_OF_CODE: [u8; 128] = {
+static TERMINAL_INDEX_BY_CODE: [u8; 128] = {
     let mut rows = [u8::MAX; 128];
     let mut row = 0;
     while row < TERMINALS.len() {
@@ -377,8 +377,10 @@ static ROW_OF_CODE: [u8; 128] = {
 };
 
 pub(super) fn terminal(code: u8) -> &'static Terminal {
-    let row = ROW_OF_CODE.get(usize::from(code)).copied().unwrap_or(u8::MAX);
-    TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROW_OF_CODE[UNREADABLE as usize] as usize])
+    let row = TERMINAL_INDEX_BY_CODE.get(usize::from(code)).copied().unwrap_or(u8::MAX);
+    TERMINALS
+        .get(usize::from(row))
+        .unwrap_or(&TERMINALS[TERMINAL_INDEX_BY_CODE[UNREADABLE as usize] as usize])
 }
 
 /// Maps each one-byte symbol to its code.
@@ -395,25 +397,25 @@ static CODE_OF_SYMBOL: [u8; 128] = {
 };
 
 /// Maps each word with a special meaning to the index of its terminal in [`TERMINALS`].
-static ROW_OF_WORD: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
+static TERMINAL_INDEX_BY_WORD: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 });
 
 /// Returns the terminals of all words with a special meaning.
-pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
+pub(super) fn word_terminals() -> impl Iterator<Item = &'static Terminal> {
     TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// Returns the terminal of a word with a special meaning; `None` for a plain name.
 pub(super) fn find_word(text: &str) -> Option<&'static Terminal> {
-    ROW_OF_WORD.get(text).map(|row| &TERMINALS[*row])
+    TERMINAL_INDEX_BY_WORD.get(text).map(|row| &TERMINALS[*row])
 }
 
 /// Returns the first word of the statements that a grammar rule matches. `None` if the rule matches
 /// no statement.
 pub(super) fn statement_word(rule: Rule) -> Option<&'static str> {
-    TERMINALS.iter().find(|terminal| terminal.statement == Some(rule)).map(|terminal| terminal.text)
+    TERMINALS.iter().find(|terminal| terminal.statement_rule == Some(rule)).map(|terminal| terminal.text)
 }
 
 /// Returns the words that begin statements.
@@ -446,7 +448,7 @@ pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u
             if follows_at_sign && text == "private" {
                 PRIVATE
             } else {
-                ROW_OF_WORD.get(text).map_or(PLAIN_NAME, |row| TERMINAL_CODES[*row])
+                TERMINAL_INDEX_BY_WORD.get(text).map_or(PLAIN_NAME, |row| TERMINAL_CODES[*row])
             }
         }
         TokenKind::Quoted => QUOTED_NAME,

@@ -13,10 +13,10 @@ use std::ops::Range;
 struct TreeNode {
     rule: Rule,
     /// The tokens of the node, relative to the first parsed token.
-    start: u32,
-    end: u32,
+    start_token: u32,
+    end_token: u32,
     /// Number of nodes in the subtree below this node, this node included.
-    size: u32,
+    subtree_node_count: u32,
 }
 
 /// A parse tree: its nodes, in pre-order.
@@ -36,7 +36,12 @@ impl ParseTree {
             match token {
                 Token::Start { rule, pos } => {
                     open_nodes.push(nodes.len());
-                    nodes.push(TreeNode { rule, start: pos.pos() as u32, end: 0, size: 0 });
+                    nodes.push(TreeNode {
+                        rule,
+                        start_token: pos.pos() as u32,
+                        end_token: 0,
+                        subtree_node_count: 0,
+                    });
                 }
                 Token::End { pos, .. } => {
                     let Some(node_index) = open_nodes.pop() else {
@@ -45,7 +50,7 @@ impl ParseTree {
                     };
                     let size = (nodes.len() - node_index) as u32;
                     let node = &mut nodes[node_index];
-                    (node.end, node.size) = (pos.pos() as u32, size);
+                    (node.end_token, node.subtree_node_count) = (pos.pos() as u32, size);
                 }
             }
         }
@@ -75,7 +80,7 @@ impl<'t> Pair<'t> {
 
     /// Returns the range of the node's tokens. Indices count from the first parsed token.
     pub(super) fn tokens(self) -> Range<usize> {
-        self.0[0].start as usize..self.0[0].end as usize
+        self.0[0].start_token as usize..self.0[0].end_token as usize
     }
 
     pub(super) fn into_inner(self) -> Pairs<'t> {
@@ -96,7 +101,7 @@ impl<'t> Iterator for Pairs<'t> {
     type Item = Pair<'t>;
 
     fn next(&mut self) -> Option<Pair<'t>> {
-        let (next, rest) = self.0.split_at(self.0.first()?.size as usize);
+        let (next, rest) = self.0.split_at(self.0.first()?.subtree_node_count as usize);
         self.0 = rest;
         Some(Pair(next))
     }

@@ -6,7 +6,7 @@ use super::foreign_comments::foreign_comment;
 use super::stream::has_balanced_brackets;
 use super::{is_reserved, terminals};
 use crate::lex::{Token, TokenKind, is_name, tokenize};
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, has_one_near_candidate, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::FileId;
 
@@ -27,7 +27,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     }
     let lower = token_text.to_lowercase();
     let line = rest.lines().next().unwrap_or_default();
-    if let Some(help) = words_of_other_languages(&lower, rest) {
+    if let Some(help) = foreign_word_help(&lower, rest) {
         return diagnostic.help(help);
     }
     if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
@@ -36,7 +36,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         ));
     }
     let line_is_prose = is_prose(line);
-    if let Some(help) = statement_in_other_words(&lower, line).filter(|_| !line_is_prose) {
+    if let Some(help) = statement_help(&lower, line).filter(|_| !line_is_prose) {
         return diagnostic.help(help);
     }
     if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete")
@@ -60,15 +60,15 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         let help = message!("write `{shown}` without the `:` after it");
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
-    let is_near = is_single_slip(&lower, terminals::statement_words());
+    let is_near = has_one_near_candidate(&lower, terminals::statement_words());
     if line_is_prose && !is_near && !line.contains("->") {
         return diagnostic
-            .help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)));
+            .help(message!("a comment begins with `#`: write `# {line}`", line = shortened_line(line)));
     }
     match similar_statement_word(&lower) {
         Some(word) => {
-            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
-            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
+            let is_certain = word == lower || has_one_near_candidate(&lower, terminals::statement_words());
+            diagnostic.did_you_mean(span, Some(word)).mark_fixes_certain_if(is_certain)
         }
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
@@ -117,10 +117,10 @@ fn similar_statement_word(lower: &str) -> Option<&'static str> {
 
 /// Returns the help text for a word with which other languages begin a line, such as `enum`. `rest`
 /// is the source text from the word on. `None` for other words.
-fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
+fn foreign_word_help(lower: &str, rest: &str) -> Option<Message> {
     Some(match lower {
         "enum" => {
-            let written = enumeration(rest)?;
+            let written = type_of_enumeration(rest)?;
             message!("an enumeration is a type: write `{written}`")
         }
         "for" | "foreach" | "while" | "loop" | "repeat" => message!(
@@ -149,7 +149,7 @@ fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
 /// Returns the help text for a line whose first words show which statement the author means.
 /// Examples: `from "a.rules" …` (an import), `with a as …` (a `let`) and `routes {` (a `route`).
 /// `line` begins with the word `lower`. `None` for other lines.
-fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
+fn statement_help(lower: &str, line: &str) -> Option<Message> {
     let mut words = line.split_whitespace().skip(1);
     Some(match lower {
         "from" => {
@@ -189,7 +189,7 @@ fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
 
 /// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for
 /// `enum plan { free, pro }`. `None` for an enumeration in any other syntax.
-fn enumeration(text: &str) -> Option<String> {
+fn type_of_enumeration(text: &str) -> Option<String> {
     let rest = text.get("enum".len()..)?.trim_start();
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
     let (name, rest) = rest.split_at(end);
@@ -217,7 +217,7 @@ fn is_prose(line: &str) -> bool {
 }
 
 /// Shortens a line of source text so that a help text can repeat it.
-fn shortened(line: &str) -> String {
+fn shortened_line(line: &str) -> String {
     let line = line.trim();
     match line.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &line[..end]),

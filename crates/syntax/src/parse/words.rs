@@ -147,7 +147,7 @@ mod tests {
 
     /// The entries whose words are not among the [`keywords`]: modifiers of operators, the arrow,
     /// and words with several meanings, such as `any {`.
-    const MORE_WORDS: [&str; 14] = [
+    const ENTRIES_BEYOND_KEYWORDS: [&str; 14] = [
         "any {",
         "all {",
         "none {",
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn each_word_has_one_explanation() {
         let known: BTreeSet<&str> =
-            keywords().map(|(word, _)| word).chain(["@private"]).chain(MORE_WORDS).collect();
+            keywords().map(|(word, _)| word).chain(["@private"]).chain(ENTRIES_BEYOND_KEYWORDS).collect();
         let explained: BTreeSet<&str> = WORD_DOCS.iter().map(|row| row.word).collect();
         assert_eq!(explained, known);
         assert_eq!(explained.len(), WORD_DOCS.len(), "a word has one row");

@@ -2,7 +2,7 @@
 
 use super::{FILE, findings, parse_clean};
 use rulec_base::diag::Applicability;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::parse::{WordRole, parse};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn check(text: &str, code: &str, place: &str) {
 
 /// Parses a text, and returns the help text of its first diagnostic.
 fn first_help(text: &str) -> String {
-    parse(Threads::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
+    parse(ThreadLimit::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -176,11 +176,11 @@ fn one_run_reports_every_error() {
                 table t {\n  route f when x h\n  route good2 when true -> h\n  let g = 1\n}\nlet z = 10q";
     let codes: Vec<_> = findings(text).into_iter().map(|(code, _)| code).collect();
     assert_eq!(codes, ["E0110", "E0104", "E0103", "E0102", "E0101", "E0109", "E0101", "E0112", "E0108"]);
-    let parsed = parse(Threads::All, FILE, text);
+    let parsed = parse(ThreadLimit::All, FILE, text);
     // `=` is treated as `==` after it is reported, so that statement is kept. The table keeps its
     // valid statements.
     assert_eq!(parsed.statements.len(), 3);
-    let broken: Vec<_> = parsed.broken.iter().map(|name| name.node.as_str()).collect();
+    let broken: Vec<_> = parsed.broken_names.iter().map(|name| name.node.as_str()).collect();
     assert_eq!(broken, ["a", "b", "c", "f", "g", "z"]);
 }
 
@@ -236,7 +236,7 @@ fn helps_and_fixes_say_what_to_write() {
             "test \"t\" { given a = 1 given b = 2 expect none }",
         ),
     ] {
-        let diagnostic = parse(Threads::All, FILE, text).diagnostics.remove(0);
+        let diagnostic = parse(ThreadLimit::All, FILE, text).diagnostics.remove(0);
         let fix = &diagnostic.fixes[0];
         assert_eq!(fix.applicability, Applicability::MachineApplicable, "{text}");
         let mut result = text.to_owned();
@@ -250,7 +250,7 @@ fn helps_and_fixes_say_what_to_write() {
 fn deep_nesting_is_refused_quickly() {
     let quickly = |text: String, code: &str| {
         let start = Instant::now();
-        let codes: Vec<_> = parse(Threads::All, FILE, &text)
+        let codes: Vec<_> = parse(ThreadLimit::All, FILE, &text)
             .diagnostics
             .iter()
             .map(|diagnostic| diagnostic.code.as_str())
@@ -317,7 +317,7 @@ fn a_merge_conflict_is_reported_once() {
 
 /// Checks that the first diagnostic proposes this text, and that its fix leaves no error.
 pub(super) fn check_repair(text: &str, written: &str) {
-    let diagnostics = parse(Threads::All, FILE, text).diagnostics;
+    let diagnostics = parse(ThreadLimit::All, FILE, text).diagnostics;
     assert_eq!(diagnostics.len(), 1, "{text}: {diagnostics:?}");
     let diagnostic = &diagnostics[0];
     let help = diagnostic.help.as_deref().unwrap_or_default();
@@ -362,7 +362,7 @@ fn negations_of_english_are_tests_or_operators() {
     check("phone isn’t \"a\"", "!=");
     let has_no_fix = |condition: &str, help: &str| {
         let text = format!("route a when {condition} -> h");
-        let diagnostic = parse(Threads::All, FILE, &text).diagnostics.swap_remove(0);
+        let diagnostic = parse(ThreadLimit::All, FILE, &text).diagnostics.swap_remove(0);
         assert!(diagnostic.fixes.is_empty(), "{diagnostic:?}");
         assert!(first_help(&text).contains(help), "{}", first_help(&text));
     };
@@ -388,7 +388,7 @@ fn a_regular_expression_between_slashes_is_quoted() {
     check_repair("route a when text != /\\d/ -> h", "write `not matches r\"\\d\"`");
     for condition in ["replace(text, /\\s+/g, \"\") == \"ab\"", "text in [/\\d/]", "text matches /\\d/y"] {
         let text = format!("route a when {condition} -> h");
-        let diagnostics = parse(Threads::All, FILE, &text).diagnostics;
+        let diagnostics = parse(ThreadLimit::All, FILE, &text).diagnostics;
         assert!(diagnostics[0].fixes.is_empty(), "{:?}", diagnostics[0]);
         assert!(first_help(&text).contains("`x matches r\"…\"`"), "{}", first_help(&text));
     }
@@ -435,7 +435,7 @@ fn a_part_of_a_text_with_extreme_bounds_is_an_error() {
         ["text[:-9223372036854775808]", "text[-9223372036854775808:-1]", "text[0:9223372036854775807]"]
     {
         let text = format!("route a when {part} == \"l\" -> h");
-        assert!(!parse(Threads::All, FILE, &text).diagnostics.is_empty());
+        assert!(!parse(ThreadLimit::All, FILE, &text).diagnostics.is_empty());
     }
 }
 

@@ -188,7 +188,7 @@ fn what_cannot_be_read_stays_as_it_is() {
     check("let  a=1\nrout  b when   x ->h\nlet  c=3", "let a = 1\nrout  b when   x ->h\nlet c = 3\n");
     check("let a =  (1\nroute  b when x==1 -> h", "let a =  (1\nroute b when x == 1 -> h\n");
     check("let a = 1 ;\n let b  = 2", "let a = 1 ;\nlet b = 2\n");
-    let formatted = format("let  a=1\n\n\nrout b").map(|formatted| formatted.left);
+    let formatted = format("let  a=1\n\n\nrout b").map(|formatted| formatted.unformatted_lines);
     assert_eq!(formatted, Ok(vec![4]));
     assert_eq!(MeaningChanged { line: 3 }.to_string(), "formatting would change the meaning at line 3");
 }
@@ -253,7 +253,7 @@ fn a_carriage_return_that_ends_no_line_stays() {
 fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
         check_unchanged(text);
-        assert!(format(text).is_ok_and(|formatted| !formatted.left.is_empty()));
+        assert!(format(text).is_ok_and(|formatted| !formatted.unformatted_lines.is_empty()));
     }
 }
 

@@ -1,11 +1,15 @@
 //! Tests of the loader: imports, list files, and the remedies for wrong paths.
 
 use rulec_base::diag::Code;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::loader::{MemoryLoader, load};
 
 fn codes(loader: &MemoryLoader) -> Vec<Code> {
-    load(Threads::One, loader, "main.rules").diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    load(ThreadLimit::One, loader, "main.rules")
+        .diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect()
 }
 
 #[test]
@@ -13,7 +17,7 @@ fn imports_are_loaded_once_and_faults_named() {
     let main = "import \"a.rules\"\nimport \"b.rules\"\nroute r when text == \"x\" -> h";
     let loader = MemoryLoader::new().with("main.rules", main).with("b.rules", "let y = 2");
     let a = loader.clone().with("a.rules", "import \"b.rules\"\nlet x = 1");
-    assert_eq!(load(Threads::One, &a, "main.rules").units.len(), 3);
+    assert_eq!(load(ThreadLimit::One, &a, "main.rules").files.len(), 3);
     assert_eq!(codes(&a), []);
     assert_eq!(codes(&loader), [Code::ImportNotFound]);
     assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);
@@ -57,7 +61,7 @@ fn wrong_paths_have_a_remedy() {
         ),
     ] {
         let main = format!("{statement}\nroute r when unknown -> h");
-        let loaded = load(Threads::One, &files.clone().with("main.rules", main), "main.rules");
+        let loaded = load(ThreadLimit::One, &files.clone().with("main.rules", main), "main.rules");
         let [diagnostic] = loaded.diagnostics.as_slice() else { panic!("{:?}", loaded.diagnostics) };
         assert_eq!(diagnostic.help.as_deref(), Some(expected), "{statement}");
     }

@@ -12,7 +12,7 @@ mod soup;
 mod words;
 
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, Literal, QuantifierKind, Statement, StatementKind, Target};
 use rulec_syntax::lex;
@@ -29,12 +29,12 @@ fn findings(text: &str) -> Vec<(&'static str, String)> {
         let span = diagnostic.span().expect("a finding about a text has a place");
         (diagnostic.code.as_str(), text[span.range()].to_owned())
     };
-    parse(Threads::All, FILE, text).diagnostics.iter().map(describe).collect()
+    parse(ThreadLimit::All, FILE, text).diagnostics.iter().map(describe).collect()
 }
 
 /// Parses a text that must have no diagnostics.
 fn parse_clean(text: &str) -> Vec<Statement> {
-    let parsed = parse(Threads::All, FILE, text);
+    let parsed = parse(ThreadLimit::All, FILE, text);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{:#?}", parsed.diagnostics);
     parsed.statements
 }
@@ -80,7 +80,7 @@ fn expression_shape(text: &str) -> String {
             ExprKind::Binary(binary) => {
                 let m = binary.modifiers;
                 let not = if binary.negated { "not " } else { "" };
-                let word = if m.word { " word" } else { "" };
+                let word = if m.whole_word { " word" } else { "" };
                 let quantity = m.quantity.map_or(String::new(), |q| format!(" {}", q.spelling()));
                 let case = m.case.map_or(String::new(), |case| format!(" {case:?}"));
                 let op = binary.op.node.info().spelling;
@@ -100,7 +100,11 @@ fn expression_shape(text: &str) -> String {
                 format!("({kind} {} {}: {})", var.node, show(list), show(body))
             }
             ExprKind::HistoryPart(part) => {
-                let bounds = [("within", &part.within), ("after", &part.after), ("before", &part.before)];
+                let bounds = [
+                    ("within", &part.max_age),
+                    ("after", &part.after_message),
+                    ("before", &part.before_message),
+                ];
                 let bounds = bounds.iter().filter_map(|(word, bound)| {
                     bound.as_ref().map(|bound| format!(" {word} {}", show(bound)))
                 });
@@ -271,7 +275,7 @@ fn every_keyword_is_a_field_and_a_key() {
 
 #[test]
 fn raw_strings_reach_the_documented_number_of_marks() {
-    let hashes = "#".repeat(lex::MAX_HASHES);
+    let hashes = "#".repeat(lex::MAX_RAW_STRING_HASHES);
     assert_eq!(expression_shape(&format!("r{hashes}\"a\"#\"{hashes}")), "\"a\\\"#\"");
     assert_eq!(findings(&format!("let x = r{hashes}#\"a\"#{hashes}"))[0].0, "E0103");
 }
@@ -291,7 +295,7 @@ fn statements_need_no_terminator() {
     assert_eq!(inner.len(), 1);
     let StatementKind::Route(route) = &statements[11].kind else { panic!("{:?}", statements[11]) };
     assert_eq!(route.priority.as_ref().map(|priority| priority.node), Some(-1));
-    assert!(route.disabled.is_some() && matches!(route.target, Target::Goto { .. }));
+    assert!(route.disabled_span.is_some() && matches!(route.target, Target::Goto { .. }));
 }
 
 #[test]
@@ -327,11 +331,11 @@ fn a_wrong_statement_among_many_harms_no_other() {
     let line =
         |n: usize| format!("route r{n} when ctx.a.b == {n} and text contains \"x\" -> h{n} {{ k: {n} }}\n");
     let text: String = (0..1500).map(line).collect();
-    let whole = parse(Threads::All, FileId(0), &text);
+    let whole = parse(ThreadLimit::All, FileId(0), &text);
     assert_eq!((whole.statements.len(), whole.diagnostics.len()), (1500, 0));
     for n in [0, 1, 170, 700, 1499] {
         let wrong = text.replace(&format!("r{n} when"), &format!("r{n} whn"));
-        let parsed = parse(Threads::All, FileId(0), &wrong);
+        let parsed = parse(ThreadLimit::All, FileId(0), &wrong);
         let place = parsed.diagnostics[0].span().expect("it has a place");
         assert_eq!((parsed.statements.len(), parsed.diagnostics.len()), (1499, 1));
         assert_eq!(&wrong[place.range()], "whn");

@@ -3,7 +3,7 @@
 
 use super::errors::check_repair;
 use super::{FILE, findings, parse_clean};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::parse::parse;
 
 #[track_caller]
@@ -13,7 +13,7 @@ fn check_condition(condition: &str, written: &str) {
 
 /// Returns the help of the first diagnostic.
 fn help(text: &str) -> String {
-    let diagnostic = parse(Threads::All, FILE, text).diagnostics.swap_remove(0);
+    let diagnostic = parse(ThreadLimit::All, FILE, text).diagnostics.swap_remove(0);
     diagnostic.help.as_deref().unwrap_or_default().to_owned()
 }
 
@@ -32,9 +32,9 @@ fn an_import_takes_a_whole_file() {
     check("h handler(id: string)", "write `handler h`");
     check("\"a refund\" test { given text = \"a\" expect default }", "write `test \"a refund\"`");
     for text in ["import \"a.rules\" as a", "\"a.rules\" import", "from \"a.rules\" import a"] {
-        assert!(parse(Threads::All, FILE, text).incomplete, "{text}");
+        assert!(parse(ThreadLimit::All, FILE, text).is_incomplete, "{text}");
     }
-    assert!(!parse(Threads::All, FILE, "import \"a.rules\"\nroute a when").incomplete);
+    assert!(!parse(ThreadLimit::All, FILE, "import \"a.rules\"\nroute a when").is_incomplete);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_part_of_the_history_follows_within() {
     }
     check_repair("route a when any p in history witin 60s: b -> h", "did you mean `within`?");
     assert!(help("route a when any p in history window 60: b -> h").contains("`history within 1h`"));
-    check_repair("route a when any p in history within: 1h: b -> h", "remove the `:`");
+    check_repair("route a when any p in history within: b -> h", "remove the `:`");
     check_repair("history keep 1d by user.id", "write `history by user.id keep 1d`");
     check_repair("history at most 5 by a.b keep 1d", "write `history by a.b keep 1d at most 5`");
     check_repair("history per user.id keep 1d", "write `by`");

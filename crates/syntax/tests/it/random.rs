@@ -3,7 +3,7 @@
 
 use super::soup::{Random, TOKEN_SOUP, rule_files};
 use super::{FILE, REFERENCE_RULES};
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::lex::{self, TokenKind, tokenize};
 use rulec_syntax::parse::parse;
 
@@ -22,7 +22,7 @@ fn check_lossless(text: &str) {
 
 fn check_survives(text: &str) {
     check_lossless(text);
-    let parsed = parse(Threads::All, FILE, text);
+    let parsed = parse(ThreadLimit::All, FILE, text);
     for diagnostic in &parsed.diagnostics {
         for label in &diagnostic.labels {
             assert!(text.get(label.span.range()).is_some(), "{text:?} {diagnostic:?}");
@@ -69,7 +69,7 @@ fn every_truncation_of_the_page() {
 fn one_wrong_token_harms_one_statement() {
     // Each token in turn is replaced. Most other statements must still parse.
     let mut random = Random(7);
-    let whole = parse(Threads::All, FILE, REFERENCE_RULES).statements.len();
+    let whole = parse(ThreadLimit::All, FILE, REFERENCE_RULES).statements.len();
     let tokens: Vec<_> = lex::tokenize(REFERENCE_RULES, 0).filter(|token| !token.kind.is_trivia()).collect();
     for token in &tokens {
         let by = pick(&mut random, &["", ")", "(", "=", "foo", "\"", "}"]);
@@ -78,7 +78,7 @@ fn one_wrong_token_harms_one_statement() {
             &REFERENCE_RULES[..token.start as usize],
             &REFERENCE_RULES[token.end as usize..]
         );
-        let left = parse(Threads::All, FILE, &text).statements.len();
+        let left = parse(ThreadLimit::All, FILE, &text).statements.len();
         assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(REFERENCE_RULES));
     }
 }
@@ -111,7 +111,7 @@ fn mutilated_rule_files() {
 fn comments_and_line_breaks_between_tokens_change_nothing() {
     let mut clean = 0;
     for text in rule_files() {
-        let statements = parse(Threads::All, FILE, &text);
+        let statements = parse(ThreadLimit::All, FILE, &text);
         if !statements.diagnostics.is_empty() {
             continue;
         }
@@ -124,7 +124,7 @@ fn comments_and_line_breaks_between_tokens_change_nothing() {
                 _ => spaced.push_str(slice),
             }
         }
-        let again = parse(Threads::All, FILE, &spaced);
+        let again = parse(ThreadLimit::All, FILE, &spaced);
         assert!(again.diagnostics.is_empty(), "{spaced}\n{:?}", again.diagnostics);
         assert_eq!(again.statements.len(), statements.statements.len(), "{spaced}");
         clean += 1;

@@ -4,11 +4,11 @@
 use super::errors::check_repair;
 use super::{FILE, findings};
 use rulec_base::diag::Diagnostic;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_syntax::parse::parse;
 
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
-    parse(Threads::All, FILE, text).diagnostics
+    parse(ThreadLimit::All, FILE, text).diagnostics
 }
 
 /// Returns the text with the fixes of its first diagnostic.

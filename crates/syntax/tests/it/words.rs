@@ -1,6 +1,6 @@
 //! Tests of the explanations of words, which editors show.
 
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_syntax::parse::{WordRole, keywords, parse, word_doc, word_docs};
 
@@ -9,7 +9,7 @@ fn each_word_has_a_valid_example() {
     for row in word_docs() {
         let mut words = row.word.split(' ');
         assert!(words.all(|word| row.example.contains(word)), "`{}` lacks `{}`", row.example, row.word);
-        let faults = parse(Threads::All, FileId(0), row.example).diagnostics;
+        let faults = parse(ThreadLimit::All, FileId(0), row.example).diagnostics;
         let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
         assert_eq!(faults, Vec::<&str>::new(), "`{}`", row.example);
     }

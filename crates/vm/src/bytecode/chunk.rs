@@ -28,40 +28,40 @@ pub struct Chunk {
     pub tables: Vec<TableCode>,
     /// Operands that are evaluated after a route is chosen: the arguments of handlers and the
     /// destinations of routers. Indexed by value id.
-    pub values: Vec<Operand>,
+    pub outcome_operands: Vec<Operand>,
     /// Predicates (conditions on one or two operands), indexed by their id in the simplified
     /// program.
     pub preds: Vec<Pred>,
     /// Conditions that occur in several other conditions. Each is compiled only once, as a block of
     /// its own.
-    pub shared: Vec<SharedCondition>,
+    pub shared_conditions: Vec<SharedCondition>,
     pub loops: Vec<Loop>,
     pub consts: Vec<Const>,
     /// Constant texts: keys of dicts, and texts that predicates compare with. A text for comparison
     /// is already normalized as its predicate requires, for example case-folded.
     pub strings: Vec<Arc<str>>,
     /// The constant lists of `in` predicates, in which values are looked up.
-    pub members: Vec<MemberList>,
+    pub member_lists: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
     /// The constant texts with which calls of the function `similarity` compare their other
     /// argument.
-    pub similar: Vec<Arc<str>>,
+    pub similarity_texts: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
     /// Objects in a message that contain several slots (fields that rules read). Each object is
     /// looked up once for all its slots.
-    pub objects: Vec<SharedObject>,
+    pub shared_objects: Vec<SharedObject>,
     /// Texts that are normalized once per decision. Each is given by the slot (field that rules
     /// read) that contains the text, and by the mode of the normalization.
-    pub texts: Vec<(SlotId, TextMode)>,
+    pub normalized_texts: Vec<(SlotId, TextMode)>,
     /// Maximum nesting depth of loops in the rule set.
-    pub levels: u32,
+    pub max_loop_depth: u32,
     /// Number of code blocks whose computed value is cached during a decision.
-    pub cached: u32,
+    pub cached_block_count: u32,
     /// Number of host functions that the program declares. Host functions are provided by the
     /// embedding application.
-    pub externs: u32,
+    pub extern_count: u32,
     /// Resource limits that each decision must respect.
     pub limits: Limits,
 }
@@ -72,7 +72,7 @@ pub struct Block {
     pub kind: BlockKind,
     pub start: Pc,
     pub end: Pc,
-    pub registers: u16,
+    pub register_count: u16,
     /// The memory cell in which the block's value is cached; `None` if the value is not cached.
     pub cache_cell: Option<CacheCell>,
 }
@@ -81,10 +81,10 @@ pub struct Block {
 /// decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
-    pub cell: u32,
+    pub cell_index: u32,
     /// Whether the block's value depends on the current elements of loops. If true, the cached
     /// value is valid only for these elements. If false, it is valid for the whole decision.
-    pub varies: bool,
+    pub depends_on_loops: bool,
 }
 
 /// The code of one table, an ordered list of routes of which a search chooses one. The code is one
@@ -128,13 +128,13 @@ pub struct Pred {
     pub right: Operand,
     /// The operation of the predicate: an operator, or the check whether a value is true.
     /// [`PredCheck::Generic`] evaluates this operation, and the disassembler prints it.
-    pub ask: TestKind,
+    pub test_kind: TestKind,
     pub mode: TestMode,
-    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the
+    /// Index in [`Chunk::normalized_texts`] of the left operand's normalized text; [`NO_ENTRY`] if the
     /// predicate needs no normalized text.
-    pub text: u32,
+    pub text_index: u32,
     /// Whether the predicate's result is memoized for the rest of the decision.
-    pub memo: bool,
+    pub is_memoized: bool,
 }
 
 /// The method by which a predicate is evaluated. [`PredCheck::Generic`] works for every predicate.
@@ -153,7 +153,7 @@ pub enum PredCheck {
     /// [`Chunk::strings`].
     HasKey(u32),
     /// Tests whether the left operand is in a constant list, given by its index in
-    /// [`Chunk::members`].
+    /// [`Chunk::member_lists`].
     Members(u32),
     /// Searches the text of the left operand for keywords, given by their index in
     /// [`Chunk::keywords`].
@@ -168,7 +168,7 @@ pub struct SharedCondition {
     pub block: BlockId,
     /// Whether the condition's result is memoized for the rest of the decision. False if the result
     /// depends on the current element of a loop.
-    pub memo: bool,
+    pub is_memoized: bool,
 }
 
 /// A loop over the elements of a list.
@@ -181,8 +181,8 @@ pub struct Loop {
     pub level: u32,
     /// For the instructions `Each` and `Quantifier`: whether the body must be true for every
     /// element of the list. If false, one element suffices.
-    pub all: bool,
-    pub nest: QuantifierNesting,
+    pub requires_all: bool,
+    pub nesting: QuantifierNesting,
     /// How the results for recorded messages are cached between decisions; `None` if they are not
     /// cached, or if the loop is not over the history.
     pub history: Option<HistoryLoop>,
@@ -203,20 +203,20 @@ pub struct HistoryLoop {
     pub body: BlockId,
     /// The comparisons of the element with constants or values of the current message. All of them
     /// must hold. Elements whose keys are equal form a group. `None` follows the last comparison.
-    pub groups: [Option<ElementGroups>; MAX_GROUPS],
+    pub groups: [Option<KeyComparison>; MAX_ELEMENT_GROUPS],
     /// The number under which the results of the loop are cached. Loops with the same condition and
     /// group keys share a number.
-    pub memo: u32,
+    pub memo_number: u32,
 }
 
 /// Maximum number of comparisons in [`HistoryLoop::groups`], of an element with a constant or with
 /// a value of the current message.
-pub const MAX_GROUPS: usize = 4;
+pub const MAX_ELEMENT_GROUPS: usize = 4;
 
 impl HistoryLoop {
     /// Returns the comparisons in `groups`: of the element with constants or with values of the
     /// current message.
-    pub fn comparisons(&self) -> impl Iterator<Item = &ElementGroups> {
+    pub fn comparisons(&self) -> impl Iterator<Item = &KeyComparison> {
         self.groups.iter().flatten()
     }
 }
@@ -224,19 +224,19 @@ impl HistoryLoop {
 /// A comparison `KEY == OTHER` in a loop's condition, in which only `KEY` depends on the loop's
 /// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ElementGroups {
-    /// The block that computes the key of an element: the value that is compared with `other`.
-    pub key: BlockId,
+pub struct KeyComparison {
+    /// The block that computes the key of an element: the value that is compared with `other_operand`.
+    pub key_block: BlockId,
     /// The value with which the keys of the elements are compared: a constant, or a value of the
     /// current message.
-    pub other: Operand,
+    pub other_operand: Operand,
 }
 
 /// The constant list of an `in` predicate, in which values are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberList {
     /// Index of the list in [`Chunk::consts`].
-    pub constant: u32,
+    pub constant_index: u32,
     pub mode: TextMode,
 }
 
@@ -245,16 +245,16 @@ pub struct MemberList {
 pub struct Keywords {
     pub search: Search,
     /// Whether a keyword matches only as a whole word.
-    pub word: bool,
+    pub whole_word: bool,
     /// Whether a text must match all of the `words`. If false, one of them suffices.
-    pub all: bool,
+    pub requires_all: bool,
     pub mode: TextMode,
     /// The keywords, patterns or regular expressions as the author wrote them; at least one.
     pub words: Box<[Arc<str>]>,
     /// Cost of the search per byte of text, for comparison with the limits. For regular
     /// expressions, the number of automaton states; for wildcard patterns, the maximum number of
     /// passes over the text; 0 for keywords.
-    pub weight: u64,
+    pub cost_per_byte: u64,
 }
 
 impl Keywords {
@@ -275,10 +275,10 @@ impl Keywords {
 
     /// Returns the maximum length in bytes of a text that this search may read without exceeding a
     /// resource limit. For a given limit, `remaining` must return the amount of work that one
-    /// search may use. Outside quantifiers (`any`, `all`) this is the whole limit. Inside, the
+    /// search may use. Outside quantifiers (`any`, `requires_all`) this is the whole limit. Inside, the
     /// repetitions share the limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
-        let weight = self.weight.max(1);
+        let weight = self.cost_per_byte.max(1);
         match self.search {
             Search::Literal(_) => u64::MAX,
             Search::Glob if weight == 1 => u64::MAX,
@@ -291,7 +291,7 @@ impl Keywords {
     /// or anywhere). False for whole words, patterns and regular expressions, which need further
     /// checks.
     pub fn occurrence_is_enough(&self) -> bool {
-        self.search.is_literal() && !self.word
+        self.search.is_literal() && !self.whole_word
     }
 }
 
@@ -299,15 +299,15 @@ impl Keywords {
 /// object that other slots share, then follow the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::objects`] of the innermost object on the slot's path that several slots
+    /// Index in [`Chunk::shared_objects`] of the innermost object on the slot's path that several slots
     /// share; it may be the slot's own value. [`NO_ENTRY`] if this is the message itself.
-    pub object: u32,
+    pub object_index: u32,
     /// The keys that lead from the shared object to the slot's value.
-    pub rest: Box<[Arc<str>]>,
+    pub remaining_keys: Box<[Arc<str>]>,
     pub kinds: KindSet,
     /// The only texts that the field may have; another text counts as missing. `None` if any text
     /// is allowed.
-    pub values: Option<Enumeration>,
+    pub allowed_texts: Option<Enumeration>,
     pub name: Arc<str>,
 }
 
@@ -315,8 +315,8 @@ impl SlotCode {
     /// Converts a value from the message to the declared type of the field. Returns the missing
     /// value if the value has another type, or is a text that the field may not have.
     #[inline]
-    pub fn read<'a>(&self, value: Value<'a>) -> Value<'a> {
-        value.read_as(self.kinds).read_one_of(self.values.as_ref())
+    pub fn to_declared_type<'a>(&self, value: Value<'a>) -> Value<'a> {
+        value.read_as(self.kinds).read_one_of(self.allowed_texts.as_ref())
     }
 }
 
@@ -326,21 +326,21 @@ impl SlotCode {
 pub struct SharedObject {
     /// Index of the enclosing object, always smaller than the object's own index. [`NO_ENTRY`] if
     /// the message itself encloses the object.
-    pub parent: u32,
+    pub parent_index: u32,
     pub key: Arc<str>,
 }
 
 impl Block {
-    pub fn frame(&self) -> usize {
-        Reg::into(self.registers)
+    pub fn frame_len(&self) -> usize {
+        Reg::into(self.register_count)
     }
 }
 
 impl Chunk {
     /// Returns the number of memo cells (cached results) that a decision needs: one for each
     /// predicate, shared condition and table.
-    pub fn memo_len(&self) -> usize {
-        self.preds.len() + self.shared.len() + self.tables.len()
+    pub fn memo_cell_count(&self) -> usize {
+        self.preds.len() + self.shared_conditions.len() + self.tables.len()
     }
 
     /// Returns the routes of a table in the order in which they are tried. Omits routes whose

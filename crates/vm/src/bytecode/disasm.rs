@@ -48,9 +48,10 @@ impl Listing<'_> {
                     writeln!(out, "table {}:", self.table_name(table.unwrap_or(usize::MAX)))?;
                 }
                 BlockKind::Condition => {
-                    let shared = self.chunk.shared.iter().find(|shared| shared.block as usize == id);
+                    let shared =
+                        self.chunk.shared_conditions.iter().find(|shared| shared.block as usize == id);
                     let note = match shared {
-                        Some(shared) if shared.memo => ", shared, kept",
+                        Some(shared) if shared.is_memoized => ", shared, kept",
                         Some(_) => ", shared",
                         None => "",
                     };
@@ -59,10 +60,10 @@ impl Listing<'_> {
                 BlockKind::Value => {
                     let cache_note = match block.cache_cell {
                         None => "",
-                        Some(cell) if cell.varies => ", kept for each element",
+                        Some(cell) if cell.depends_on_loops => ", kept for each element",
                         Some(_) => ", kept",
                     };
-                    writeln!(out, "value {id}, registers {}{cache_note}:", block.registers)?;
+                    writeln!(out, "value {id}, registers {}{cache_note}:", block.register_count)?;
                 }
             }
             for pc in block.start..block.end {
@@ -73,7 +74,7 @@ impl Listing<'_> {
                 }
             }
         }
-        for (id, value) in self.chunk.values.iter().enumerate() {
+        for (id, value) in self.chunk.outcome_operands.iter().enumerate() {
             if id == 0 {
                 writeln!(out, "values:")?;
             }
@@ -154,13 +155,14 @@ impl Listing<'_> {
         let mut test = |word: &str, description: String, to: Pc| write!(out, "{word} {description} -> {to}");
         match *instr {
             Instr::Int { how, slot, to, value } => {
-                let description = format!("{} {} {value}", self.slot_name(slot.into()), how.cmp().spelling());
-                test(jump_word(how), description, to)
+                let description =
+                    format!("{} {} {value}", self.slot_name(slot.into()), how.comparison().spelling());
+                test(jump_keyword(how), description, to)
             }
             Instr::Float { how, slot, to, value } => {
                 let description =
-                    format!("{} {} {value:?}", self.slot_name(slot.into()), how.cmp().spelling());
-                test(jump_word(how), description, to)
+                    format!("{} {} {value:?}", self.slot_name(slot.into()), how.comparison().spelling());
+                test(jump_keyword(how), description, to)
             }
             Instr::Truth { on, slot, to } => test(on.spelling(), self.slot_name(slot.into()), to),
             Instr::Missing { on, slot, to } => {
@@ -176,11 +178,12 @@ impl Listing<'_> {
                 test(on.spelling(), format!("memo {pred}: {}", self.format_pred(pred)), to)
             }
             Instr::Shared { on, to, shared } => {
-                let block = self.chunk.shared.get(shared as usize).map_or(NO_ENTRY, |shared| shared.block);
+                let block =
+                    self.chunk.shared_conditions.get(shared as usize).map_or(NO_ENTRY, |shared| shared.block);
                 test(on.spelling(), format!("condition {block}"), to)
             }
             Instr::Each { on, to, each } => {
-                let is_all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
+                let is_all = self.chunk.loops.get(each as usize).is_some_and(|each| each.requires_all);
                 test(
                     on.spelling(),
                     format!("{} {}", if is_all { "all" } else { "any" }, self.format_loop(each)),
@@ -212,7 +215,7 @@ impl Listing<'_> {
                 write!(out, "r{dst} = {}({})", function.info().name, format_registers(args))
             }
             Instr::Similar { dst, src, to } => {
-                let text = self.chunk.similar.get(to as usize).map_or("?", |text| text);
+                let text = self.chunk.similarity_texts.get(to as usize).map_or("?", |text| text);
                 write!(out, "r{dst} = similarity(r{src}, {text:?})")
             }
             Instr::Extern { dst, args, function } => {
@@ -260,7 +263,11 @@ impl Listing<'_> {
             }
             PredCheck::HasKey(string) => format!("{left} has_key {}", self.quote_string(string)),
             PredCheck::Members(id) => {
-                let list = self.chunk.members.get(id as usize).map(|MemberList { constant, .. }| *constant);
+                let list = self
+                    .chunk
+                    .member_lists
+                    .get(id as usize)
+                    .map(|MemberList { constant_index: constant, .. }| *constant);
                 format!(
                     "{left} in{} {}",
                     format_mode(pred.mode.text),
@@ -273,13 +280,13 @@ impl Listing<'_> {
                     right => format!(" {}", self.format_operand(right)),
                 };
                 let generic = if pred.check == PredCheck::Generic { "generic " } else { "" };
-                format!("{generic}{left} {}{right}", format_test(pred.ask, pred.mode))
+                format!("{generic}{left} {}{right}", format_test(pred.test_kind, pred.mode))
             }
         }
     }
 }
 
-fn jump_word(jump: CmpJump) -> &'static str {
+fn jump_keyword(jump: CmpJump) -> &'static str {
     if jump.jumps_if_true() { "if" } else { "unless" }
 }
 
@@ -288,7 +295,7 @@ fn format_registers(RegisterRange { first, len }: RegisterRange) -> String {
 }
 
 fn format_mode(mode: TextMode) -> String {
-    let case = match (mode.fold, mode.full) {
+    let case = match (mode.folds_case, mode.folds_fully) {
         (false, _) => "",
         (true, false) => "/fold",
         (true, true) => "/full",
@@ -303,11 +310,11 @@ fn format_mode(mode: TextMode) -> String {
     format!("{case}{form}")
 }
 
-fn format_test(ask: TestKind, test: TestMode) -> String {
+fn format_test(ask: TestKind, mode: TestMode) -> String {
     let TestKind::Op(op) = ask else { return "holds".to_owned() };
     let spelling = if op == Op::IsMissing { "is missing" } else { op.info().spelling };
-    let word = if test.word { " word" } else { "" };
+    let word = if mode.whole_word { " word" } else { "" };
     let quantity =
-        test.quantity.map_or(String::new(), |quantity: Quantity| format!(" {}", quantity.spelling()));
-    format!("{spelling}{}{word}{quantity}", format_mode(test.text))
+        mode.quantity.map_or(String::new(), |quantity: Quantity| format!(" {}", quantity.spelling()));
+    format!("{spelling}{}{word}{quantity}", format_mode(mode.text))
 }

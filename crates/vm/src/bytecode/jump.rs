@@ -37,7 +37,7 @@ impl JumpOn {
 
     /// Returns true if an instruction with this set jumps on the given result of its predicate.
     #[inline(always)]
-    pub fn takes(self, result: Tri) -> bool {
+    pub fn jumps_on(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
     }
 
@@ -87,7 +87,7 @@ impl Comparison {
 
     /// Returns the equivalent comparison for swapped operands, such as `>` for `<`.
     #[must_use]
-    pub fn flipped(self) -> Comparison {
+    pub fn with_swapped_operands(self) -> Comparison {
         Comparison((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
     }
 
@@ -99,7 +99,7 @@ impl Comparison {
 
     /// Returns true if the ordering satisfies the comparison.
     #[inline(always)]
-    pub fn holds(self, order: Ordering) -> bool {
+    pub fn is_satisfied_by(self, order: Ordering) -> bool {
         self.0 & (1 << (order as i8 + 1)) != 0
     }
 
@@ -130,7 +130,7 @@ impl CmpJump {
     }
 
     /// Returns the comparison that decides whether to jump.
-    pub fn cmp(self) -> Comparison {
+    pub fn comparison(self) -> Comparison {
         Comparison(self.0 & 7)
     }
 
@@ -143,8 +143,8 @@ impl CmpJump {
     /// Returns true if the jump is taken for operands in this order. `order` is `None` for operands
     /// without an order, such as a text and a number.
     #[inline(always)]
-    pub fn takes(self, order: Option<Ordering>) -> bool {
-        order.is_some_and(|order| self.cmp().holds(order)) == self.jumps_if_true()
+    pub fn jumps_for_order(self, order: Option<Ordering>) -> bool {
+        order.is_some_and(|order| self.comparison().is_satisfied_by(order)) == self.jumps_if_true()
     }
 }
 
@@ -160,28 +160,36 @@ mod tests {
             (Comparison::EQ, Comparison::EQ, Comparison::NE),
             (Comparison::GT, Comparison::LT, Comparison::LE),
         ] {
-            assert_eq!((cmp.flipped(), cmp.negated()), (flipped, negated));
+            assert_eq!((cmp.with_swapped_operands(), cmp.negated()), (flipped, negated));
             for order in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
-                assert_eq!(cmp.holds(order), cmp.flipped().holds(order.reverse()));
-                assert_ne!(cmp.holds(order), cmp.negated().holds(order));
-                assert!(CmpJump::new(cmp, true).takes(Some(order)) == cmp.holds(order));
+                assert_eq!(
+                    cmp.is_satisfied_by(order),
+                    cmp.with_swapped_operands().is_satisfied_by(order.reverse())
+                );
+                assert_ne!(cmp.is_satisfied_by(order), cmp.negated().is_satisfied_by(order));
+                assert!(CmpJump::new(cmp, true).jumps_for_order(Some(order)) == cmp.is_satisfied_by(order));
             }
-            assert!(!CmpJump::new(cmp, true).takes(None) && CmpJump::new(cmp, false).takes(None));
+            assert!(
+                !CmpJump::new(cmp, true).jumps_for_order(None)
+                    && CmpJump::new(cmp, false).jumps_for_order(None)
+            );
         }
     }
 
     #[test]
     fn unknown_is_neither_true_nor_false() {
         assert!(
-            !JumpOn::new(true, true).takes(Tri::Unknown) && !JumpOn::new(false, true).takes(Tri::Unknown)
+            !JumpOn::new(true, true).jumps_on(Tri::Unknown)
+                && !JumpOn::new(false, true).jumps_on(Tri::Unknown)
         );
         assert!(
-            JumpOn::new(true, false).takes(Tri::Unknown) && JumpOn::new(false, false).takes(Tri::Unknown)
+            JumpOn::new(true, false).jumps_on(Tri::Unknown)
+                && JumpOn::new(false, false).jumps_on(Tri::Unknown)
         );
         assert!(
-            JumpOn::FALSE.takes(Tri::False)
-                && JumpOn::NOT_TRUE.takes(Tri::False)
-                && JumpOn::TRUE.takes(Tri::True)
+            JumpOn::FALSE.jumps_on(Tri::False)
+                && JumpOn::NOT_TRUE.jumps_on(Tri::False)
+                && JumpOn::TRUE.jumps_on(Tri::True)
         );
     }
 }

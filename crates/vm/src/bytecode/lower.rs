@@ -19,7 +19,7 @@ mod uses;
 
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{
-    Block, CacheCell, Chunk, Loop, MAX_GROUPS, NO_ENTRY, RuleCode, SharedCondition, TableCode,
+    Block, CacheCell, Chunk, Loop, MAX_ELEMENT_GROUPS, NO_ENTRY, RuleCode, SharedCondition, TableCode,
 };
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
 use hashbrown::{HashMap, HashSet};
@@ -27,7 +27,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, TableId};
 use rulec_sema::normal::Part;
-use rulec_sema::normal::{CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond};
 pub use slots::MAX_SHARED_DEPTH;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl LowerError {
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let (chunk, _) = lower_to_chunk(program, normal)?;
     Bytecode::new(chunk, |pattern, fold| {
-        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
+        program.regex_facts.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
     })
 }
 
@@ -85,21 +85,21 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         is_pred_lowered: vec![false; normal.preds.len()],
         expr_blocks: HashMap::new(),
         cond_blocks: HashMap::new(),
-        shared: HashMap::new(),
-        loops: HashMap::new(),
-        history_memos: HashMap::new(),
+        shared_cond_indexes: HashMap::new(),
+        loop_indexes: HashMap::new(),
+        history_memo_numbers: HashMap::new(),
         growing_loops: HashSet::new(),
-        conjunctions: HashMap::new(),
-        consts: HashMap::new(),
-        strings: HashMap::new(),
-        texts: HashMap::new(),
+        conjunction_blocks: HashMap::new(),
+        const_indexes: HashMap::new(),
+        string_indexes: HashMap::new(),
+        text_indexes: HashMap::new(),
     };
     // Most predicates are evaluated once, by one instruction that jumps.
     lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
     slots::lower_slots(program, &mut lowering.chunk)?;
-    lowering.chunk.externs = checked_index(program.externs.len(), message!("host functions"))?;
+    lowering.chunk.extern_count = checked_index(program.externs.len(), message!("host functions"))?;
     lowering.reserve_preds();
-    for part in &uses.order {
+    for part in &uses.topological_order {
         lowering.lower_part(*part)?;
     }
     for (table, routes) in normal.tables.iter().enumerate() {
@@ -119,13 +119,13 @@ fn checked_index(number: usize, items: Message) -> Result<u32, LowerError> {
 /// address is known.
 #[derive(Clone, Debug, Default)]
 struct Label {
-    jumps: SmallVec<[Pc; 6]>,
+    jump_addresses: SmallVec<[Pc; 6]>,
 }
 
 /// What the cached results of a loop over the history depend on: the block of the loop's condition,
 /// the blocks that compute the values by which elements are grouped, and the id of the summed
 /// value. Loops that agree in all three share their results.
-type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_GROUPS]>, Option<u32>);
+type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_ELEMENT_GROUPS]>, Option<u32>);
 
 /// The state of the lowering of one program: the chunk built so far, and maps from items of the
 /// program to their indexes in the chunk.
@@ -138,19 +138,19 @@ struct Lowering<'n> {
     cond_blocks: HashMap<u32, BlockId>,
     /// The index in [`Chunk::shared`] of each condition that has its own block, by the condition's
     /// id.
-    shared: HashMap<u32, u32>,
-    loops: HashMap<Part, u32>,
+    shared_cond_indexes: HashMap<u32, u32>,
+    loop_indexes: HashMap<Part, u32>,
     /// The numbers under which the results of loops over the history are cached.
-    history_memos: HashMap<HistoryLoopKey, u32>,
+    history_memo_numbers: HashMap<HistoryLoopKey, u32>,
     /// The loops over the history (recorded messages) whose results are not cached, so that their
     /// work grows with the history.
     growing_loops: HashSet<Part>,
     /// For the ids of several conditions, the block that yields true if all of these conditions are
     /// true.
-    conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
-    consts: HashMap<rulec_sema::normal::NConst, u32>,
-    strings: HashMap<Arc<str>, u32>,
-    texts: HashMap<(rulec_sema::hir::SlotId, rulec_base::text::TextMode), u32>,
+    conjunction_blocks: HashMap<SmallVec<[u32; 4]>, BlockId>,
+    const_indexes: HashMap<rulec_sema::normal::NormalConst, u32>,
+    string_indexes: HashMap<Arc<str>, u32>,
+    text_indexes: HashMap<(rulec_sema::hir::SlotId, rulec_base::text::TextMode), u32>,
 }
 
 impl Lowering<'_> {
@@ -175,7 +175,7 @@ impl Lowering<'_> {
     }
 
     fn emit_jump(&mut self, instr: Instr, label: &mut Label) -> Result<(), LowerError> {
-        label.jumps.push(self.current_address()?);
+        label.jump_addresses.push(self.current_address()?);
         self.emit(instr)
     }
 
@@ -183,7 +183,7 @@ impl Lowering<'_> {
     /// is too large.
     fn bind_label(&mut self, label: Label) -> Result<(), LowerError> {
         let address = self.current_address()?;
-        for jump in label.jumps {
+        for jump in label.jump_addresses {
             if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::jump_target_mut) {
                 *to = address;
             }
@@ -203,7 +203,7 @@ impl Lowering<'_> {
     ) -> Result<BlockId, LowerError> {
         let id = checked_index(self.chunk.blocks.len(), message!("blocks"))?;
         let end = self.current_address()?;
-        self.chunk.blocks.push(Block { kind, start, end, registers, cache_cell });
+        self.chunk.blocks.push(Block { kind, start, end, register_count: registers, cache_cell });
         Ok(id)
     }
 
@@ -211,7 +211,7 @@ impl Lowering<'_> {
         &mut self,
         program: &Program,
         table: TableId,
-        routes: &[rulec_sema::normal::NRoute],
+        routes: &[rulec_sema::normal::NormalRule],
     ) -> Result<(), LowerError> {
         let start = self.current_address()?;
         let mut codes = Vec::with_capacity(routes.len());
@@ -219,8 +219,8 @@ impl Lowering<'_> {
             let start = self.current_address()?;
             let fails = self.emit_cond(route.cond)?;
             self.emit(match route.goto {
-                Some(table) => Instr::Goto { route: route.route, table },
-                None => Instr::Choose { route: route.route },
+                Some(table) => Instr::Goto { route: route.rule, table },
+                None => Instr::Choose { route: route.rule },
             })?;
             self.bind_label(fails)?;
             codes.push(RuleCode { start, end: self.current_address()? });
@@ -240,18 +240,18 @@ impl Lowering<'_> {
     /// destinations.
     fn lower_values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
-        self.chunk.values =
+        self.chunk.outcome_operands =
             values.iter().map(|value| self.lower_operand(*value)).collect::<Result<_, _>>()?;
         Ok(())
     }
 
     /// Returns the block that evaluates a condition, and emits this block if it does not exist yet.
-    fn cond_block(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
+    fn block_for_cond(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.cond_blocks.get(&cond.0) {
             return Ok(*block);
         }
         let start = self.current_address()?;
-        let fails = match self.shared.get(&cond.0).copied() {
+        let fails = match self.shared_cond_indexes.get(&cond.0).copied() {
             Some(shared) => {
                 let mut fails = Label::default();
                 self.emit_jump(Instr::Shared { on: JumpOn::NOT_TRUE, to: 0, shared }, &mut fails)?;
@@ -260,7 +260,7 @@ impl Lowering<'_> {
             None => self.emit_cond(cond)?,
         };
         self.emit(Instr::Answer { holds: true })?;
-        if !fails.jumps.is_empty() {
+        if !fails.jump_addresses.is_empty() {
             self.bind_label(fails)?;
             self.emit(Instr::Answer { holds: false })?;
         }
@@ -274,18 +274,22 @@ impl Lowering<'_> {
     /// the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
-        if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
+        if let NormalCond::Each { is_all: all, list, kinds, body, level, nest } = *find_cond(self.normal, id)?
+        {
             let history = self.history_loop(list, body, None, level)?;
-            self.note_growing(Part::Cond(cond), list, history.is_some());
-            let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
-            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest, history })?;
+            self.record_growing_loop(Part::Cond(cond), list, history.is_some());
+            let (list, body) = (self.lower_operand(list)?, self.block_for_cond(body)?);
+            self.add_loop(
+                Part::Cond(cond),
+                Loop { list, kinds, body, level, requires_all: all, nesting: nest, history },
+            )?;
         }
         if self.uses.has_own_block(Part::Cond(cond)) {
-            let block = self.cond_block(id)?;
-            let shared = checked_index(self.chunk.shared.len(), message!("conditions"))?;
+            let block = self.block_for_cond(id)?;
+            let shared = checked_index(self.chunk.shared_conditions.len(), message!("conditions"))?;
             let memo = self.uses.use_info(Part::Cond(cond)).is_loop_invariant();
-            self.chunk.shared.push(SharedCondition { block, memo });
-            self.shared.insert(cond, shared);
+            self.chunk.shared_conditions.push(SharedCondition { block, is_memoized: memo });
+            self.shared_cond_indexes.insert(cond, shared);
             if memo {
                 // Remove the block from the map, so that loops and values use the memoized result
                 // instead of running the block again.
@@ -296,6 +300,6 @@ impl Lowering<'_> {
     }
 }
 
-fn find_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
+fn find_cond(normal: &Normal, id: CondId) -> Result<&NormalCond, LowerError> {
     normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
 }

@@ -45,7 +45,8 @@ impl Pools {
         surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
     ) -> Result<Pools, LowerError> {
         let member_set = |members: &crate::bytecode::chunk::MemberList| {
-            let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
+            let list =
+                chunk.consts.get(members.constant_index as usize).map_or(Value::Missing, |c| c.value());
             MemberSet::new(list, members.mode)
         };
         Ok(Pools {
@@ -60,8 +61,8 @@ impl Pools {
                     )
                 })
                 .collect::<Result<_, _>>()?,
-            members: chunk.members.iter().map(member_set).collect(),
-            similar: chunk.similar.iter().map(|text| SimilarityPattern::new(text)).collect(),
+            members: chunk.member_lists.iter().map(member_set).collect(),
+            similar: chunk.similarity_texts.iter().map(|text| SimilarityPattern::new(text)).collect(),
             sets: chunk.preds.iter().map(|_| OnceLock::new()).collect(),
         })
     }
@@ -79,7 +80,7 @@ impl Pools {
 #[derive(Debug)]
 pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.
-    all: bool,
+    requires_all: bool,
     /// Maximum length in bytes of a text that can be searched without exceeding a resource limit.
     /// Applies outside quantifiers (`any`, `all`), where a search runs once.
     pub max_text_bytes: u64,
@@ -116,16 +117,16 @@ impl KeywordMatcher {
         max_bytes: u64,
         surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
     ) -> Result<KeywordMatcher, LowerError> {
-        let Keywords { search, word, all, mode, words, .. } = keywords;
+        let Keywords { search, whole_word: word, requires_all: all, mode, words, .. } = keywords;
         let normalized = || words.iter().map(|word| mode.prepare(word));
         let boxed = || normalized().map(|word| Box::from(&*word)).collect();
         let use_automaton = !all && words.len() >= MIN_AUTOMATON_KEYWORDS;
         let too_large = |_| LowerError::TooLarge(message!("keywords in one list"));
         let compile = |pattern: &Arc<str>| {
-            if surely_compiles(pattern, mode.fold) {
-                return Ok(LazyRegex::from_checked(pattern, mode.fold));
+            if surely_compiles(pattern, mode.folds_case) {
+                return Ok(LazyRegex::from_checked(pattern, mode.folds_case));
             }
-            LazyRegex::new(pattern, mode.fold)
+            LazyRegex::new(pattern, mode.folds_case)
                 .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
         };
         let search = match (search, word) {
@@ -168,7 +169,7 @@ impl KeywordMatcher {
                 CompiledKeywords::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?)
             }
         };
-        Ok(KeywordMatcher { all: *all, max_text_bytes: max_bytes, search })
+        Ok(KeywordMatcher { requires_all: *all, max_text_bytes: max_bytes, search })
     }
 
     /// Returns true if a text matches the keywords or patterns. Precondition: the text is
@@ -180,7 +181,7 @@ impl KeywordMatcher {
                 self.any_or_all(finders, |finder| finder.find(text.as_bytes()).is_some())
             }
             CompiledKeywords::Automaton(automaton) => automaton.is_match(text),
-            CompiledKeywords::Words(words) => self.any_or_all(words, |searcher| searcher.is_in(text)),
+            CompiledKeywords::Words(words) => self.any_or_all(words, |searcher| searcher.is_match(text)),
             CompiledKeywords::Prefixes(words) => self.any_or_all(words, |word| text.starts_with(&**word)),
             CompiledKeywords::Affixes(words, matches_edge) => {
                 self.any_or_all(words, |word| matches_edge(text, word))
@@ -197,7 +198,7 @@ impl KeywordMatcher {
     /// for other predicates.
     pub fn alternative_prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
-            CompiledKeywords::Prefixes(words) if !self.all || words.len() == 1 => Some(words),
+            CompiledKeywords::Prefixes(words) if !self.requires_all || words.len() == 1 => Some(words),
             _ => None,
         }
     }
@@ -206,7 +207,7 @@ impl KeywordMatcher {
     /// `None` for other predicates, and if one automaton searches for all keywords.
     pub fn contained_texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
-            CompiledKeywords::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
+            CompiledKeywords::Texts(finders) => Some((finders.iter().map(Finder::needle), self.requires_all)),
             _ => None,
         }
     }
@@ -223,7 +224,7 @@ impl KeywordMatcher {
     /// Returns true if `holds` is true for all items. If `self.all` is false, one item suffices.
     #[inline]
     fn any_or_all<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
-        if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
+        if self.requires_all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
 
@@ -278,11 +279,11 @@ mod tests {
             words.extend((0..extra).map(|n| format!("other{n}").into()));
             let keywords = Keywords {
                 search: Search::Literal(Anchor::Anywhere),
-                word: true,
-                all: false,
+                whole_word: true,
+                requires_all: false,
                 mode: TextMode::PLAIN,
                 words: words.into(),
-                weight: 0,
+                cost_per_byte: 0,
             };
             let matcher = KeywordMatcher::new(&keywords, u64::MAX, |_, _| false).unwrap();
             assert!(matcher.is_match("xa a a") && !matcher.is_match("xa ax"), "{matcher:?}");

@@ -76,7 +76,7 @@ pub enum BytecodeLocation {
 /// names the first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
     let verifier = Verifier { chunk };
-    verifier.verify_data()?;
+    verifier.verify_slots_and_constants()?;
     verifier.verify_operand_users()?;
     verifier.verify_blocks()?;
     verifier.verify_tables()
@@ -109,18 +109,18 @@ fn check_requirement(
 
 impl Verifier<'_> {
     /// Verifies the slots and objects that are read from messages, and the pools of constants.
-    fn verify_data(&self) -> Result<(), VerifyError> {
+    fn verify_slots_and_constants(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
-        for (id, object) in chunk.objects.iter().enumerate() {
+        for (id, object) in chunk.shared_objects.iter().enumerate() {
             check_requirement(
-                object.parent == NO_ENTRY || (object.parent as usize) < id,
+                object.parent_index == NO_ENTRY || (object.parent_index as usize) < id,
                 "a field lies in a later one",
                 BytecodeLocation::Entry("field", id),
             )?;
         }
-        let mut depths: Vec<usize> = Vec::with_capacity(chunk.objects.len());
-        for (id, object) in chunk.objects.iter().enumerate() {
-            let depth = 1 + depths.get(object.parent as usize).copied().unwrap_or(0);
+        let mut depths: Vec<usize> = Vec::with_capacity(chunk.shared_objects.len());
+        for (id, object) in chunk.shared_objects.iter().enumerate() {
+            let depth = 1 + depths.get(object.parent_index as usize).copied().unwrap_or(0);
             check_requirement(
                 depth <= MAX_SHARED_DEPTH,
                 "fields nest too deep",
@@ -129,24 +129,24 @@ impl Verifier<'_> {
             depths.push(depth);
         }
         for (id, slot) in chunk.slots.iter().enumerate() {
-            if slot.object != NO_ENTRY {
+            if slot.object_index != NO_ENTRY {
                 check_index(
                     "field",
-                    slot.object as usize,
-                    chunk.objects.len(),
+                    slot.object_index as usize,
+                    chunk.shared_objects.len(),
                     BytecodeLocation::Entry("slot", id),
                 )?;
             }
         }
-        for (id, (slot, mode)) in chunk.texts.iter().enumerate() {
+        for (id, (slot, mode)) in chunk.normalized_texts.iter().enumerate() {
             let location = BytecodeLocation::Entry("text", id);
             check_index("slot", slot.index(), chunk.slots.len(), location)?;
             check_requirement(!mode.is_plain(), "a plain text needs no preparing", location)?;
         }
-        for (id, members) in chunk.members.iter().enumerate() {
+        for (id, members) in chunk.member_lists.iter().enumerate() {
             let location = BytecodeLocation::Entry("list", id);
-            check_index("constant", members.constant as usize, chunk.consts.len(), location)?;
-            let list = chunk.consts[members.constant as usize].value().list_len();
+            check_index("constant", members.constant_index as usize, chunk.consts.len(), location)?;
+            let list = chunk.consts[members.constant_index as usize].value().list_len();
             check_requirement(list.is_some(), "the constant is no list", location)?;
         }
         for (id, keywords) in chunk.keywords.iter().enumerate() {
@@ -167,9 +167,9 @@ impl Verifier<'_> {
             let location = BytecodeLocation::Entry("predicate", id);
             self.verify_operand(pred.left, location)?;
             self.verify_operand(pred.right, location)?;
-            if pred.text != NO_ENTRY {
-                check_index("text", pred.text as usize, chunk.texts.len(), location)?;
-                let (slot, mode) = chunk.texts[pred.text as usize];
+            if pred.text_index != NO_ENTRY {
+                check_index("text", pred.text_index as usize, chunk.normalized_texts.len(), location)?;
+                let (slot, mode) = chunk.normalized_texts[pred.text_index as usize];
                 let is_consistent = pred.left == Operand::Slot(slot) && pred.mode.text == mode;
                 check_requirement(is_consistent, "the text is of another slot or mode", location)?;
             }
@@ -178,8 +178,8 @@ impl Verifier<'_> {
                     check_index("string", string as usize, chunk.strings.len(), location)?;
                 }
                 PredCheck::Members(id) => {
-                    check_index("list", id as usize, chunk.members.len(), location)?;
-                    let is_consistent = chunk.members[id as usize].mode == pred.mode.text;
+                    check_index("list", id as usize, chunk.member_lists.len(), location)?;
+                    let is_consistent = chunk.member_lists[id as usize].mode == pred.mode.text;
                     check_requirement(is_consistent, "the list is of another mode", location)?;
                 }
                 PredCheck::Keywords(id) => {
@@ -195,23 +195,23 @@ impl Verifier<'_> {
                 | PredCheck::Generic => {}
             }
         }
-        for (id, value) in chunk.values.iter().enumerate() {
+        for (id, value) in chunk.outcome_operands.iter().enumerate() {
             self.verify_operand(*value, BytecodeLocation::Entry("value", id))?;
         }
         for (id, each) in chunk.loops.iter().enumerate() {
             let location = BytecodeLocation::Entry("loop", id);
             self.verify_operand(each.list, location)?;
             self.check_block_kind(each.body, BlockKind::Condition, location)?;
-            check_index("level", each.level as usize, chunk.levels as usize, location)?;
+            check_index("level", each.level as usize, chunk.max_loop_depth as usize, location)?;
             if let Some(history) = each.history {
                 self.check_block_kind(history.body, BlockKind::Condition, location)?;
                 for groups in history.comparisons() {
-                    self.check_block_kind(groups.key, BlockKind::Value, location)?;
-                    self.verify_operand(groups.other, location)?;
+                    self.check_block_kind(groups.key_block, BlockKind::Value, location)?;
+                    self.verify_operand(groups.other_operand, location)?;
                 }
             }
         }
-        for (id, shared) in chunk.shared.iter().enumerate() {
+        for (id, shared) in chunk.shared_conditions.iter().enumerate() {
             self.check_block_kind(
                 shared.block,
                 BlockKind::Condition,
@@ -240,7 +240,9 @@ impl Verifier<'_> {
             Operand::Missing | Operand::History => Ok(()),
             Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), location),
             Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), location),
-            Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, location),
+            Operand::Var(level) => {
+                check_index("level", level as usize, self.chunk.max_loop_depth as usize, location)
+            }
             Operand::Block(block) => self.check_block_kind(block, BlockKind::Value, location),
         }
     }
@@ -260,7 +262,12 @@ impl Verifier<'_> {
             start = block.end;
             check_index("instruction", block.end as usize - 1, self.chunk.instrs.len(), location)?;
             if let Some(cache_cell) = block.cache_cell {
-                check_index("cached value", cache_cell.cell as usize, self.chunk.cached as usize, location)?;
+                check_index(
+                    "cached value",
+                    cache_cell.cell_index as usize,
+                    self.chunk.cached_block_count as usize,
+                    location,
+                )?;
             }
             let last_instr = &self.chunk.instrs[block.end as usize - 1];
             check_requirement(
@@ -313,8 +320,8 @@ impl Verifier<'_> {
                 let each = &chunk.loops[id as usize];
                 let groups = each.history.iter().flat_map(HistoryLoop::comparisons);
                 for groups in groups {
-                    visit(groups.key)?;
-                    if let Operand::Block(block) = groups.other {
+                    visit(groups.key_block)?;
+                    if let Operand::Block(block) = groups.other_operand {
                         visit(block)?;
                     }
                 }
@@ -322,7 +329,7 @@ impl Verifier<'_> {
                 ([each.list, Operand::Missing], blocks)
             }
             OperandReference::Shared(id) => {
-                ([Operand::Missing; 2], [Some(chunk.shared[id as usize].block), None, None])
+                ([Operand::Missing; 2], [Some(chunk.shared_conditions[id as usize].block), None, None])
             }
             OperandReference::Value(block) | OperandReference::Condition(block) => {
                 ([Operand::Missing; 2], [Some(block), None, None])
@@ -355,7 +362,7 @@ impl Verifier<'_> {
             OperandReference::String(id) => check_index("string", id as usize, chunk.strings.len(), location),
             OperandReference::Pred(id) => check_index("predicate", id as usize, chunk.preds.len(), location),
             OperandReference::Shared(id) => {
-                check_index("shared condition", id as usize, chunk.shared.len(), location)
+                check_index("shared condition", id as usize, chunk.shared_conditions.len(), location)
             }
             OperandReference::Loop(id) => check_index("loop", id as usize, chunk.loops.len(), location),
             OperandReference::Table(table) => {
@@ -363,20 +370,25 @@ impl Verifier<'_> {
             }
             OperandReference::Const(id) => check_index("constant", id as usize, chunk.consts.len(), location),
             OperandReference::Level(level) => {
-                check_index("level", level as usize, chunk.levels as usize, location)
+                check_index("level", level as usize, chunk.max_loop_depth as usize, location)
             }
-            OperandReference::Similar(id) => check_index("text", id as usize, chunk.similar.len(), location),
+            OperandReference::Similar(id) => {
+                check_index("text", id as usize, chunk.similarity_texts.len(), location)
+            }
             OperandReference::Extern(id) => {
-                check_index("host function", id as usize, chunk.externs as usize, location)
+                check_index("host function", id as usize, chunk.extern_count as usize, location)
             }
             OperandReference::Condition(id) => self.check_block_kind(id, BlockKind::Condition, location),
             OperandReference::Value(id) => self.check_block_kind(id, BlockKind::Value, location),
             OperandReference::Register(register) => {
-                check_index("register", register.into(), block.frame(), location)
+                check_index("register", register.into(), block.frame_len(), location)
             }
-            OperandReference::Registers(RegisterRange { first, len }) => {
-                check_index("register", usize::from(first) + usize::from(len), block.frame() + 1, location)
-            }
+            OperandReference::Registers(RegisterRange { first, len }) => check_index(
+                "register",
+                usize::from(first) + usize::from(len),
+                block.frame_len() + 1,
+                location,
+            ),
             OperandReference::Operator(op) => check_requirement(
                 matches!(op.info().implementation, Implementation::Value(_)),
                 "the operator makes no value",

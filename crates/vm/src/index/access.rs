@@ -15,7 +15,7 @@ use super::cost;
 use super::index_terms::{IndexAtom, IndexAtoms, SetId};
 use super::ranges::{RangeAnalysis, ValueRanges};
 use hashbrown::HashMap;
-use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond, NormalRule};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,11 +92,11 @@ impl RouteAccess {
 pub(super) struct AccessSelection<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
-    sets: Vec<&'n [IndexAtom]>,
+    atoms_by_set: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
     /// For each set of atoms (facts about a message), in how many possible choices of keys the set
     /// occurs, counted over all routes.
-    set_uses: Vec<u32>,
+    set_use_counts: Vec<u32>,
     /// The best choice of keys of each disjunction seen so far; `None` if the disjunction has no
     /// keys. Cached, because many routes may share a disjunction, such as a `def` with a thousand
     /// operands.
@@ -108,9 +108,9 @@ impl<'n> AccessSelection<'n> {
         let mut accesses = AccessSelection {
             normal,
             atoms,
-            sets: atoms.atoms_by_set(),
+            atoms_by_set: atoms.atoms_by_set(),
             ranges: RangeAnalysis::new(normal, atoms),
-            set_uses: vec![0; atoms.likelihood.len()],
+            set_use_counts: vec![0; atoms.probability_by_set.len()],
             disjunction_choices: RefCell::default(),
         };
         let mut key_choices = Vec::new();
@@ -118,14 +118,14 @@ impl<'n> AccessSelection<'n> {
             key_choices.clear();
             accesses.collect_key_choices(route.cond, &mut key_choices);
             for set in key_choices.iter().flatten() {
-                accesses.set_uses[*set as usize] += 1;
+                accesses.set_use_counts[*set as usize] += 1;
             }
         }
         accesses
     }
 
     /// Returns the access path of each route of a table.
-    pub fn table_access_paths(&self, routes: &[NRoute]) -> Vec<RouteAccess> {
+    pub fn table_access_paths(&self, routes: &[NormalRule]) -> Vec<RouteAccess> {
         let mut selected: Vec<(RouteAccess, f64)> =
             routes.iter().map(|route| self.cheapest_access(route, &[])).collect();
         self.avoid_rare_lookups(routes, &mut selected);
@@ -135,7 +135,7 @@ impl<'n> AccessSelection<'n> {
     /// Avoids the lookup of an attribute (message value) that only few routes need: gives these
     /// routes another access path if the total cost is then lower. `selected` has the access path
     /// of each route, with its cost in nanoseconds.
-    fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
+    fn avoid_rare_lookups(&self, routes: &[NormalRule], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());
         for (position, (access, _)) in selected.iter().enumerate() {
@@ -196,7 +196,7 @@ impl<'n> AccessSelection<'n> {
     /// Returns the attributes (message values) that must be looked up to find these keys. The same
     /// attribute may occur several times.
     fn looked_up_attributes(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
-        key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+        key_choice.iter().flat_map(|set| self.atoms_by_set[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
             IndexAtom::Literal(..) => None,
         })
@@ -205,7 +205,7 @@ impl<'n> AccessSelection<'n> {
     /// Returns the subjects (message texts) that must be scanned to find these keys. The same
     /// subject may occur several times.
     fn scanned_subjects(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
-        key_choice.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+        key_choice.iter().flat_map(|set| self.atoms_by_set[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Literal(subject, _) => Some(*subject),
             IndexAtom::Class(..) | IndexAtom::Element(..) => None,
         })
@@ -218,11 +218,11 @@ impl<'n> AccessSelection<'n> {
             return;
         }
         match self.normal.cond(cond) {
-            NCond::Predicate { pred, want: true } => {
+            NormalCond::Predicate { pred, want: true } => {
                 into.extend(self.atoms.atom_sets(pred.0).iter().map(|set| vec![*set]));
             }
-            NCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
-            NCond::Or(parts) => {
+            NormalCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
+            NormalCond::Or(parts) => {
                 let known = self.disjunction_choices.borrow().get(&cond).cloned();
                 let choice = known.unwrap_or_else(|| {
                     let choice = self.disjunction_choice(parts);
@@ -232,7 +232,10 @@ impl<'n> AccessSelection<'n> {
                 into.extend(choice);
             }
             // Negations and loops over elements have no key.
-            NCond::Predicate { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
+            NormalCond::Predicate { want: false, .. }
+            | NormalCond::Not(_)
+            | NormalCond::Each { .. }
+            | NormalCond::Const(_) => {}
         }
     }
 
@@ -254,21 +257,22 @@ impl<'n> AccessSelection<'n> {
 
     /// Returns the estimated fraction of messages that have one of the keys (required facts).
     fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
-        key_choice.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
+        key_choice.iter().map(|set| self.atoms.probability_by_set[*set as usize]).sum::<f64>().min(1.0)
     }
 
     /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms (facts about a
     /// message). The cost of a set is its probability times the number of routes that could use the
     /// set.
     fn key_cost(&self, key_choice: &KeyChoice) -> f64 {
-        let set_cost =
-            |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.set_uses[*set as usize]);
+        let set_cost = |set: &SetId| {
+            self.atoms.probability_by_set[*set as usize] * f64::from(1 + self.set_use_counts[*set as usize])
+        };
         key_choice.iter().map(set_cost).sum()
     }
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
     /// nanoseconds. Keys that need a value (attribute) in `given_up` are not considered.
-    fn cheapest_access(&self, route: &NRoute, given_up: &[u32]) -> (RouteAccess, f64) {
+    fn cheapest_access(&self, route: &NormalRule, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut key_choices = Vec::new();
         self.collect_key_choices(route.cond, &mut key_choices);
         key_choices.retain(|keys| self.looked_up_attributes(keys).all(|value| !given_up.contains(&value)));
@@ -283,7 +287,7 @@ impl<'n> AccessSelection<'n> {
         // Value ranges narrow the routes down with either access path: as guards of a key, or as
         // bits.
         let evaluation_cost =
-            matching_share * (cost::ROUTE_TRY_NS + cost::condition_cost(self.normal, route.cond));
+            matching_share * (cost::ROUTE_TRY_NS + cost::condition_cost_ns(self.normal, route.cond));
         let (key_cost, bitmap_cost) = (
             likelihood * (cost::GUARD_CHECK_NS + evaluation_cost),
             cost::BITMAP_NS_PER_ROUTE + evaluation_cost,
@@ -292,7 +296,8 @@ impl<'n> AccessSelection<'n> {
             Some(best_choice) if alternatives.is_empty() || key_cost < bitmap_cost => {
                 // If the key is a class of a value, `matching_share` includes the key's
                 // selectivity.
-                let is_class = |set: &SetId| matches!(self.sets[*set as usize], [IndexAtom::Class(..)]);
+                let is_class =
+                    |set: &SetId| matches!(self.atoms_by_set[*set as usize], [IndexAtom::Class(..)]);
                 let share_includes_key = !alternatives.is_empty() && best_choice.iter().all(is_class);
                 let cost = if share_includes_key {
                     likelihood * cost::GUARD_CHECK_NS + evaluation_cost

@@ -15,22 +15,22 @@ type LengthSet = u32;
 
 /// The set of all lengths of at least eight bytes. Literals of these lengths are also filtered by
 /// their first or last eight bytes.
-const EIGHT_OR_LONGER: LengthSet = !0xff;
+const EIGHT_OR_MORE_BYTES: LengthSet = !0xff;
 
 /// Finds which literals of a set a text begins with. A separate instance finds which literals a
 /// text ends with.
 #[derive(Debug)]
 pub struct EdgeLiterals {
     /// The lengths (in bytes) of the literals that are shorter than four bytes.
-    short: LengthSet,
+    short_lengths: LengthSet,
     /// The lengths (in bytes) of the literals of at least four bytes, by their first or last four
     /// bytes.
-    by_four: LengthsByOuterBytes,
+    lengths_by_four_bytes: LengthsByOuterBytes,
     /// The lengths (in bytes) of the literals of at least eight bytes, by their first or last eight
     /// bytes.
-    by_eight: LengthsByOuterBytes,
+    lengths_by_eight_bytes: LengthsByOuterBytes,
     /// The literals with which a text may begin (or end), each with its id.
-    texts: TextIds,
+    literal_ids: TextIds,
 }
 
 /// Map from a hash of a literal's first or last bytes to the lengths of the literals with these
@@ -38,7 +38,7 @@ pub struct EdgeLiterals {
 #[derive(Debug)]
 struct LengthsByOuterBytes {
     lengths: Box<[LengthSet]>,
-    shift: u32,
+    hash_shift: u32,
 }
 
 /// Number of entries in the hash table per distinct value of the first or last bytes.
@@ -53,7 +53,7 @@ impl LengthsByOuterBytes {
         let slot_count = (distinct_values.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
         let mut map = LengthsByOuterBytes {
             lengths: vec![0; slot_count].into(),
-            shift: 64 - slot_count.trailing_zeros(),
+            hash_shift: 64 - slot_count.trailing_zeros(),
         };
         for (outer, length) in literals {
             let slot = map.hash_slot(*outer);
@@ -64,7 +64,7 @@ impl LengthsByOuterBytes {
 
     #[inline(always)]
     fn hash_slot(&self, outer: u64) -> usize {
-        (outer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+        (outer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.hash_shift) as usize
     }
 
     #[inline(always)]
@@ -86,7 +86,7 @@ fn outer_bytes(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
 /// Returns the last four bytes of a text as a number if `at` is the end, else the first four;
 /// `None` if the text is shorter.
 #[inline(always)]
-fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
+fn outer_four_bytes(text: &[u8], at: Anchor) -> Option<u64> {
     let four = outer_bytes(text, at, 4)?.first_chunk()?;
     Some(u64::from(u32::from_le_bytes(*four)))
 }
@@ -94,7 +94,7 @@ fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
 /// Returns the last eight bytes of a text as a number if `at` is the end, else the first eight;
 /// `None` if the text is shorter.
 #[inline(always)]
-fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
+fn outer_eight_bytes(text: &[u8], at: Anchor) -> Option<u64> {
     let eight = outer_bytes(text, at, 8)?.first_chunk()?;
     Some(u64::from_le_bytes(*eight))
 }
@@ -117,23 +117,25 @@ impl EdgeLiterals {
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let short = lengths.filter(|length| *length < 4).fold(0, |short, length| short | 1 << length);
         Some(Box::new(EdgeLiterals {
-            short,
-            by_four: lengths_by(outer_four),
-            by_eight: lengths_by(outer_eight),
-            texts,
+            short_lengths: short,
+            lengths_by_four_bytes: lengths_by(outer_four_bytes),
+            lengths_by_eight_bytes: lengths_by(outer_eight_bytes),
+            literal_ids: texts,
         }))
     }
 
     /// Calls `hit` with the id of each literal that is at the edge `at` (start or end) of a text.
     #[inline(always)]
     pub fn find_at_edge(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
-        let mut lengths = self.short | self.by_four.lengths_of(outer_four(text, at));
-        if lengths & EIGHT_OR_LONGER != 0 {
-            lengths &= !EIGHT_OR_LONGER | self.by_eight.lengths_of(outer_eight(text, at));
+        let mut lengths =
+            self.short_lengths | self.lengths_by_four_bytes.lengths_of(outer_four_bytes(text, at));
+        if lengths & EIGHT_OR_MORE_BYTES != 0 {
+            lengths &=
+                !EIGHT_OR_MORE_BYTES | self.lengths_by_eight_bytes.lengths_of(outer_eight_bytes(text, at));
         }
         while lengths != 0 {
             let Some(candidate) = outer_bytes(text, at, lengths.trailing_zeros() as usize) else { return };
-            if let Some(literal_id) = self.texts.get_short(candidate) {
+            if let Some(literal_id) = self.literal_ids.get_short_text_id(candidate) {
                 hit(literal_id);
             }
             lengths &= lengths - 1;
@@ -147,7 +149,7 @@ mod tests {
 
     /// A literal is not found in the middle of a text, or at the other edge.
     #[test]
-    fn literals_are_found_at_their_edge_alone() {
+    fn literals_are_found_only_at_their_edge() {
         let words =
             ["a", ".exe", "b.exe", "x", "longer.exe", "\\longer.exe", "exactly8", "文", "sixteen bytes ok"];
         let literals: Vec<(&str, u32)> = words.into_iter().zip(0..).collect();

@@ -62,7 +62,7 @@ pub struct ListElements {
     pub texts: Vec<Box<str>>,
     pub numbers: Vec<RuleNumber>,
     /// Whether the list contains `false`, and whether it contains `true`, in this order.
-    pub bools: [bool; 2],
+    pub has_false_and_true: [bool; 2],
 }
 
 impl ClassPredicate {
@@ -83,18 +83,18 @@ impl ClassPredicate {
                 Some((ClassPredicate::Text((&**chunk.strings.get(text as usize)?).into()), pred.mode.text))
             }
             PredCheck::Members(id) => {
-                let list = chunk.members.get(id as usize)?;
+                let list = chunk.member_lists.get(id as usize)?;
                 let mut members = ListElements::default();
-                for element in constant(list.constant)?.elements()? {
+                for element in constant(list.constant_index)?.elements()? {
                     match element {
                         Value::Str(text) => members.texts.push((&*list.mode.prepare(text)).into()),
-                        Value::Bool(value) => members.bools[usize::from(value)] = true,
+                        Value::Bool(value) => members.has_false_and_true[usize::from(value)] = true,
                         other => members.numbers.extend(RuleNumber::from_value(other)),
                     }
                 }
                 Some((ClassPredicate::In(members), list.mode))
             }
-            PredCheck::Generic => match (pred.ask, pred.right, pred.mode.quantity) {
+            PredCheck::Generic => match (pred.test_kind, pred.right, pred.mode.quantity) {
                 (TestKind::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
                     Value::Bool(value) => with_plain_mode(ClassPredicate::Bool(value)),
                     _ => None,
@@ -136,18 +136,18 @@ pub const MISSING_CLASS: ClassId = 0;
 const FALSE_CLASS: ClassId = 1;
 /// The class of all other values: times, versions, lists and dicts. Unlike the values of other
 /// classes, they may give different results, so predicates on them must be evaluated.
-pub const OTHER_CLASS: ClassId = 3;
+pub const OTHER_KINDS_CLASS: ClassId = 3;
 /// The class of all texts that are no constant of a predicate. Each text that is such a constant
 /// has a class of its own, with a higher id.
-const UNNAMED_TEXT_CLASS: ClassId = 4;
+const NON_CONSTANT_TEXT_CLASS: ClassId = 4;
 
 /// The equivalence classes of an attribute's values. Each constant text or number of a predicate is
 /// a class. Other texts form one class, and other numbers one class for each interval between,
 /// below or above the constants.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
-    texts: TextIds,
-    numbers: Vec<RuleNumber>,
+    constant_text_ids: TextIds,
+    constant_numbers: Vec<RuleNumber>,
     /// The constant numbers of the predicates, if each is exact as a float; else `None`.
     floats: Option<FloatBuckets>,
 }
@@ -156,16 +156,16 @@ pub struct ValueClasses {
 /// only.
 #[derive(Clone, Debug, Default)]
 struct FloatBuckets {
-    values: Box<[f64]>,
+    sorted_floats: Box<[f64]>,
     /// The smallest of the floats in `values`.
     smallest: f64,
     /// Number of buckets divided by the distance from the smallest to the largest of `values`.
-    scale: f64,
+    buckets_per_unit: f64,
     /// Index of the last bucket, as a float, so that it can be compared without a conversion.
-    last_bucket: f64,
+    last_bucket_index: f64,
     /// For each bucket, the index in `values` of its first value. One more entry at the end is the
     /// number of all values.
-    starts: Box<[u32]>,
+    bucket_starts: Box<[u32]>,
 }
 
 /// Constant for rounding a float to an integer. After it is added to a float, the lowest bits of
@@ -182,15 +182,21 @@ impl FloatBuckets {
         let buckets = (2 * values.len()).clamp(1, MAX_BUCKETS);
         let scale = if first < last { buckets as f64 / (last - first) } else { 0.0 };
         let (last, starts) = ((buckets - 1) as f64, vec![0; buckets + 1].into());
-        let mut floats = FloatBuckets { values, smallest: first, scale, last_bucket: last, starts };
-        let mut starts = floats.starts.clone();
-        for value in &floats.values {
+        let mut floats = FloatBuckets {
+            sorted_floats: values,
+            smallest: first,
+            buckets_per_unit: scale,
+            last_bucket_index: last,
+            bucket_starts: starts,
+        };
+        let mut starts = floats.bucket_starts.clone();
+        for value in &floats.sorted_floats {
             starts[floats.bucket_of(*value) + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
-        floats.starts = starts;
+        floats.bucket_starts = starts;
         floats
     }
 
@@ -198,9 +204,9 @@ impl FloatBuckets {
     /// rounding. So the values in lower buckets are smaller, and in higher buckets greater.
     #[inline(always)]
     fn bucket_of(&self, float: f64) -> usize {
-        let position = (float - self.smallest) * self.scale;
+        let position = (float - self.smallest) * self.buckets_per_unit;
         let position = if position > 0.0 { position } else { 0.0 };
-        let position = if position < self.last_bucket { position } else { self.last_bucket };
+        let position = if position < self.last_bucket_index { position } else { self.last_bucket_index };
         // Rounds to an integer. A cast takes three times as long, because it handles values out of
         // range.
         (position + ROUND_TO_INTEGER).to_bits() as u32 as usize
@@ -211,9 +217,9 @@ impl FloatBuckets {
     #[inline(always)]
     fn search_value(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket_of(float);
-        let bucket_start = self.starts.get(bucket).map_or(0, |start| *start as usize);
-        let bucket_end = self.starts.get(bucket + 1).map_or(0, |start| *start as usize);
-        let bucket_values = self.values.get(bucket_start..bucket_end).unwrap_or_default();
+        let bucket_start = self.bucket_starts.get(bucket).map_or(0, |start| *start as usize);
+        let bucket_end = self.bucket_starts.get(bucket + 1).map_or(0, |start| *start as usize);
+        let bucket_values = self.sorted_floats.get(bucket_start..bucket_end).unwrap_or_default();
         let below = bucket_values.partition_point(|other| *other < float);
         (bucket_start + below, bucket_values.get(below) == Some(&float))
     }
@@ -224,7 +230,7 @@ const MAX_EXACT_INT: i64 = 1 << 53;
 
 /// Returns an integer as a float; `None` if the float might not be exact.
 #[inline]
-fn exact_float(int: i64) -> Option<f64> {
+fn to_exact_float(int: i64) -> Option<f64> {
     (-MAX_EXACT_INT..=MAX_EXACT_INT).contains(&int).then_some(int as f64)
 }
 
@@ -236,19 +242,19 @@ impl ValueClasses {
     ) -> ValueClasses {
         let mut classes = ValueClasses::default();
         for text in texts {
-            let class = UNNAMED_TEXT_CLASS + 1 + classes.texts.len() as ClassId;
-            classes.texts.insert(text, class);
+            let class = NON_CONSTANT_TEXT_CLASS + 1 + classes.constant_text_ids.len() as ClassId;
+            classes.constant_text_ids.insert(text, class);
         }
-        classes.numbers.extend(numbers);
-        classes.numbers.sort_by(|a, b| a.compare_with(b.to_value()));
-        classes.numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
-        classes.floats = ValueClasses::float_buckets(&classes.numbers);
+        classes.constant_numbers.extend(numbers);
+        classes.constant_numbers.sort_by(|a, b| a.compare_with(b.to_value()));
+        classes.constant_numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
+        classes.floats = ValueClasses::float_buckets(&classes.constant_numbers);
         classes
     }
 
     fn float_buckets(numbers: &[RuleNumber]) -> Option<FloatBuckets> {
         let floats = numbers.iter().map(|number| match number {
-            RuleNumber::Int(int) => exact_float(*int),
+            RuleNumber::Int(int) => to_exact_float(*int),
             RuleNumber::Float(float) => Some(*float),
             RuleNumber::Wide(_) => None,
         });
@@ -256,17 +262,17 @@ impl ValueClasses {
     }
 
     fn first_number_class(&self) -> ClassId {
-        UNNAMED_TEXT_CLASS + 1 + self.texts.len() as ClassId
+        NON_CONSTANT_TEXT_CLASS + 1 + self.constant_text_ids.len() as ClassId
     }
 
     /// Returns the number of equivalence classes of the attribute's values.
     pub fn class_count(&self) -> ClassId {
-        self.first_number_class() + 2 * self.numbers.len() as ClassId + 1
+        self.first_number_class() + 2 * self.constant_numbers.len() as ClassId + 1
     }
 
     /// Returns the number of distinct constants with which predicates compare the attribute.
     pub fn constant_count(&self) -> usize {
-        self.texts.len() + self.numbers.len()
+        self.constant_text_ids.len() + self.constant_numbers.len()
     }
 
     /// Returns the equivalence class of a value. Precondition: a text is normalized in the text
@@ -280,7 +286,7 @@ impl ValueClasses {
             Value::Int(_) | Value::Float(_) | Value::Wide(_) => {
                 self.first_number_class() + self.number_position(value)
             }
-            _ => OTHER_CLASS,
+            _ => OTHER_KINDS_CLASS,
         }
     }
 
@@ -290,7 +296,7 @@ impl ValueClasses {
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
             Value::Float(float) => Some(*float),
-            Value::Int(int) => exact_float(*int),
+            Value::Int(int) => to_exact_float(*int),
             _ => None,
         };
         match (&self.floats, float) {
@@ -306,8 +312,8 @@ impl ValueClasses {
     /// represent exactly.
     #[inline(never)]
     fn exact_number_position(&self, value: Value<'_>) -> ClassId {
-        let below = self.numbers.partition_point(|number| number.compare_with(value).is_lt());
-        let equal = self.numbers.get(below).is_some_and(|number| number.compare_with(value).is_eq());
+        let below = self.constant_numbers.partition_point(|number| number.compare_with(value).is_lt());
+        let equal = self.constant_numbers.get(below).is_some_and(|number| number.compare_with(value).is_eq());
         2 * below as ClassId + ClassId::from(equal)
     }
 
@@ -315,19 +321,19 @@ impl ValueClasses {
     // Not inlined, so that the lookup of a number does not pay for the code.
     #[inline(never)]
     pub fn text_class(&self, text: &[u8]) -> ClassId {
-        self.texts.get(text).unwrap_or(UNNAMED_TEXT_CLASS)
+        self.constant_text_ids.get(text).unwrap_or(NON_CONSTANT_TEXT_CLASS)
     }
 
     /// Returns the class of a text that is a constant of a predicate; `None` for any other text.
     #[inline(always)]
-    pub fn named_text_class(&self, text: &str) -> Option<ClassId> {
-        self.texts.get(text.as_bytes())
+    pub fn constant_text_class(&self, text: &str) -> Option<ClassId> {
+        self.constant_text_ids.get(text.as_bytes())
     }
 
     /// Returns the result of the predicate `test` for all values of a class; `None` if different
     /// values of the class may give different results.
     pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
-        if class == OTHER_CLASS {
+        if class == OTHER_KINDS_CLASS {
             return match test {
                 ClassPredicate::Missing => Some(Tri::False),
                 _ => None,
@@ -335,7 +341,7 @@ impl ValueClasses {
         }
         let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
         let number_order = class.checked_sub(self.first_number_class());
-        let is_text = class >= UNNAMED_TEXT_CLASS && number_order.is_none();
+        let is_text = class >= NON_CONSTANT_TEXT_CLASS && number_order.is_none();
         // The position of the predicate's number, comparable with the position `number_order` of
         // the class.
         let position = |number: RuleNumber| self.number_position(&number.to_value());
@@ -345,16 +351,17 @@ impl ValueClasses {
             ClassPredicate::Bool(wanted) => {
                 bool_value.map_or(Tri::Unknown, |value| (value == *wanted).into())
             }
-            ClassPredicate::Compare(cmp, number) => {
-                number_order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&position(*number))).into())
+            ClassPredicate::Compare(cmp, number) => number_order
+                .map_or(Tri::Unknown, |order| cmp.is_satisfied_by(order.cmp(&position(*number))).into()),
+            ClassPredicate::Text(wanted) if is_text => {
+                (self.constant_text_class(wanted) == Some(class)).into()
             }
-            ClassPredicate::Text(wanted) if is_text => (self.named_text_class(wanted) == Some(class)).into(),
             ClassPredicate::Text(_) => Tri::Unknown,
             ClassPredicate::In(_) if class == MISSING_CLASS => Tri::Unknown,
             ClassPredicate::In(members) => match (bool_value, number_order) {
-                (Some(value), _) => members.bools[usize::from(value)],
+                (Some(value), _) => members.has_false_and_true[usize::from(value)],
                 (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
-                _ => members.texts.iter().any(|wanted| self.named_text_class(wanted) == Some(class)),
+                _ => members.texts.iter().any(|wanted| self.constant_text_class(wanted) == Some(class)),
             }
             .into(),
         })
@@ -367,12 +374,12 @@ impl ValueClasses {
             MISSING_CLASS,
             FALSE_CLASS,
             FALSE_CLASS + 1,
-            OTHER_CLASS,
-            UNNAMED_TEXT_CLASS,
+            OTHER_KINDS_CLASS,
+            NON_CONSTANT_TEXT_CLASS,
             self.first_number_class(),
         ]);
         for text in test.texts() {
-            if let Some(class) = self.named_text_class(text) {
+            if let Some(class) = self.constant_text_class(text) {
                 into.extend([class, class + 1]);
             }
         }
@@ -394,13 +401,13 @@ mod tests {
             ClassPredicate::Missing => value.is_missing().into(),
             ClassPredicate::Bool(wanted) => rulec_lang::value::equal(value, Value::Bool(*wanted)),
             ClassPredicate::Text(wanted) => rulec_lang::value::equal(value, Value::Str(wanted)),
-            ClassPredicate::Compare(cmp, number) => {
-                compare(value, number.to_value()).map_or(Tri::Unknown, |order| cmp.holds(order).into())
-            }
+            ClassPredicate::Compare(cmp, number) => compare(value, number.to_value())
+                .map_or(Tri::Unknown, |order| cmp.is_satisfied_by(order).into()),
             ClassPredicate::In(_) if value.is_missing() => Tri::Unknown,
             ClassPredicate::In(members) => {
                 let texts = members.texts.iter().map(|text| Value::Str(text));
-                let bools = [false, true].into_iter().filter(|bool| members.bools[usize::from(*bool)]);
+                let bools =
+                    [false, true].into_iter().filter(|bool| members.has_false_and_true[usize::from(*bool)]);
                 let all =
                     texts.chain(members.numbers.iter().map(|n| n.to_value())).chain(bools.map(Value::Bool));
                 Tri::from(all.into_iter().any(|element| rulec_lang::value::is_identical(value, element)))
@@ -413,7 +420,7 @@ mod tests {
     fn all_values_of_a_class_give_one_result() {
         let members = |texts: &[&str], numbers: &[RuleNumber], bools| {
             let texts = texts.iter().map(|text| (*text).into()).collect();
-            ClassPredicate::In(ListElements { texts, numbers: numbers.to_vec(), bools })
+            ClassPredicate::In(ListElements { texts, numbers: numbers.to_vec(), has_false_and_true: bools })
         };
         let huge = i64::MAX - 1;
         let [three, seven, big] = [3, -7, huge].map(RuleNumber::Int);
@@ -440,9 +447,10 @@ mod tests {
         let others = [Value::Missing, Value::Bool(true), Value::Bool(false)];
         let values: Vec<Value<'_>> = [&texts[..], &ints, &floats, &wides, &others].concat();
         // With the large integer, numbers are compared exactly; without it, as floats.
-        for tests in
-            [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]
-        {
+        for tests in [
+            &tests[..],
+            &tests.iter().filter(|t| t.numbers().all(is_exact_number)).cloned().collect::<Vec<_>>(),
+        ] {
             let texts = tests.iter().flat_map(ClassPredicate::texts);
             let classes = ValueClasses::new(texts, tests.iter().flat_map(ClassPredicate::numbers));
             for test in tests {
@@ -490,9 +498,9 @@ mod tests {
         }
     }
 
-    fn exact_number(number: RuleNumber) -> bool {
+    fn is_exact_number(number: RuleNumber) -> bool {
         match number {
-            RuleNumber::Int(int) => exact_float(int).is_some(),
+            RuleNumber::Int(int) => to_exact_float(int).is_some(),
             RuleNumber::Float(_) => true,
             RuleNumber::Wide(_) => false,
         }

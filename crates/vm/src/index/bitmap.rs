@@ -20,12 +20,12 @@ pub struct Bitmap {
     /// split into alternatives has several bits.
     ///
     /// The ranks ascend if `blocks` is empty. Otherwise the routes are reordered within blocks of
-    /// `BLOCK_ROUTES` bits. All ranks of a block are less than the ranks of the next block.
-    pub ranks: Vec<u32>,
+    /// `ROUTES_PER_BLOCK` bits. All ranks of a block are less than the ranks of the next block.
+    pub route_ranks: Vec<u32>,
     pub columns: Vec<Column>,
     /// For each block (a group of bits within which the routes are reordered), the lowest rank
     /// (position in the table) of its routes. Empty if the routes are in the order of their ranks.
-    pub blocks: Vec<u32>,
+    pub block_first_ranks: Vec<u32>,
 }
 
 /// The bits of one attribute (a message value). A column has several rows. Each row covers a range
@@ -33,7 +33,7 @@ pub struct Bitmap {
 /// may match these classes.
 #[derive(Clone, Debug)]
 pub struct Column {
-    pub attribute: u32,
+    pub attribute_id: u32,
     /// For each row, the first equivalence class of values that the row covers; 0 for the first
     /// row.
     row_starts: Vec<ClassId>,
@@ -42,11 +42,11 @@ pub struct Column {
     /// search in `row_starts`.
     row_by_class: Box<[u8]>,
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
-    bits: Vec<u64>,
+    all_row_bits: Vec<u64>,
     /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
-    /// summary word per block of `BLOCK_ROUTES` routes. A bit of this word is set if any bit of the
-    /// corresponding chunk (`CHUNK_WORDS` words of the row) is set. Empty if there are no blocks.
-    summaries: Vec<u64>,
+    /// summary word per block of `ROUTES_PER_BLOCK` routes. A bit of this word is set if any bit of the
+    /// corresponding chunk (`WORDS_PER_CHUNK` words of the row) is set. Empty if there are no blocks.
+    chunk_summaries: Vec<u64>,
 }
 
 /// Maximum number of rows of a column, so that a row number fits into a byte. A row has the bits
@@ -57,21 +57,21 @@ pub struct Column {
 const MAX_COLUMN_ROWS: usize = 256;
 /// Minimum fraction of the routes that must read an attribute (a message value) to give it a column
 /// (bits in the index): one in this number. Any other column would exclude too few routes.
-const MIN_COLUMN_ROUTE_SHARE: usize = 50;
+const MAX_ROUTES_PER_READER: usize = 50;
 /// Maximum number of columns (bits for one message value each) of a bitmap index. More columns
 /// would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
 /// Number of routes in a block, within which routes may be reordered. In the summary of a row, each
-/// block has one 64-bit word, with one bit per chunk of [`CHUNK_WORDS`] words.
+/// block has one 64-bit word, with one bit per chunk of [`WORDS_PER_CHUNK`] words.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
+const ROUTES_PER_BLOCK: usize = 64 * WORDS_PER_CHUNK * 64;
 /// Minimum number of routes for which a bitmap reorders routes, so that similar routes are
 /// adjacent. With fewer routes, most chunks (groups of words) contain a candidate in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
-const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
+const MIN_SORTED_ROUTES: usize = ROUTES_PER_BLOCK / 2;
 /// Minimum ratio of the number of rows in a column to the average number of these rows that include
 /// one route. A row covers a range of values, and includes the routes that may match them. With a
 /// lower ratio, routes are not sorted: in any order, many routes of a block would remain
@@ -93,17 +93,18 @@ impl Bitmap {
         // have a candidate for a message.
         let mut keyed_routes: Vec<_> =
             routes.iter().map(|route| (unsorted.sort_key(&route.1), route)).collect();
-        let percent_sum: usize = keyed_routes.iter().map(|(place, _)| place.percent).sum();
+        let percent_sum: usize = keyed_routes.iter().map(|(place, _)| place.row_percent).sum();
         if percent_sum * MIN_ROWS_PER_PASSING_ROW > 100 * routes.len() {
             return unsorted;
         }
-        keyed_routes
-            .chunks_mut(BLOCK_ROUTES)
-            .for_each(|block| block.sort_by_key(|(place, _)| (place.column, place.first, place.last)));
+        keyed_routes.chunks_mut(ROUTES_PER_BLOCK).for_each(|block| {
+            block.sort_by_key(|(place, _)| (place.column_index, place.first_row, place.last_row))
+        });
         let sorted_routes: Vec<(u32, ValueRanges)> =
             keyed_routes.into_iter().map(|(_, route)| route.clone()).collect();
         let mut sorted_bitmap = Bitmap::build_unsorted(&sorted_routes);
-        sorted_bitmap.blocks = routes.iter().step_by(BLOCK_ROUTES).map(|(rank, _)| *rank).collect();
+        sorted_bitmap.block_first_ranks =
+            routes.iter().step_by(ROUTES_PER_BLOCK).map(|(rank, _)| *rank).collect();
         let words = sorted_bitmap.words_per_row();
         sorted_bitmap.columns.iter_mut().for_each(|column| column.build_chunk_summary(words));
         sorted_bitmap
@@ -113,16 +114,21 @@ impl Bitmap {
     /// the first and last of these rows. A column has the bits of one attribute.
     fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
         let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
-            let column_index = self.columns.iter().position(|column| column.attribute == *attribute)?;
+            let column_index = self.columns.iter().position(|column| column.attribute_id == *attribute)?;
             let column = &self.columns[column_index];
             let row_ranges = || ranges.iter().map(|(from, to)| row_range(&column.row_starts, *from, *to));
             let row_percent = row_ranges().map(|rows| rows.len()).sum::<usize>() * 100 / column.row_count();
             let (first, last) =
                 (row_ranges().map(|rows| rows.start).min()?, row_ranges().map(|rows| rows.end).max()?);
-            Some(SortKey { percent: row_percent, column: column_index, first, last })
+            Some(SortKey { row_percent, column_index, first_row: first, last_row: last })
         };
-        let unlimited = SortKey { percent: 100, column: self.columns.len(), first: 0, last: 0 };
-        ranges.iter().filter_map(attribute_sort_key).min_by_key(|place| place.percent).unwrap_or(unlimited)
+        let unlimited =
+            SortKey { row_percent: 100, column_index: self.columns.len(), first_row: 0, last_row: 0 };
+        ranges
+            .iter()
+            .filter_map(attribute_sort_key)
+            .min_by_key(|place| place.row_percent)
+            .unwrap_or(unlimited)
     }
 
     /// Builds the bitmap with the routes in the order of their ranks (positions in the table).
@@ -135,7 +141,7 @@ impl Bitmap {
                 None => route_counts.push((*attribute, 1)),
             }
         }
-        route_counts.retain(|(_, count)| count * MIN_COLUMN_ROUTE_SHARE >= ranks.len());
+        route_counts.retain(|(_, count)| count * MAX_ROUTES_PER_READER >= ranks.len());
         route_counts.sort_by_key(|(attribute, count)| (std::cmp::Reverse(*count), *attribute));
         route_counts.truncate(MAX_COLUMNS);
         let mut columns: Vec<Column> =
@@ -143,14 +149,14 @@ impl Bitmap {
         // The most selective columns come first, since the routes they leave may be few enough to
         // evaluate.
         columns.sort_by_key(|column| column.count_set_bits() / column.row_count());
-        Bitmap { ranks, columns, blocks: Vec::new() }
+        Bitmap { route_ranks: ranks, columns, block_first_ranks: Vec::new() }
     }
 
     /// Returns the number of 64-bit words in a row, with the padding words at the end, which are
     /// zero.
     #[inline]
     pub fn words_per_row(&self) -> usize {
-        words_for(self.ranks.len())
+        row_word_count(self.route_ranks.len())
     }
 }
 
@@ -158,10 +164,10 @@ impl Bitmap {
 /// column, and the percentage of the column's rows that include the route. It also has the first
 /// and last of these rows.
 struct SortKey {
-    percent: usize,
-    column: usize,
-    first: usize,
-    last: usize,
+    row_percent: usize,
+    column_index: usize,
+    first_row: usize,
+    last_row: usize,
 }
 
 /// Returns the numbers of the rows that overlap the classes from `from` up to `to`, exclusive.
@@ -172,19 +178,23 @@ fn row_range(row_starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize>
 
 /// Number of 64-bit words that are intersected at once, so that the processor can use vector
 /// instructions.
-pub const CHUNK_WORDS: usize = 8;
+pub const WORDS_PER_CHUNK: usize = 8;
 
 /// Returns the number of 64-bit words in a row of a bitmap of `routes` routes, one bit per route. A
-/// short row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
+/// short row has 1, 2 or 4 words. A longer row is padded to a multiple of [`WORDS_PER_CHUNK`].
 #[inline]
-fn words_for(routes: usize) -> usize {
+fn row_word_count(routes: usize) -> usize {
     let words = routes.div_ceil(64);
-    if words > CHUNK_WORDS / 2 { words.next_multiple_of(CHUNK_WORDS) } else { words.next_power_of_two() }
+    if words > WORDS_PER_CHUNK / 2 {
+        words.next_multiple_of(WORDS_PER_CHUNK)
+    } else {
+        words.next_power_of_two()
+    }
 }
 
 impl Column {
     fn new(attribute: u32, routes: &[(u32, ValueRanges)]) -> Column {
-        let words = words_for(routes.len());
+        let words = row_word_count(routes.len());
         let class_ranges = || {
             let tests_attribute = |(_, class_ranges): &'_ &'_ (u32, ValueRanges)| {
                 class_ranges.iter().any(|(other, _)| *other == attribute)
@@ -214,7 +224,7 @@ impl Column {
             // The fixed classes keep their own rows; the other boundaries are thinned evenly.
             let fixed_count = counted_starts
                 .iter()
-                .take_while(|(class, _)| *class <= super::attribute::OTHER_CLASS + 1)
+                .take_while(|(class, _)| *class <= super::attribute::OTHER_KINDS_CLASS + 1)
                 .count();
             let step = (counted_starts.len() - fixed_count).div_ceil(MAX_COLUMN_ROWS - fixed_count);
             counted_starts = counted_starts
@@ -243,7 +253,13 @@ impl Column {
             }
         }
         let row_by_class = row_of_each_class(&row_starts, words);
-        Column { attribute, row_starts, row_by_class, bits, summaries: Vec::new() }
+        Column {
+            attribute_id: attribute,
+            row_starts,
+            row_by_class,
+            all_row_bits: bits,
+            chunk_summaries: Vec::new(),
+        }
     }
 
     /// Computes the summary of each row, by which a lookup skips chunks (groups of words) without a
@@ -251,22 +267,22 @@ impl Column {
     fn build_chunk_summary(&mut self, words: usize) {
         let row_summary = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
-                row.chunks(CHUNK_WORDS).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
+                row.chunks(WORDS_PER_CHUNK).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
             let summary_word =
                 |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
             chunks.chunks(64).map(summary_word).collect()
         };
-        self.summaries = self.bits.chunks(words).flat_map(row_summary).collect();
+        self.chunk_summaries = self.all_row_bits.chunks(words).flat_map(row_summary).collect();
     }
 
     /// Returns the summary of the row that covers an equivalence class of values. The summary has
-    /// one word for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a
+    /// one word for each block (group of `ROUTES_PER_BLOCK` routes). Each set bit of a word marks a
     /// chunk of the row's words in which some bit is set. `blocks` is the number of blocks of the
     /// bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
-        self.summaries.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
+        self.chunk_summaries.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
     /// Returns the number of the row that covers an equivalence class of values.
@@ -283,19 +299,19 @@ impl Column {
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
         let row = self.row_index(class);
-        self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
+        self.all_row_bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
     /// Clears the bits of `bits` that are not set in the row that covers an equivalence class.
     /// Precondition: rows have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
-        let row = self.bits.as_chunks().0.get(self.row_index(class));
+        let row = self.all_row_bits.as_chunks().0.get(self.row_index(class));
         bits.iter_mut().zip(row.unwrap_or(&[0; N])).for_each(|(bits, row)| *bits &= row);
     }
 
     fn count_set_bits(&self) -> usize {
-        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+        self.all_row_bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     pub fn row_count(&self) -> usize {
@@ -335,7 +351,7 @@ mod tests {
     #[test]
     fn sorted_routes_leave_few_candidate_chunks() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
-        let routes: Vec<(u32, ValueRanges)> = (0..BLOCK_ROUTES as u32 + 5_000)
+        let routes: Vec<(u32, ValueRanges)> = (0..ROUTES_PER_BLOCK as u32 + 5_000)
             .map(|n| {
                 let (attribute, from) = (7 + n % 3, below(n, 200));
                 let mut ranges = vec![(attribute, vec![(from, from + 1 + below(n + 1, 5))])];
@@ -346,27 +362,27 @@ mod tests {
             })
             .collect();
         let bitmap = Bitmap::new(&routes);
-        assert_eq!(bitmap.blocks, [0, 2 * BLOCK_ROUTES as u32]);
-        let mut ranks = bitmap.ranks.clone();
-        ranks[..BLOCK_ROUTES].sort_unstable();
-        ranks[BLOCK_ROUTES..].sort_unstable();
+        assert_eq!(bitmap.block_first_ranks, [0, 2 * ROUTES_PER_BLOCK as u32]);
+        let mut ranks = bitmap.route_ranks.clone();
+        ranks[..ROUTES_PER_BLOCK].sort_unstable();
+        ranks[ROUTES_PER_BLOCK..].sort_unstable();
         assert!(ranks.iter().enumerate().all(|(at, rank)| *rank == at as u32 * 2), "each once, in its block");
-        let (words, blocks) = (bitmap.words_per_row(), bitmap.blocks.len());
+        let (words, blocks) = (bitmap.words_per_row(), bitmap.block_first_ranks.len());
         let mut open = 0;
         for class in 0..210 {
             let mut left = vec![u64::MAX; blocks];
             for column in &bitmap.columns {
                 let (row, chunks) = (column.row_bits(class, words), column.chunk_summary(class, blocks));
                 left.iter_mut().zip(chunks).for_each(|(left, chunks)| *left &= chunks);
-                for (at, rank) in bitmap.ranks.iter().enumerate() {
+                for (at, rank) in bitmap.route_ranks.iter().enumerate() {
                     let passes = row[at / 64] & (1 << (at % 64)) != 0;
                     let limit =
-                        routes[*rank as usize / 2].1.iter().find(|(other, _)| *other == column.attribute);
+                        routes[*rank as usize / 2].1.iter().find(|(other, _)| *other == column.attribute_id);
                     let may = limit.is_none_or(|(_, ranges)| {
                         ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
                     });
                     assert_eq!(passes, may, "route {rank} class {class}");
-                    let chunk = at / 64 / CHUNK_WORDS;
+                    let chunk = at / 64 / WORDS_PER_CHUNK;
                     assert!(!passes || chunks[chunk / 64] & (1 << (chunk % 64)) != 0, "chunk {chunk}");
                 }
             }
@@ -382,11 +398,11 @@ mod tests {
         let routes: Vec<(u32, ValueRanges)> =
             (0..MIN_SORTED_ROUTES as u32).map(|n| (n, vec![(7, vec![(n % 20, 100)])])).collect();
         let bitmap = Bitmap::new(&routes);
-        assert!(bitmap.blocks.is_empty() && bitmap.ranks.is_sorted());
+        assert!(bitmap.block_first_ranks.is_empty() && bitmap.route_ranks.is_sorted());
     }
 
     #[test]
-    fn a_route_passes_exactly_in_its_ranges() {
+    fn a_route_is_a_candidate_exactly_in_its_ranges() {
         // 200 routes, each limited to a range of one attribute, every third also by a second
         // attribute.
         let routes: Vec<(u32, ValueRanges)> = (0..200_u32)
@@ -408,7 +424,7 @@ mod tests {
                     let row = column.row_bits(class, words);
                     for (at, (_, ranges)) in routes.iter().enumerate() {
                         let passes = row[at / 64] & (1 << (at % 64)) != 0;
-                        let limit = ranges.iter().find(|(attribute, _)| *attribute == column.attribute);
+                        let limit = ranges.iter().find(|(attribute, _)| *attribute == column.attribute_id);
                         let may = limit.is_none_or(|(_, ranges)| {
                             ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
                         });

@@ -7,10 +7,10 @@ use super::anchored_literals::EdgeLiterals;
 use super::attribute::ClassId;
 use super::bitmap::Bitmap;
 use super::cost;
-use super::index_terms::{DecidingLiterals, IndexAtom, IndexAtoms, LAST_IN_GROUP, SetId, Subject};
+use super::index_terms::{DecidingLiterals, IndexAtom, IndexAtoms, LAST_IN_GROUP_FLAG, ScannedText, SetId};
 use super::literal_selection::select_literals;
 use super::ranges::ValueRanges;
-use super::scan::Scanner;
+use super::scan::LiteralScanner;
 use super::{
     AttributeIndex, Guard, Index, IndexKey, LiteralVerdict, PackedLists, Posting, PostingList,
     ScannedTextIndex, TableIndex, TextForm,
@@ -24,7 +24,7 @@ use rulec_base::text::texts::TextIds;
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
-use rulec_sema::normal::{NRoute, Normal};
+use rulec_sema::normal::{Normal, NormalRule};
 
 /// Minimum number of entries for which a posting list (the routes of one key) is stored as a
 /// bitmap. A route has one entry for each of its alternatives, which are operands of an `or`.
@@ -45,14 +45,14 @@ pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
 #[derive(Default)]
 struct KeyIds {
     keys: Vec<IndexKey>,
-    ids: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
+    id_by_table_and_set: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
 }
 
 struct IndexBuilder<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
-    sets: Vec<&'n [IndexAtom]>,
-    accesses: AccessSelection<'n>,
+    atoms_by_set: Vec<&'n [IndexAtom]>,
+    access_selection: AccessSelection<'n>,
 }
 
 impl<'n> IndexBuilder<'n> {
@@ -60,47 +60,57 @@ impl<'n> IndexBuilder<'n> {
         IndexBuilder {
             normal,
             atoms,
-            sets: atoms.atoms_by_set(),
-            accesses: AccessSelection::new(normal, atoms),
+            atoms_by_set: atoms.atoms_by_set(),
+            access_selection: AccessSelection::new(normal, atoms),
         }
     }
 
-    fn build_table(&self, table: u32, routes: &[NRoute], keys: &mut KeyIds) -> TableIndex {
+    fn build_table(&self, table: u32, routes: &[NormalRule], keys: &mut KeyIds) -> TableIndex {
         let mut postings: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
         let mut index_cost = 0.0;
-        for ((rank, route), access) in (0..).zip(routes).zip(self.accesses.table_access_paths(routes)) {
+        for ((rank, route), access) in (0..).zip(routes).zip(self.access_selection.table_access_paths(routes))
+        {
             match access {
                 RouteAccess::Keys(key_choice) => {
                     for set in key_choice {
                         let next_id = keys.keys.len() as u32;
-                        let key = *keys.ids.entry((table, set)).or_insert(next_id);
+                        let key = *keys.id_by_table_and_set.entry((table, set)).or_insert(next_id);
                         if key == next_id {
-                            keys.keys.push(IndexKey { table, posting: postings.len() as u32 });
+                            keys.keys.push(IndexKey {
+                                table_id: table,
+                                posting_list_index: postings.len() as u32,
+                            });
                             postings.push(Vec::new());
                             sets.push(set);
                         }
-                        postings[keys.keys[key as usize].posting as usize].push(rank);
+                        postings[keys.keys[key as usize].posting_list_index as usize].push(rank);
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
-                    index_cost += 0.1 * cost::condition_cost(self.normal, route.cond);
+                    index_cost += 0.1 * cost::condition_cost_ns(self.normal, route.cond);
                     residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 RouteAccess::Always => {
-                    index_cost += cost::condition_cost(self.normal, route.cond);
+                    index_cost += cost::condition_cost_ns(self.normal, route.cond);
                     residual.push((rank, ValueRanges::new()));
                 }
             }
         }
         for (set, ranks) in sets.iter().zip(&postings) {
-            index_cost += self.atoms.likelihood[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
+            index_cost +=
+                self.atoms.probability_by_set[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
         }
         let residual = Bitmap::new(&residual);
         index_cost += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
-        let linear_cost = cost::linear_search_cost(self.normal, routes.iter().map(|route| route.cond));
-        let mut table = TableIndex { residual, linear_cost, index_cost, ..TableIndex::default() };
+        let linear_cost = cost::linear_search_cost_ns(self.normal, routes.iter().map(|route| route.cond));
+        let mut table = TableIndex {
+            residual,
+            linear_cost_ns: linear_cost,
+            index_cost_ns: index_cost,
+            ..TableIndex::default()
+        };
         for (ranks, set) in postings.into_iter().zip(sets) {
             let posting = self.add_posting_list(ranks, set, routes, &mut table.postings);
             table.lists.push(posting);
@@ -115,12 +125,13 @@ impl<'n> IndexBuilder<'n> {
         &self,
         ranks: Vec<u32>,
         key: SetId,
-        routes: &[NRoute],
+        routes: &[NormalRule],
         postings: &mut Vec<Posting>,
     ) -> PostingList {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
-            let mut alternatives = self.accesses.ranges.split_alternatives(routes[rank as usize].cond);
+            let mut alternatives =
+                self.access_selection.ranges.split_alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
                 alternatives.push(ValueRanges::new());
             }
@@ -145,7 +156,7 @@ impl<'n> IndexBuilder<'n> {
     /// Returns the attribute (message value) of a key that consists of one fact: the attribute's
     /// value is in one equivalence class. Returns `None` for any other key.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
-        match self.sets[key as usize] {
+        match self.atoms_by_set[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
             _ => None,
         }
@@ -156,16 +167,22 @@ impl<'n> IndexBuilder<'n> {
     /// `tested_attribute` gets no guard, because the route's key already requires a class of this
     /// attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
-        let mut best_guards = [(1.0, Guard::ALWAYS); 2];
+        let mut best_guards = [(1.0, Guard::UNRESTRICTED); 2];
         for (attribute, ranges) in
             ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != tested_attribute)
         {
             let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
                 // The route never matches.
-                return [Guard { attribute, from: 0, to: 0 }, Guard::ALWAYS];
+                return [
+                    Guard { attribute_id: attribute, first_class: 0, end_class: 0 },
+                    Guard::UNRESTRICTED,
+                ];
             };
             let shares = &self.atoms.attributes[attribute as usize].shares;
-            let mut candidate = (shares.share_between(*from, *to), Guard { attribute, from: *from, to: *to });
+            let mut candidate = (
+                shares.share_between(*from, *to),
+                Guard { attribute_id: attribute, first_class: *from, end_class: *to },
+            );
             for selected in &mut best_guards {
                 if candidate.0 < selected.0 {
                     std::mem::swap(selected, &mut candidate);
@@ -183,38 +200,41 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     let mut class_keys: Vec<Vec<(ClassId, u32)>> = vec![Vec::new(); atoms.attributes.len()];
     let mut element_keys: Vec<HashMap<Box<str>, Vec<u32>, foldhash::fast::FixedState>> = Vec::new();
     element_keys.resize_with(atoms.attributes.len(), HashMap::default);
-    for ((table, set), key) in &keys.ids {
+    for ((table, set), key) in &keys.id_by_table_and_set {
         let table_index = &mut tables[*table as usize];
-        for atom in builder.sets[*set as usize] {
+        for atom in builder.atoms_by_set[*set as usize] {
             match atom {
                 IndexAtom::Literal(subject, literal) => {
                     literal_keys[*subject as usize].push((*literal, *key));
-                    table_index.subjects.push(*subject);
+                    table_index.subject_ids.push(*subject);
                 }
                 IndexAtom::Class(attribute, class) => {
                     class_keys[*attribute as usize].push((*class, *key));
-                    table_index.attributes.push(*attribute);
+                    table_index.attribute_ids.push(*attribute);
                 }
                 IndexAtom::Element(attribute, text) => {
                     element_keys[*attribute as usize].entry(text.clone()).or_default().push(*key);
-                    table_index.attributes.push(*attribute);
+                    table_index.attribute_ids.push(*attribute);
                 }
             }
         }
     }
     for (table, routes) in tables.iter_mut().zip(&builder.normal.tables) {
-        for list in [&mut table.subjects, &mut table.attributes] {
+        for list in [&mut table.subject_ids, &mut table.attribute_ids] {
             list.sort_unstable();
             list.dedup();
         }
-        let value_count = table.attributes.len() + table.residual.columns.len();
-        table.index_cost += cost::INDEX_LOOKUP_NS
-            + cost::equivalent_lookups(table.subjects.len()) * cost::TEXT_SCAN_NS
-            + cost::equivalent_lookups(value_count) * cost::VALUE_LOOKUP_NS;
-        table.first_route_count =
-            cost::first_route_count(builder.normal, routes.iter().map(|route| route.cond), table.index_cost);
+        let value_count = table.attribute_ids.len() + table.residual.columns.len();
+        table.index_cost_ns += cost::INDEX_LOOKUP_NS
+            + cost::equivalent_lookup_count(table.subject_ids.len()) * cost::HUNDRED_BYTES_SCAN_NS
+            + cost::equivalent_lookup_count(value_count) * cost::VALUE_LOOKUP_NS;
+        table.first_route_count = cost::first_route_count(
+            builder.normal,
+            routes.iter().map(|route| route.cond),
+            table.index_cost_ns,
+        );
     }
-    let mut texts = TextForms { chunk_texts: &atoms.chunk.texts, index_texts: Vec::new() };
+    let mut texts = TextForms { chunk_texts: &atoms.chunk.normalized_texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
     let literals_by_subject = atoms.literals_by_subject();
     let (deciding_literals, searched) = select_literals(atoms, &literals_by_subject, &literal_keys);
@@ -224,11 +244,11 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             build_subject_index(subject, subject_literals, searched, &mut texts, &mut literals)
         })
         .collect();
-    literals.record_answers(&deciding_literals, literal_keys);
+    literals.record_verdicts(&deciding_literals, literal_keys);
     for table in &mut tables {
-        split_by_slot(table, atoms);
+        group_lookups_by_slot(table, atoms);
     }
-    let has_slot_groups = tables.iter().any(|table| table.by_slot.is_some());
+    let has_slot_groups = tables.iter().any(|table| table.lookups_by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
         let (mut element_ids, mut element_keys) = (TextIds::default(), Vec::new());
@@ -240,23 +260,23 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
             operand: attribute.operand,
             form: texts.form_of(attribute.operand, attribute.mode),
             classes: attribute.classes.clone(),
-            keys: PackedLists::new(attribute.classes.class_count() as usize, keys),
+            keys_by_class: PackedLists::new(attribute.classes.class_count() as usize, keys),
             element_keys: PackedLists::new(element_ids.len(), element_keys),
-            elements: element_ids,
+            element_ids,
         });
     }
-    mark_subjects(&mut subjects, &literals.answers, &attributes);
+    set_subject_flags(&mut subjects, &literals.verdicts, &attributes);
     Index {
         subjects,
         attributes,
         tables,
         keys: keys.keys,
         fields: has_slot_groups.then(|| FieldLookup::new(atoms.chunk)),
-        literal_keys: literals.keys,
-        literal_count: literals.count,
-        answers: literals.answers,
-        deciding_ids: literals.deciding_ids,
-        texts: (texts.chunk_texts.len() + texts.index_texts.len()) as u32,
+        literal_keys: literals.keys_by_literal,
+        literal_count: literals.literal_count,
+        literal_verdicts: literals.verdicts,
+        deciding_literal_ids: literals.deciding_literal_ids,
+        cached_text_count: (texts.chunk_texts.len() + texts.index_texts.len()) as u32,
     }
 }
 
@@ -265,20 +285,23 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
 /// `folds_in_place` is set if the text is scanned in one form only, and this form only folds case.
 /// If an attribute (a value to look up) then reads the same folded text, it is linked with the
 /// subject. The scan then also determines the attribute's class, so the text is folded once.
-fn mark_subjects(
+fn set_subject_flags(
     subjects: &mut [ScannedTextIndex],
     answers: &[LiteralVerdict],
     attributes: &[AttributeIndex],
 ) {
-    for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
-        if let Some(subject) = subjects.get_mut(answer.subject as usize) {
+    for answer in
+        answers.iter().filter(|answer| answer.are_literals_sufficient && answer.requires_unchanged_text)
+    {
+        if let Some(subject) = subjects.get_mut(answer.subject_id as usize) {
             subject.needs_unchanged_text = true;
         }
     }
     for subject in subjects {
         if let [
             form @ TextForm {
-                mode: TextMode { fold: true, full: false, form: NormalizationForm::None }, ..
+                mode: TextMode { folds_case: true, folds_fully: false, form: NormalizationForm::None },
+                ..
             },
         ] = &subject.forms[..]
         {
@@ -286,7 +309,7 @@ fn mark_subjects(
                 |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);
             let attribute = attributes.iter().position(reads_same_text);
             subject.folds_in_place = true;
-            subject.attribute = attribute.map_or(ScannedTextIndex::NO_ATTRIBUTE, |at| at as u32);
+            subject.attribute_id = attribute.map_or(ScannedTextIndex::NO_ATTRIBUTE, |at| at as u32);
         }
     }
 }
@@ -296,19 +319,19 @@ fn mark_subjects(
 /// literals that may be anywhere, then those at the start, then those at the end. The ids continue
 /// after the ids of earlier subjects.
 fn build_subject_index(
-    subject: &Subject,
+    subject: &ScannedText,
     subject_literals: &[(Anchor, &str)],
-    searched: &[bool],
+    is_searched: &[bool],
     texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
 ) -> ScannedTextIndex {
-    let first_literal = literals.count;
+    let first_literal = literals.literal_count;
     let searched_at = |anchor: Anchor| {
         let literals = subject_literals.iter().zip(0..);
-        literals.filter(move |((own_anchor, _), id)| *own_anchor == anchor && searched[*id])
+        literals.filter(move |((own_anchor, _), id)| *own_anchor == anchor && is_searched[*id])
     };
     let id_order = [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(searched_at);
-    literals.assign_ids(subject_literals.len(), id_order.map(|(_, id)| id));
+    literals.assign_literal_ids(subject_literals.len(), id_order.map(|(_, id)| id));
     let unique_ids = literals.unique_ids.last().map_or(&[][..], Vec::as_slice);
     let edges = |anchor: Anchor| {
         let literals: Vec<(&str, u32)> =
@@ -318,23 +341,23 @@ fn build_subject_index(
     ScannedTextIndex {
         operand: subject.operand,
         forms: subject.text_modes().map(|mode| texts.form_of(subject.operand, mode)).collect(),
-        scanner: Scanner::from_literals(
+        scanner: LiteralScanner::from_literals(
             searched_at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes()),
         ),
         start_literals: edges(Anchor::Start),
         end_literals: edges(Anchor::End),
-        first_literal,
+        first_literal_id: first_literal,
         needs_unchanged_text: false,
         folds_in_place: false,
-        attribute: ScannedTextIndex::NO_ATTRIBUTE,
+        attribute_id: ScannedTextIndex::NO_ATTRIBUTE,
     }
 }
 
 /// For a table that looks up many values, groups the texts to scan and the looked-up values. Each
 /// group belongs to one message field, so that a decision looks up only the fields that the message
 /// has.
-fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
-    if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
+fn group_lookups_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
+    if !iterates_message_fields(table.subject_ids.len(), table.attribute_ids.len()) {
         return;
     }
     let slots = atoms.chunk.slots.len();
@@ -349,9 +372,9 @@ fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
         });
         PackedLists::new(slots, by_slot)
     };
-    let subjects = split(&mut table.subjects, &|number| atoms.subjects[number as usize].operand);
-    let attributes = split(&mut table.attributes, &|number| atoms.attributes[number as usize].operand);
-    table.by_slot = Some((subjects, attributes));
+    let subjects = split(&mut table.subject_ids, &|number| atoms.subjects[number as usize].operand);
+    let attributes = split(&mut table.attribute_ids, &|number| atoms.attributes[number as usize].operand);
+    table.lookups_by_slot = Some((subjects, attributes));
 }
 
 /// Literals of all subjects (scanned texts), with ids that are unique over all subjects.
@@ -360,21 +383,21 @@ struct AllLiterals {
     /// For each subject (scanned text), the unique ids of its literals, by their ids within the
     /// subject.
     unique_ids: Vec<Vec<u32>>,
-    count: u32,
-    keys: PackedLists,
-    answers: Vec<LiteralVerdict>,
-    deciding_ids: Vec<u32>,
+    literal_count: u32,
+    keys_by_literal: PackedLists,
+    verdicts: Vec<LiteralVerdict>,
+    deciding_literal_ids: Vec<u32>,
 }
 
 impl AllLiterals {
     /// Assigns unique ids to the searched literals of the next subject (scanned text). `order` has
     /// the ids of these literals within the subject, in the order of assignment. `literals` is the
     /// number of all literals of the subject, searched or not.
-    fn assign_ids(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
+    fn assign_literal_ids(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
         let mut unique_ids = vec![0; literals];
         for at in order {
-            unique_ids[at] = self.count;
-            self.count += 1;
+            unique_ids[at] = self.literal_count;
+            self.literal_count += 1;
         }
         self.unique_ids.push(unique_ids);
     }
@@ -382,26 +405,37 @@ impl AllLiterals {
     /// Records which literals decide each predicate (`deciding_literals`), and which keys (facts by
     /// which routes are found) each literal provides. `keys` has an entry for each scanned text:
     /// pairs of a literal id and the id of a key that the literal provides.
-    fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
+    fn record_verdicts(
+        &mut self,
+        deciding_literals: &[Option<DecidingLiterals>],
+        keys: Vec<Vec<(u32, u32)>>,
+    ) {
         let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
             keys.into_iter().map(move |(literal, key)| (unique_id(subject, literal), key))
         });
-        self.keys = PackedLists::new(self.count as usize, keys.collect());
+        self.keys_by_literal = PackedLists::new(self.literal_count as usize, keys.collect());
         let mut numbers: Vec<u32> = Vec::new();
         let answers = deciding_literals.iter().map(|literals| {
             let Some(literals) = literals else { return LiteralVerdict::UNDECIDED };
             let start = numbers.len() as u32;
             let flagged_id = |flagged_id: &u32| {
-                unique_id(literals.subject, flagged_id & !LAST_IN_GROUP) | flagged_id & LAST_IN_GROUP
+                unique_id(literals.subject_id, flagged_id & !LAST_IN_GROUP_FLAG)
+                    | flagged_id & LAST_IN_GROUP_FLAG
             };
             numbers.extend(literals.literal_ids.iter().map(flagged_id));
             let end = numbers.len() as u32;
-            let (exact, plain) = (literals.exact, literals.plain);
-            LiteralVerdict { subject: literals.subject, start, end, exact, plain }
+            let (exact, plain) = (literals.are_literals_sufficient, literals.is_mode_plain);
+            LiteralVerdict {
+                subject_id: literals.subject_id,
+                ids_start: start,
+                ids_end: end,
+                are_literals_sufficient: exact,
+                requires_unchanged_text: plain,
+            }
         });
-        self.answers = answers.collect();
-        self.deciding_ids = numbers;
+        self.verdicts = answers.collect();
+        self.deciding_literal_ids = numbers;
     }
 }
 
@@ -419,7 +453,7 @@ impl TextForms<'_> {
     /// decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
-            return TextForm { mode, text: UNCACHED_SLOT };
+            return TextForm { mode, cache_id: UNCACHED_SLOT };
         }
         let bytecode_texts = self.chunk_texts.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
         let position =
@@ -428,6 +462,6 @@ impl TextForms<'_> {
             self.index_texts.push((operand, mode));
             self.chunk_texts.len() + self.index_texts.len() - 1
         });
-        TextForm { mode, text: text_id as u32 }
+        TextForm { mode, cache_id: text_id as u32 }
     }
 }

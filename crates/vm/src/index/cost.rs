@@ -6,14 +6,14 @@
 use crate::bytecode::pools::MIN_AUTOMATON_KEYWORDS;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Cost;
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
+use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalPredicate, TestKind};
 use std::ops::RangeInclusive;
 
 /// Fixed cost in nanoseconds of using the index in a decision by a table.
 pub const INDEX_LOOKUP_NS: f64 = 30.0;
 /// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
-pub const TEXT_SCAN_NS: f64 = 60.0;
+pub const HUNDRED_BYTES_SCAN_NS: f64 = 60.0;
 /// Cost in nanoseconds of looking up the equivalence class of a value.
 pub const VALUE_LOOKUP_NS: f64 = 12.0;
 /// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
@@ -25,13 +25,13 @@ pub const GUARD_CHECK_NS: f64 = 1.25;
 /// share a word.
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of looking up a field that the message does not have.
-const ABSENT_VALUE_NS: f64 = 2.0;
+const ABSENT_VALUE_LOOKUP_NS: f64 = 2.0;
 /// Assumed number of fields in a message, whatever the number of fields that the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
 pub const BITMAP_WORD_NS: f64 = 0.4;
 /// Assumed average fraction of a table's routes that are tried before one matches.
-const AVERAGE_TRIED_SHARE: f64 = 0.6;
+const AVERAGE_TRIED_ROUTE_SHARE: f64 = 0.6;
 /// Minimum and maximum number of routes at the start of a table that are tried before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
@@ -40,21 +40,21 @@ const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
 const AUTOMATON_SEARCH_NS: f64 = 140.0;
 /// Probability that an operand of `and` or `or` does not decide the result. The next operand is
 /// then evaluated.
-const CONTINUE_PROBABILITY: f64 = 0.4;
+const UNDECIDED_OPERAND_PROBABILITY: f64 = 0.4;
 
 /// Estimates the cost of looking up this number of values in a message, in units of one successful
 /// lookup. At most `ASSUMED_MESSAGE_FIELDS` lookups are assumed to find a value. Each of the others
 /// costs a fraction of a unit.
-pub fn equivalent_lookups(values: usize) -> f64 {
+pub fn equivalent_lookup_count(values: usize) -> f64 {
     let values = values as f64;
     values.min(ASSUMED_MESSAGE_FIELDS)
-        + (values - ASSUMED_MESSAGE_FIELDS).max(0.0) * ABSENT_VALUE_NS / VALUE_LOOKUP_NS
+        + (values - ASSUMED_MESSAGE_FIELDS).max(0.0) * ABSENT_VALUE_LOOKUP_NS / VALUE_LOOKUP_NS
 }
 
 /// Returns the average cost in nanoseconds of trying routes with the given conditions one by one,
 /// up to the first match.
-pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
-    conds.map(|cond| condition_cost(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
+pub fn linear_search_cost_ns(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
+    conds.map(|cond| condition_cost_ns(normal, cond)).sum::<f64>() * AVERAGE_TRIED_ROUTE_SHARE
 }
 
 /// Returns the number of routes at the start of a table to try before an index lookup. `conds` are
@@ -64,56 +64,58 @@ pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) 
 pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
-        cost += condition_cost(normal, *cond);
+        cost += condition_cost_ns(normal, *cond);
         cost <= indexed
     });
     cheap_conds.count().max(*FIRST_ROUTE_COUNT.start()) as u32
 }
 
 /// Returns the estimated cost in nanoseconds of evaluating a condition.
-pub fn condition_cost(normal: &Normal, cond: CondId) -> f64 {
+pub fn condition_cost_ns(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
-        NCond::Const(_) => 2.0,
-        NCond::Predicate { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
-        NCond::And(parts) | NCond::Or(parts) => {
+        NormalCond::Const(_) => 2.0,
+        NormalCond::Predicate { pred, .. } => predicate_cost_ns(normal, normal.pred(*pred)),
+        NormalCond::And(parts) | NormalCond::Or(parts) => {
             let mut evaluation_probability = 1.0;
             let mut cost = 0.0;
             for part in parts {
-                cost += evaluation_probability * condition_cost(normal, *part);
-                evaluation_probability *= CONTINUE_PROBABILITY;
+                cost += evaluation_probability * condition_cost_ns(normal, *part);
+                evaluation_probability *= UNDECIDED_OPERAND_PROBABILITY;
             }
             cost
         }
-        NCond::Not(inner) => condition_cost(normal, *inner),
-        NCond::Each { .. } => cost_in_nanoseconds(Cost::Loop),
+        NormalCond::Not(inner) => condition_cost_ns(normal, *inner),
+        NormalCond::Each { .. } => cost_in_nanoseconds(Cost::Loop),
     }
 }
 
-fn predicate_cost(normal: &Normal, pred: &NPred) -> f64 {
-    let test_cost = match pred.ask {
+fn predicate_cost_ns(normal: &Normal, pred: &NormalPredicate) -> f64 {
+    let test_cost = match pred.test_kind {
         TestKind::Truth => cost_in_nanoseconds(Cost::Scalar),
         TestKind::Op(op) if op.info().cost == Cost::Scan && uses_automaton(normal, pred) => {
             AUTOMATON_SEARCH_NS
         }
         TestKind::Op(op) => cost_in_nanoseconds(op.info().cost),
     };
-    test_cost + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
+    test_cost
+        + operand_cost_ns(normal, pred.left)
+        + pred.right.map_or(0.0, |right| operand_cost_ns(normal, right))
 }
 
 /// True if the list on the right side of the predicate has enough keywords for an automaton. One
 /// search then finds all keywords and costs [`AUTOMATON_SEARCH_NS`].
-fn uses_automaton(normal: &Normal, pred: &NPred) -> bool {
+fn uses_automaton(normal: &Normal, pred: &NormalPredicate) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());
     words.as_mut().is_some_and(|words| words.nth(MIN_AUTOMATON_KEYWORDS - 1).is_some())
 }
 
-fn operand_cost(normal: &Normal, expr: ExprId) -> f64 {
+fn operand_cost_ns(normal: &Normal, expr: ExprId) -> f64 {
     match normal.expr(expr) {
-        NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) => 0.0,
-        NExpr::Call(Function::Len, _) => cost_in_nanoseconds(Cost::Lookup),
-        NExpr::Call(function, _) => cost_in_nanoseconds(function.info().cost.max(Cost::Lookup)),
-        NExpr::Extern(..) => cost_in_nanoseconds(Cost::Host),
+        NormalExpr::Const(_) | NormalExpr::Slot(_) | NormalExpr::History(_) | NormalExpr::Var(_) => 0.0,
+        NormalExpr::Call(Function::Len, _) => cost_in_nanoseconds(Cost::Lookup),
+        NormalExpr::Call(function, _) => cost_in_nanoseconds(function.info().cost.max(Cost::Lookup)),
+        NormalExpr::Extern(..) => cost_in_nanoseconds(Cost::Host),
         _ => cost_in_nanoseconds(Cost::Lookup),
     }
 }
@@ -135,8 +137,8 @@ mod tests {
 
     #[test]
     fn absent_values_count_as_a_fraction() {
-        assert_eq!([0, 1, 20].map(equivalent_lookups), [0.0, 1.0, 20.0]);
-        let many = equivalent_lookups(80);
+        assert_eq!([0, 1, 20].map(equivalent_lookup_count), [0.0, 1.0, 20.0]);
+        let many = equivalent_lookup_count(80);
         assert!(20.0 < many && many < 50.0, "{many}");
     }
 }

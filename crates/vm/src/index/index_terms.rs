@@ -34,24 +34,25 @@ pub enum IndexAtom {
 
 /// A text of the message that is scanned for literals.
 #[derive(Debug)]
-pub struct Subject {
+pub struct ScannedText {
     pub operand: Operand,
-    pub pred: u32,
+    pub first_pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
-    pub fold: bool,
+    pub folds_case: bool,
     /// Whether the text is also scanned as it is or, if `fold` is set, with only its case folded.
-    pub plain: bool,
+    pub is_scanned_plain: bool,
     /// The text is also scanned in these modes, with Unicode normalization or full case folding.
-    pub modes: Vec<TextMode>,
+    pub further_modes: Vec<TextMode>,
     /// The id within this text of each literal, by the literal's required position and its text.
-    pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
+    pub literal_ids: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
-impl Subject {
+impl ScannedText {
     /// Returns all text modes in which the text is scanned.
     pub fn text_modes(&self) -> impl Iterator<Item = TextMode> {
-        let unnormalized_mode = self.plain.then_some(TextMode { fold: self.fold, ..TextMode::PLAIN });
-        unnormalized_mode.into_iter().chain(self.modes.iter().copied())
+        let unnormalized_mode =
+            self.is_scanned_plain.then_some(TextMode { folds_case: self.folds_case, ..TextMode::PLAIN });
+        unnormalized_mode.into_iter().chain(self.further_modes.iter().copied())
     }
 }
 
@@ -60,7 +61,7 @@ impl Subject {
 #[derive(Debug)]
 pub struct IndexedAttribute {
     pub operand: Operand,
-    pub pred: u32,
+    pub first_pred: u32,
     /// Text mode to which the value is normalized if it is a text.
     pub mode: TextMode,
     pub classes: ValueClasses,
@@ -71,39 +72,39 @@ pub struct IndexedAttribute {
 #[derive(Clone, Debug)]
 pub struct DecidingLiterals {
     /// Id of the subject (scanned text) that is searched for the literals.
-    pub subject: u32,
+    pub subject_id: u32,
     /// Literal ids, in groups. If the predicate is true, the text contains at least one literal of
-    /// each group. [`LAST_IN_GROUP`] marks the last id of each group.
+    /// each group. [`LAST_IN_GROUP_FLAG`] marks the last id of each group.
     pub literal_ids: Vec<u32>,
     /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
     /// every normalized text that contains at least one literal of each group.
-    pub exact: bool,
+    pub are_literals_sufficient: bool,
     /// Whether the predicate's text mode (normalization and case folding) changes no text.
-    pub plain: bool,
+    pub is_mode_plain: bool,
 }
 
 /// Flag in an id of [`DecidingLiterals::literal_ids`]: the literal is the last of its group.
-pub const LAST_IN_GROUP: u32 = 1 << 31;
+pub const LAST_IN_GROUP_FLAG: u32 = 1 << 31;
 
 /// The atoms (facts about a message) that the index of a rule set looks up.
 #[derive(Debug)]
 pub struct IndexAtoms<'c> {
     pub chunk: &'c Chunk,
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<ScannedText>,
     pub attributes: Vec<IndexedAttribute>,
     subject_ids: HashMap<Operand, u32>,
     attribute_ids: HashMap<(Operand, TextMode), u32>,
     /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there
     /// is none, or if the operand must not be evaluated before a condition needs it.
-    simple_tests: Vec<Option<(ClassPredicate, u32)>>,
-    sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
+    class_predicates: Vec<Option<(ClassPredicate, u32)>>,
+    set_ids: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
-    pub likelihood: Vec<f64>,
+    pub probability_by_set: Vec<f64>,
     /// For each predicate, the sets of atoms (facts about a message) that it requires. If the
     /// predicate is true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals in a text that decide its result, if there are any.
-    pub literals: Vec<Option<DecidingLiterals>>,
+    pub deciding_literals: Vec<Option<DecidingLiterals>>,
 }
 
 /// True if the index may evaluate an operand before any condition needs its value: the value
@@ -111,12 +112,12 @@ pub struct IndexAtoms<'c> {
 fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
-        Operand::Block(block) => is_cheap(chunk, block, 4),
+        Operand::Block(block) => is_cheap_block(chunk, block, 4),
         _ => false,
     }
 }
 
-fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
+fn is_cheap_block(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
     let Some(block) = chunk.blocks.get(block as usize) else { return false };
     let instrs = chunk.instrs.get(block.start as usize..block.end as usize).unwrap_or_default();
     depth > 0
@@ -132,7 +133,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
             | Instr::IfPresent { .. }
             | Instr::Yield { .. } => true,
             Instr::Call { function, .. } => function.info().cost <= Cost::Scan,
-            Instr::Eval { block, .. } => is_cheap(chunk, *block, depth - 1),
+            Instr::Eval { block, .. } => is_cheap_block(chunk, *block, depth - 1),
             _ => false,
         })
 }
@@ -146,11 +147,11 @@ impl<'c> IndexAtoms<'c> {
             attributes: Vec::new(),
             subject_ids: HashMap::new(),
             attribute_ids: HashMap::new(),
-            simple_tests: Vec::new(),
-            sets: HashMap::default(),
-            likelihood: Vec::new(),
+            class_predicates: Vec::new(),
+            set_ids: HashMap::default(),
+            probability_by_set: Vec::new(),
             sets_by_pred: Vec::new(),
-            literals: vec![None; chunk.preds.len()],
+            deciding_literals: vec![None; chunk.preds.len()],
         };
         atoms.find_attributes(&count_predicate_uses(normal));
         let prefilters: Vec<Vec<Prefilter>> =
@@ -160,7 +161,7 @@ impl<'c> IndexAtoms<'c> {
             let sets = atoms.find_atom_sets(pred, prefilters);
             atoms.sets_by_pred.push((!sets.is_empty()).then(|| sets.into()));
         }
-        atoms.likelihood = atoms.set_probabilities();
+        atoms.probability_by_set = atoms.set_probabilities();
         atoms
     }
 
@@ -170,7 +171,7 @@ impl<'c> IndexAtoms<'c> {
         let literals = self.literals_by_subject();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
         elements.resize_with(self.attributes.len(), HashSet::default);
-        for atom in self.sets.keys().flatten() {
+        for atom in self.set_ids.keys().flatten() {
             if let IndexAtom::Element(attribute, text) = atom {
                 elements[*attribute as usize].insert(text);
             }
@@ -180,13 +181,13 @@ impl<'c> IndexAtoms<'c> {
                 literal_probability(literals[*subject as usize][*number as usize].1)
             }
             IndexAtom::Class(attribute, class) => {
-                self.attributes[*attribute as usize].shares.share_of_named(*class)
+                self.attributes[*attribute as usize].shares.share_of_constant_class(*class)
             }
             // Assumes that a list has one or two of the elements that rules name.
             IndexAtom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
-        let mut probabilities = vec![0.0; self.sets.len()];
-        for (atoms, id) in &self.sets {
+        let mut probabilities = vec![0.0; self.set_ids.len()];
+        for (atoms, id) in &self.set_ids {
             probabilities[*id as usize] = atoms.iter().map(atom_probability).sum::<f64>().min(1.0);
         }
         probabilities
@@ -200,8 +201,8 @@ impl<'c> IndexAtoms<'c> {
 
     /// Returns the atoms (facts about a message) of each set, indexed by set id.
     pub fn atoms_by_set(&self) -> Vec<&[IndexAtom]> {
-        let mut atoms_by_id: Vec<&[IndexAtom]> = vec![&[]; self.sets.len()];
-        for (atoms, id) in &self.sets {
+        let mut atoms_by_id: Vec<&[IndexAtom]> = vec![&[]; self.set_ids.len()];
+        for (atoms, id) in &self.set_ids {
             atoms_by_id[*id as usize] = atoms;
         }
         atoms_by_id
@@ -211,7 +212,7 @@ impl<'c> IndexAtoms<'c> {
     /// class. The constants are written as an author writes them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
-        for (test, attribute) in self.simple_tests.iter().flatten() {
+        for (test, attribute) in self.class_predicates.iter().flatten() {
             let classes = &self.attributes[*attribute as usize].classes;
             let names = &mut names[*attribute as usize];
             for text in test.texts() {
@@ -228,8 +229,8 @@ impl<'c> IndexAtoms<'c> {
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut literals_by_id = Vec::new();
         for subject in &self.subjects {
-            let mut literals = vec![(Anchor::Anywhere, ""); subject.literals.len()];
-            for ((anchor, literal), number) in &subject.literals {
+            let mut literals = vec![(Anchor::Anywhere, ""); subject.literal_ids.len()];
+            for ((anchor, literal), number) in &subject.literal_ids {
                 literals[*number as usize] = (*anchor, literal);
             }
             literals_by_id.push(literals);
@@ -244,15 +245,15 @@ impl<'c> IndexAtoms<'c> {
 
     /// Returns the [`ClassPredicate`] (decided by the equivalence class of one value) that is
     /// equivalent to predicate number `pred`, with its attribute id; `None` if there is none.
-    pub fn simple_test(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
-        self.simple_tests.get(pred as usize)?.as_ref()
+    pub fn class_predicate(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
+        self.class_predicates.get(pred as usize)?.as_ref()
     }
 
     fn attribute_id(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
         *self.attribute_ids.entry((operand, mode)).or_insert_with(|| {
             let (classes, shares) = (ValueClasses::default(), ClassShares::default());
-            attributes.push(IndexedAttribute { operand, pred, mode, classes, shares });
+            attributes.push(IndexedAttribute { operand, first_pred: pred, mode, classes, shares });
             attributes.len() as u32 - 1
         })
     }
@@ -263,11 +264,11 @@ impl<'c> IndexAtoms<'c> {
             let test = ClassPredicate::from_pred(self.chunk, pred)
                 .filter(|_| can_evaluate_early(self.chunk, operand));
             let test = test.map(|(test, mode)| (test, self.attribute_id(pred, operand, mode)));
-            self.simple_tests.push(test);
+            self.class_predicates.push(test);
         }
         let (mut texts, mut numbers) =
             (vec![Vec::new(); self.attributes.len()], vec![Vec::new(); self.attributes.len()]);
-        for (test, attribute) in self.simple_tests.iter().flatten() {
+        for (test, attribute) in self.class_predicates.iter().flatten() {
             texts[*attribute as usize].extend(test.texts());
             numbers[*attribute as usize].extend(test.numbers());
         }
@@ -277,11 +278,11 @@ impl<'c> IndexAtoms<'c> {
             .map(|(texts, numbers)| ValueClasses::new(texts, numbers))
             .collect();
         let mut use_counts: Vec<HashMap<ClassId, u32>> = vec![HashMap::new(); self.attributes.len()];
-        for (test, uses) in self.simple_tests.iter().zip(uses) {
+        for (test, uses) in self.class_predicates.iter().zip(uses) {
             let Some((test, attribute)) = test else { continue };
             let (classes, use_counts) =
                 (&new_classes[*attribute as usize], &mut use_counts[*attribute as usize]);
-            for class in test.texts().filter_map(|text| classes.named_text_class(text)) {
+            for class in test.texts().filter_map(|text| classes.constant_text_class(text)) {
                 *use_counts.entry(class).or_default() += uses;
             }
         }
@@ -294,8 +295,10 @@ impl<'c> IndexAtoms<'c> {
 
     fn operand_kinds(&self, operand: Operand) -> KindSet {
         match operand {
-            Operand::Slot(slot) => self.chunk.slots.get(slot.index()).map_or(KindSet::ALL, |slot| slot.kinds),
-            _ => KindSet::ALL,
+            Operand::Slot(slot) => {
+                self.chunk.slots.get(slot.index()).map_or(KindSet::MESSAGE_KINDS, |slot| slot.kinds)
+            }
+            _ => KindSet::MESSAGE_KINDS,
         }
     }
 
@@ -332,22 +335,23 @@ impl<'c> IndexAtoms<'c> {
             let mode = self.literal_mode(pred);
             let subjects = &mut self.subjects;
             let subject_id = *self.subject_ids.entry(operand).or_insert_with(|| {
-                subjects.push(Subject {
+                subjects.push(ScannedText {
                     operand,
-                    pred: pred as u32,
-                    fold: false,
-                    plain: false,
-                    modes: Vec::new(),
-                    literals: HashMap::default(),
+                    first_pred: pred as u32,
+                    folds_case: false,
+                    is_scanned_plain: false,
+                    further_modes: Vec::new(),
+                    literal_ids: HashMap::default(),
                 });
                 subjects.len() as u32 - 1
             });
             let subject = &mut subjects[subject_id as usize];
             if mode.maps_single_chars() {
-                subject.plain = true;
-                subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
-            } else if !subject.modes.contains(&mode) {
-                subject.modes.push(mode);
+                subject.is_scanned_plain = true;
+                subject.folds_case |=
+                    mode.folds_case || prefilters.iter().any(|prefilter| prefilter.is_case_folded);
+            } else if !subject.further_modes.contains(&mode) {
+                subject.further_modes.push(mode);
             }
         }
     }
@@ -362,18 +366,20 @@ impl<'c> IndexAtoms<'c> {
     /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
     /// constants, requires. `None` if no fact is required, so that the predicate provides no key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
-        let (test, attribute) = self.simple_tests[pred].as_ref()?;
+        let (test, attribute) = self.class_predicates[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<IndexAtom> = match test {
             ClassPredicate::Compare(Comparison::EQ, number) => {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
-            ClassPredicate::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
+            ClassPredicate::Text(text) => {
+                vec![IndexAtom::Class(*attribute, classes.constant_text_class(text)?)]
+            }
             // Times, lists and dicts have no class of their own, so they cannot be keys.
             ClassPredicate::In(members)
-                if members.bools == [false, false] && self.elements_can_be_keys(pred) =>
+                if members.has_false_and_true == [false, false] && self.elements_can_be_keys(pred) =>
             {
-                let texts = members.texts.iter().filter_map(|text| classes.named_text_class(text));
+                let texts = members.texts.iter().filter_map(|text| classes.constant_text_class(text));
                 let numbers = members.numbers.iter().map(|number| classes.class_of(&number.to_value()));
                 texts.chain(numbers).map(|class| IndexAtom::Class(*attribute, class)).collect()
             }
@@ -392,9 +398,9 @@ impl<'c> IndexAtoms<'c> {
         };
         let list = self
             .chunk
-            .members
+            .member_lists
             .get(id as usize)
-            .and_then(|list| self.chunk.consts.get(list.constant as usize));
+            .and_then(|list| self.chunk.consts.get(list.constant_index as usize));
         let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
         !self.operand_kinds(pred.left).overlaps(KindSet::DATETIME.union(KindSet::DECIMAL))
             && elements.all(|element| {
@@ -408,7 +414,7 @@ impl<'c> IndexAtoms<'c> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
         let operand_kinds = self.operand_kinds(predicate.left);
-        let needs_all = keywords.all && prefilters.len() > 1;
+        let needs_all = keywords.requires_all && prefilters.len() > 1;
         let (mode, literal_mode) = (predicate.mode, self.literal_mode(pred));
         let is_list = keywords.search.finds_elements() && operand_kinds.overlaps(KindSet::LIST);
         // A list element must equal the whole keyword. A text need only contain the part that all
@@ -416,7 +422,7 @@ impl<'c> IndexAtoms<'c> {
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
         let operand = predicate.left;
-        if prefilters.is_empty() || (is_list && keywords.all && prefilters.len() < words.len()) {
+        if prefilters.is_empty() || (is_list && keywords.requires_all && prefilters.len() < words.len()) {
             return Vec::new();
         }
         let subject = self.subject_ids.get(&operand).copied();
@@ -430,25 +436,25 @@ impl<'c> IndexAtoms<'c> {
             let mut atoms = Vec::new();
             if let Some(subject_id) = subject {
                 let subject = &mut self.subjects[subject_id as usize];
-                let fold = subject.fold && literal_mode.maps_single_chars();
+                let fold = subject.folds_case && literal_mode.maps_single_chars();
                 let mut group_ids = Vec::with_capacity(prefilter.literals.len());
                 for literal in &prefilter.literals {
-                    let literal = if fold { text::fold(literal) } else { literal.clone() };
-                    let next_id = subject.literals.len() as u32;
+                    let literal = if fold { text::fold_text(literal) } else { literal.clone() };
+                    let next_id = subject.literal_ids.len() as u32;
                     let anchor = if literal.len() > anchored_literals::MAX_LITERAL_BYTES {
                         Anchor::Anywhere
                     } else {
                         prefilter.anchor
                     };
                     anchors_kept &= anchor == prefilter.anchor;
-                    let literal_id = *subject.literals.entry((anchor, literal.into())).or_insert(next_id);
+                    let literal_id = *subject.literal_ids.entry((anchor, literal.into())).or_insert(next_id);
                     group_ids.push(literal_id);
                     atoms.push(IndexAtom::Literal(subject_id, literal_id));
                 }
                 group_ids.sort_unstable();
                 group_ids.dedup();
                 if let Some(last) = group_ids.last_mut() {
-                    *last |= LAST_IN_GROUP;
+                    *last |= LAST_IN_GROUP_FLAG;
                 }
                 literal_ids.extend(group_ids);
             }
@@ -463,17 +469,22 @@ impl<'c> IndexAtoms<'c> {
             let subject = &self.subjects[subject_id as usize];
             // Whether case matches too: a folded literal may have another case in the text itself.
             let case_known = !literal_mode.maps_single_chars()
-                || literal_mode.fold
-                || !subject.fold
+                || literal_mode.folds_case
+                || !subject.folds_case
                 || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
             let words_covered = match needs_all {
                 true => prefilters.len() == words.len(),
-                false => prefilters.iter().all(|prefilter| prefilter.exact),
+                false => prefilters.iter().all(|prefilter| prefilter.is_literal_sufficient),
             };
             let exact = case_known && words_covered && anchors_kept && keywords.occurrence_is_enough();
             let plain = literal_mode.is_plain();
-            let deciding = DecidingLiterals { subject: subject_id, literal_ids, exact, plain };
-            self.literals[pred] = (!deciding.literal_ids.is_empty()).then_some(deciding);
+            let deciding = DecidingLiterals {
+                subject_id,
+                literal_ids,
+                are_literals_sufficient: exact,
+                is_mode_plain: plain,
+            };
+            self.deciding_literals[pred] = (!deciding.literal_ids.is_empty()).then_some(deciding);
         }
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }
@@ -481,8 +492,8 @@ impl<'c> IndexAtoms<'c> {
     fn intern_set(&mut self, mut atoms: Vec<IndexAtom>) -> SetId {
         atoms.sort_unstable();
         atoms.dedup();
-        let next_id = self.sets.len() as SetId;
-        *self.sets.entry(atoms.into()).or_insert(next_id)
+        let next_id = self.set_ids.len() as SetId;
+        *self.set_ids.entry(atoms.into()).or_insert(next_id)
     }
 }
 

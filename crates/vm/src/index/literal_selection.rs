@@ -2,7 +2,7 @@
 //! decide a predicate and are long enough to be rare. Every literal slows down the scan of every
 //! text. Short literals cost most, because the scan must then look at more positions of a text.
 
-use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP};
+use super::index_terms::{DecidingLiterals, IndexAtoms, LAST_IN_GROUP_FLAG};
 use rulec_lang::operators::Anchor;
 
 /// Minimum length in bytes of a literal that is searched only to decide a predicate, not as a key.
@@ -17,31 +17,31 @@ const MIN_DECIDING_LITERAL_BYTES: usize = 7;
 pub(super) fn select_literals(
     atoms: &IndexAtoms<'_>,
     literals_by_id: &[Vec<(Anchor, &str)>],
-    keys: &[Vec<(u32, u32)>],
+    literal_keys: &[Vec<(u32, u32)>],
 ) -> (Vec<Option<DecidingLiterals>>, Vec<Vec<bool>>) {
     let mut searched: Vec<Vec<bool>> = literals_by_id.iter().map(|own| vec![false; own.len()]).collect();
-    for (searched, keys) in searched.iter_mut().zip(keys) {
+    for (searched, keys) in searched.iter_mut().zip(literal_keys) {
         keys.iter().for_each(|(literal, _)| searched[*literal as usize] = true);
     }
     let is_key = searched.clone();
-    let deciding_literals = atoms.literals.iter().map(|literals| {
+    let deciding_literals = atoms.deciding_literals.iter().map(|literals| {
         let mut literals = literals.clone()?;
-        let subject = literals.subject as usize;
+        let subject = literals.subject_id as usize;
         let is_worthwhile = |number: &u32| {
-            let literal = (number & !LAST_IN_GROUP) as usize;
+            let literal = (number & !LAST_IN_GROUP_FLAG) as usize;
             let (anchor, text) = literals_by_id[subject][literal];
             anchor != Anchor::Anywhere || text.len() >= MIN_DECIDING_LITERAL_BYTES || is_key[subject][literal]
         };
-        let groups = literals.literal_ids.split_inclusive(|number| number & LAST_IN_GROUP != 0);
+        let groups = literals.literal_ids.split_inclusive(|number| number & LAST_IN_GROUP_FLAG != 0);
         let searched_ids: Vec<u32> =
             groups.filter(|group| group.iter().all(is_worthwhile)).flatten().copied().collect();
         // The remaining literals are still necessary, but no longer sufficient.
-        literals.exact &= searched_ids.len() == literals.literal_ids.len();
+        literals.are_literals_sufficient &= searched_ids.len() == literals.literal_ids.len();
         literals.literal_ids = searched_ids;
         literals
             .literal_ids
             .iter()
-            .for_each(|number| searched[subject][(number & !LAST_IN_GROUP) as usize] = true);
+            .for_each(|number| searched[subject][(number & !LAST_IN_GROUP_FLAG) as usize] = true);
         (!literals.literal_ids.is_empty()).then_some(literals)
     });
     (deciding_literals.collect(), searched)

@@ -10,8 +10,8 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use super::bitmap::{Bitmap, CHUNK_WORDS, MAX_COLUMNS};
-use super::index_terms::LAST_IN_GROUP;
+use super::bitmap::{Bitmap, MAX_COLUMNS, WORDS_PER_CHUNK};
+use super::index_terms::LAST_IN_GROUP_FLAG;
 use super::scan::ScanBuffers;
 use super::{Guard, Index, LiteralVerdict, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
@@ -41,7 +41,7 @@ pub trait RouteVerifier<'a> {
 
     /// Evaluates the routes in a range of ranks (positions in the table) one after another. Returns
     /// the rank of the first route that matches; `None` if no route matches.
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32>;
+    fn first_match_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32>;
 }
 
 /// Working memory for lookups, reused between decisions. Each cell contains the epoch (number) of
@@ -58,20 +58,20 @@ pub struct LookupBuffers {
     subject_epochs: Vec<Cell<u32>>,
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// determined the value's class, and this class.
-    classes: Vec<Cell<(u32, u32)>>,
+    attribute_classes: Vec<Cell<(u32, u32)>>,
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attribute_epochs: Vec<Cell<u32>>,
     /// Ids of the keys (facts by which routes are found) that a decision found. The field `epoch`
     /// has the number of this decision.
-    found_keys: RefCell<Vec<u32>>,
+    found_key_ids: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
-    present_slots: RefCell<Vec<u32>>,
-    scan: RefCell<ScanBuffers>,
-    /// Epoch (number) of the decision whose keys are in `found_keys`.
-    epoch: Cell<u32>,
+    present_slot_ids: RefCell<Vec<u32>>,
+    scan_buffers: RefCell<ScanBuffers>,
+    /// Epoch (number) of the decision whose keys are in `found_key_ids`.
+    found_keys_epoch: Cell<u32>,
     /// Score of how often recent messages matched one of a table's first routes. A decision with
-    /// such a match adds one, any other subtracts two. From [`HOT_SCORE`] on, the first routes are
+    /// such a match adds one, any other subtracts two. From [`MIN_FIRST_ROUTES_SCORE`] on, the first routes are
     /// tried before any lookup.
     first_routes_score: Cell<u8>,
 }
@@ -90,23 +90,23 @@ const NEAR_RANK_FACTOR: u32 = 8;
 /// Score ([`LookupBuffers::first_routes_score`]) from which a table's first routes are tried before
 /// any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
-const HOT_SCORE: u8 = 8;
+const MIN_FIRST_ROUTES_SCORE: u8 = 8;
 /// Maximum of the score [`LookupBuffers::first_routes_score`]. From the maximum, three decisions
-/// that match other routes lower the score below [`HOT_SCORE`]. Measured in
+/// that match other routes lower the score below [`MIN_FIRST_ROUTES_SCORE`]. Measured in
 /// benches/notes/access-paths.md, "First routes".
-const MAX_HOT_SCORE: u8 = 12;
+const MAX_FIRST_ROUTES_SCORE: u8 = 12;
 
 impl LookupBuffers {
     /// Starts the lookups of a decision. `epoch` is the decision's number. It is a multiple of
     /// four, because the buffers store it with flags in its two lowest bits.
     #[inline]
-    pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
+    pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> IndexLookup<'a> {
         grow_to_len(&mut self.literal_epochs, index.literal_count as usize);
         grow_to_len(&mut self.key_epochs, index.keys.len());
         grow_to_len(&mut self.subject_epochs, index.subjects.len());
-        grow_to_len(&mut self.classes, index.attributes.len());
+        grow_to_len(&mut self.attribute_classes, index.attributes.len());
         grow_to_len(&mut self.attribute_epochs, index.attributes.len());
-        Lookup { index, buffers: self, epoch }
+        IndexLookup { index, buffers: self, epoch }
     }
 
     /// Clears the decision numbers (epochs) in all entries of the buffers, so that no entry counts
@@ -120,30 +120,30 @@ impl LookupBuffers {
         ] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
         }
-        self.classes.iter_mut().for_each(|cell| cell.set((0, 0)));
-        self.epoch.set(0);
+        self.attribute_classes.iter_mut().for_each(|cell| cell.set((0, 0)));
+        self.found_keys_epoch.set(0);
     }
 }
 
 /// The index of a rule set together with the working memory of one decision, which looks up the
 /// routes that may match.
 #[derive(Clone, Copy, Debug)]
-pub struct Lookup<'a> {
+pub struct IndexLookup<'a> {
     index: &'a Index,
     buffers: &'a LookupBuffers,
     epoch: u32,
 }
 
-impl<'a> Lookup<'a> {
-    /// True if decisions by this table use the index; see [`Index::is_used`].
+impl<'a> IndexLookup<'a> {
+    /// True if decisions by this table use the index; see [`Index::is_used_for_table`].
     #[inline]
-    pub fn is_used(&self, table: TableId, always: bool) -> bool {
-        self.index.is_used(table, always)
+    pub fn is_used_for_table(&self, table: TableId, always: bool) -> bool {
+        self.index.is_used_for_table(table, always)
     }
 
     /// Returns the rank (position) of the first matching route of a table within a range of ranks;
     /// `None` if no route in the range matches.
-    pub fn first_hit<V: RouteVerifier<'a>>(
+    pub fn first_matching_rank<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
@@ -152,26 +152,28 @@ impl<'a> Lookup<'a> {
         let table_index = self.index.tables.get(table.index())?;
         let first_routes_score = self.buffers.first_routes_score.get();
         let mut hit = None;
-        if ranks.start == 0 && first_routes_score >= HOT_SCORE {
+        if ranks.start == 0 && first_routes_score >= MIN_FIRST_ROUTES_SCORE {
             ranks.start = table_index.first_route_count.min(ranks.end);
-            hit = verifier.verify_in_order(table, 0..ranks.start);
+            hit = verifier.first_match_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
             let near_ranks = ranks.start..ranks.start.saturating_mul(NEAR_RANK_FACTOR).min(ranks.end);
             ranks.start = near_ranks.end;
-            hit = hit.or_else(|| self.first_hit_of_table(verifier, table_index, table, near_ranks));
+            hit = hit.or_else(|| self.first_match_in_table(verifier, table_index, table, near_ranks));
         }
         if hit.is_none() {
-            hit = self.first_hit_of_table(verifier, table_index, table, ranks);
+            hit = self.first_match_in_table(verifier, table_index, table, ranks);
         }
         self.buffers.first_routes_score.set(match hit {
-            Some(rank) if rank < table_index.first_route_count => (first_routes_score + 1).min(MAX_HOT_SCORE),
+            Some(rank) if rank < table_index.first_route_count => {
+                (first_routes_score + 1).min(MAX_FIRST_ROUTES_SCORE)
+            }
             _ => first_routes_score.saturating_sub(2),
         });
         hit
     }
 
-    fn first_hit_of_table<V: RouteVerifier<'a>>(
+    fn first_match_in_table<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table_index: &'a TableIndex,
@@ -184,10 +186,10 @@ impl<'a> Lookup<'a> {
             let hit = match list {
                 PostingList::Range { start, end } => {
                     let postings = table_index.postings(*start, *end);
-                    self.first_hit_of_postings(verifier, table, postings, ranks.clone())
+                    self.first_match_in_postings(verifier, table, postings, ranks.clone())
                 }
                 PostingList::Bitmap(bitmap) => {
-                    self.first_hit_of_bitmap(verifier, table, bitmap, ranks.clone())
+                    self.first_match_in_bitmap(verifier, table, bitmap, ranks.clone())
                 }
             };
             if let Some(rank) = hit {
@@ -195,8 +197,8 @@ impl<'a> Lookup<'a> {
                 best_hit = Some(rank);
             }
         }
-        self.buffers.found_keys.replace(keys);
-        self.first_hit_of_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
+        self.buffers.found_key_ids.replace(keys);
+        self.first_match_in_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
     }
 
     /// Returns the posting lists of the given keys, leaving out keys of other tables. A posting
@@ -210,12 +212,12 @@ impl<'a> Lookup<'a> {
     ) -> impl Iterator<Item = &'a PostingList> + use<'a, 'k> {
         let index = self.index;
         keys.iter().filter_map(move |key| {
-            let key = index.keys.get(*key as usize).filter(|key| key.table == table.0)?;
-            table_index.lists.get(key.posting as usize)
+            let key = index.keys.get(*key as usize).filter(|key| key.table_id == table.0)?;
+            table_index.lists.get(key.posting_list_index as usize)
         })
     }
 
-    fn first_hit_of_postings<V: RouteVerifier<'a>>(
+    fn first_match_in_postings<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
@@ -243,12 +245,13 @@ impl<'a> Lookup<'a> {
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
-            guard.attribute == Guard::ALWAYS.attribute
-                || (guard.from..guard.to).contains(&self.attribute_class(verifier, guard.attribute))
+            guard.attribute_id == Guard::UNRESTRICTED.attribute_id
+                || (guard.first_class..guard.end_class)
+                    .contains(&self.attribute_class(verifier, guard.attribute_id))
         })
     }
 
-    fn first_hit_of_bitmap<V: RouteVerifier<'a>>(
+    fn first_match_in_bitmap<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
         table: TableId,
@@ -277,17 +280,17 @@ impl<'a> Lookup<'a> {
         ranks: Range<u32>,
         stop: impl FnMut(&mut V, u32) -> bool,
     ) {
-        if !bitmap.blocks.is_empty() {
+        if !bitmap.block_first_ranks.is_empty() {
             return self.visit_block_candidates(verifier, bitmap, ranks, stop);
         }
-        if bitmap.ranks.first().is_none_or(|first| *first >= ranks.end) {
+        if bitmap.route_ranks.first().is_none_or(|first| *first >= ranks.end) {
             return;
         }
         match bitmap.words_per_row() {
             1 => self.visit_chunk_candidates::<1, V>(verifier, bitmap, ranks, stop),
             2 => self.visit_chunk_candidates::<2, V>(verifier, bitmap, ranks, stop),
             4 => self.visit_chunk_candidates::<4, V>(verifier, bitmap, ranks, stop),
-            _ => self.visit_chunk_candidates::<CHUNK_WORDS, V>(verifier, bitmap, ranks, stop),
+            _ => self.visit_chunk_candidates::<WORDS_PER_CHUNK, V>(verifier, bitmap, ranks, stop),
         }
     }
 
@@ -301,7 +304,7 @@ impl<'a> Lookup<'a> {
         Range { start: from, end: bound }: Range<u32>,
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
-        let (ranks, words) = (&bitmap.ranks[..], bitmap.words_per_row());
+        let (ranks, words) = (&bitmap.route_ranks[..], bitmap.words_per_row());
         let mut visit_chunk = |verifier: &mut V, start: usize, first_bit: usize, bits: [u64; N]| {
             for (word, mut bits) in bits.into_iter().enumerate() {
                 while bits != 0 {
@@ -323,7 +326,7 @@ impl<'a> Lookup<'a> {
                 if bits == [0; N] {
                     return;
                 }
-                column.intersect_with_row(self.attribute_class(verifier, column.attribute), &mut bits);
+                column.intersect_with_row(self.attribute_class(verifier, column.attribute_id), &mut bits);
             }
             visit_chunk(verifier, 0, first_bit, bits);
             return;
@@ -344,7 +347,7 @@ impl<'a> Lookup<'a> {
                 && bits != [0; N]
             {
                 let row =
-                    column.row_bits(self.attribute_class(verifier, column.attribute), words).as_chunks().0;
+                    column.row_bits(self.attribute_class(verifier, column.attribute_id), words).as_chunks().0;
                 intersect_chunk(&mut bits, row, chunk);
                 rows.push(row);
             }
@@ -364,33 +367,35 @@ impl<'a> Lookup<'a> {
         ranks: Range<u32>,
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
-        let (words, blocks) = (bitmap.words_per_row(), bitmap.blocks.len());
+        let (words, blocks) = (bitmap.words_per_row(), bitmap.block_first_ranks.len());
         let mut candidate_ranks = SmallVec::<[u32; 64]>::new();
-        for (block, least) in bitmap.blocks.iter().enumerate() {
+        for (block, least) in bitmap.block_first_ranks.iter().enumerate() {
             if *least >= ranks.end {
                 return;
             }
             let mut chunks = u64::MAX;
             for column in &bitmap.columns {
-                let class = self.attribute_class(verifier, column.attribute);
+                let class = self.attribute_class(verifier, column.attribute_id);
                 chunks &= column.chunk_summary(class, blocks).get(block).copied().unwrap_or_default();
             }
             while chunks != 0 {
                 let chunk = block * 64 + chunks.trailing_zeros() as usize;
                 chunks &= chunks - 1;
-                let mut bits = [!0_u64; CHUNK_WORDS];
+                let mut bits = [!0_u64; WORDS_PER_CHUNK];
                 for column in &bitmap.columns {
                     let row = column
-                        .row_bits(self.attribute_class(verifier, column.attribute), words)
+                        .row_bits(self.attribute_class(verifier, column.attribute_id), words)
                         .as_chunks()
                         .0;
                     intersect_chunk(&mut bits, row, chunk);
                 }
                 for (word, mut bits) in bits.into_iter().enumerate() {
                     while bits != 0 {
-                        let bit_index = (chunk * CHUNK_WORDS + word) * 64 + bits.trailing_zeros() as usize;
-                        candidate_ranks
-                            .extend(bitmap.ranks.get(bit_index).copied().filter(|rank| ranks.contains(rank)));
+                        let bit_index =
+                            (chunk * WORDS_PER_CHUNK + word) * 64 + bits.trailing_zeros() as usize;
+                        candidate_ranks.extend(
+                            bitmap.route_ranks.get(bit_index).copied().filter(|rank| ranks.contains(rank)),
+                        );
                         bits &= bits - 1;
                     }
                 }
@@ -405,7 +410,7 @@ impl<'a> Lookup<'a> {
 
     /// Returns the ranks (positions in the table) of all matching routes of a table, in ascending
     /// order.
-    pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<u32> {
+    pub fn all_matching_ranks<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<u32> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
             return Vec::new();
@@ -425,7 +430,7 @@ impl<'a> Lookup<'a> {
                 }
             }
         }
-        self.buffers.found_keys.replace(keys);
+        self.buffers.found_key_ids.replace(keys);
         self.collect_bitmap_candidates(verifier, &table_index.residual, &mut candidates);
         candidates.sort_unstable();
         candidates.dedup();
@@ -449,17 +454,23 @@ impl<'a> Lookup<'a> {
     /// decide the result. `None` if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
-        let LiteralVerdict { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
+        let LiteralVerdict {
+            subject_id: subject,
+            ids_start: start,
+            ids_end: end,
+            are_literals_sufficient: exact,
+            requires_unchanged_text: plain,
+        } = *self.index.literal_verdicts.get(pred)?;
         let scan_state = self.buffers.subject_epochs.get(subject as usize)?.get();
         if scan_state & !3 != self.epoch {
             return None;
         }
         let mut group_found = false;
-        for number in self.index.deciding_ids.get(start as usize..end as usize)? {
-            let literal = (number & !LAST_IN_GROUP) as usize;
+        for number in self.index.deciding_literal_ids.get(start as usize..end as usize)? {
+            let literal = (number & !LAST_IN_GROUP_FLAG) as usize;
             group_found |=
                 self.buffers.literal_epochs.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
-            if number & LAST_IN_GROUP != 0 && !std::mem::take(&mut group_found) {
+            if number & LAST_IN_GROUP_FLAG != 0 && !std::mem::take(&mut group_found) {
                 return Some(Tri::False);
             }
         }

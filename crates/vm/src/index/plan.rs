@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use rulec_base::diag::{Message, comma_list};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Anchor;
-use rulec_sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
+use rulec_sema::normal::{ExprId, Normal, NormalCond, NormalExpr, NormalRule};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -97,35 +97,35 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let writer = PlanWriter {
         normal,
         atoms: &atoms,
-        sets: atoms.atoms_by_set(),
-        constants: atoms.constants_by_class(),
-        literals: atoms.literals_by_subject(),
+        atoms_by_set: atoms.atoms_by_set(),
+        constants_by_attribute: atoms.constants_by_class(),
+        literals_by_subject: atoms.literals_by_subject(),
     };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
         let accesses = accesses.table_access_paths(routes);
-        let mut set_uses = vec![0_usize; atoms.likelihood.len()];
+        let mut set_uses = vec![0_usize; atoms.probability_by_set.len()];
         for access in &accesses {
             if let RouteAccess::Keys(key_choice) = access {
                 key_choice.iter().for_each(|set| set_uses[*set as usize] += 1);
             }
         }
         let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
-            rule: route.route.0,
+            rule: route.rule.0,
             found: match access {
                 RouteAccess::Keys(key_choice) => AccessPath::Key {
                     keys: writer.key_messages(&key_choice),
                     posting: key_choice.iter().map(|set| set_uses[*set as usize]).sum(),
                     likelihood: key_choice
                         .iter()
-                        .map(|set| atoms.likelihood[*set as usize])
+                        .map(|set| atoms.probability_by_set[*set as usize])
                         .sum::<f64>()
                         .min(1.0),
                 },
                 RouteAccess::Bits(alternatives) => {
                     let mut values: Vec<String> = Vec::new();
                     for (attribute, _) in alternatives.iter().flatten() {
-                        let value = writer.attribute_name(atoms.attributes[*attribute as usize].pred);
+                        let value = writer.attribute_name(atoms.attributes[*attribute as usize].first_pred);
                         if !values.contains(&value) {
                             values.push(value);
                         }
@@ -138,9 +138,9 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
         });
         plans.push(TablePlan {
             table: table as u32,
-            indexed: info.index_cost < info.linear_cost,
-            index_cost: info.index_cost,
-            linear_cost: info.linear_cost,
+            indexed: info.index_cost_ns < info.linear_cost_ns,
+            index_cost: info.index_cost_ns,
+            linear_cost: info.linear_cost_ns,
             routes: routes.collect(),
         });
     }
@@ -150,9 +150,9 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
 struct PlanWriter<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
-    sets: Vec<&'n [IndexAtom]>,
-    constants: Vec<HashMap<ClassId, String>>,
-    literals: Vec<Vec<(Anchor, &'n str)>>,
+    atoms_by_set: Vec<&'n [IndexAtom]>,
+    constants_by_attribute: Vec<HashMap<ClassId, String>>,
+    literals_by_subject: Vec<Vec<(Anchor, &'n str)>>,
 }
 
 impl PlanWriter<'_> {
@@ -171,7 +171,8 @@ impl PlanWriter<'_> {
     }
 
     fn key_messages(&self, key_choice: &[u32]) -> Vec<Message> {
-        let mut atoms: Vec<&IndexAtom> = key_choice.iter().flat_map(|set| self.sets[*set as usize]).collect();
+        let mut atoms: Vec<&IndexAtom> =
+            key_choice.iter().flat_map(|set| self.atoms_by_set[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // An operand that may be a text or a list has literal and element keys for the same words.
@@ -192,8 +193,8 @@ impl PlanWriter<'_> {
     fn atom_message(&self, atom: &IndexAtom) -> Message {
         match atom {
             IndexAtom::Literal(subject, number) => {
-                let (anchor, literal) = self.literals[*subject as usize][*number as usize];
-                let value = self.attribute_name(self.atoms.subjects[*subject as usize].pred);
+                let (anchor, literal) = self.literals_by_subject[*subject as usize][*number as usize];
+                let value = self.attribute_name(self.atoms.subjects[*subject as usize].first_pred);
                 let literal = format!("{literal:?}");
                 match anchor {
                     Anchor::Anywhere => message!("{value} contains {literal}"),
@@ -202,12 +203,15 @@ impl PlanWriter<'_> {
                 }
             }
             IndexAtom::Class(attribute, class) => {
-                let name = self.constants[*attribute as usize].get(class);
+                let name = self.constants_by_attribute[*attribute as usize].get(class);
                 let name = name.map_or_else(|| message!("another value"), Message::verbatim);
-                message!("{} is {name}", self.attribute_name(self.atoms.attributes[*attribute as usize].pred))
+                message!(
+                    "{} is {name}",
+                    self.attribute_name(self.atoms.attributes[*attribute as usize].first_pred)
+                )
             }
             IndexAtom::Element(attribute, text) => {
-                let value = self.attribute_name(self.atoms.attributes[*attribute as usize].pred);
+                let value = self.attribute_name(self.atoms.attributes[*attribute as usize].first_pred);
                 message!("{value} has the element {}", format!("{text:?}"))
             }
         }
@@ -215,17 +219,17 @@ impl PlanWriter<'_> {
 
     /// Returns the reason why a route cannot be found by the index, so that its condition is
     /// evaluated for every message.
-    fn unindexed_reason(&self, route: &NRoute) -> Message {
+    fn unindexed_reason(&self, route: &NormalRule) -> Message {
         let (mut has_negated, mut has_quantifier, mut has_other_test, mut has_constant) =
             (false, false, false, false);
         let mut pending = vec![route.cond];
         while let Some(cond) = pending.pop() {
             match self.normal.cond(cond) {
-                NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
-                NCond::Predicate { want: false, .. } | NCond::Not(_) => has_negated = true,
-                NCond::Predicate { want: true, .. } => has_other_test = true,
-                NCond::Each { .. } => has_quantifier = true,
-                NCond::Const(_) => has_constant = true,
+                NormalCond::And(parts) | NormalCond::Or(parts) => pending.extend(parts.iter()),
+                NormalCond::Predicate { want: false, .. } | NormalCond::Not(_) => has_negated = true,
+                NormalCond::Predicate { want: true, .. } => has_other_test = true,
+                NormalCond::Each { .. } => has_quantifier = true,
+                NormalCond::Const(_) => has_constant = true,
             }
         }
         let reason = match (has_constant, has_negated, has_quantifier, has_other_test) {
@@ -234,7 +238,7 @@ impl PlanWriter<'_> {
             (_, _, true, _) => message!("it tests the elements of a list"),
             _ => message!("no part of the condition requires a particular text or value"),
         };
-        let cost = format!("{:.0}", cost::condition_cost(self.normal, route.cond));
+        let cost = format!("{:.0}", cost::condition_cost_ns(self.normal, route.cond));
         message!("{reason}; about {cost} ns a message")
     }
 }
@@ -255,32 +259,34 @@ impl Display for ShownExpr<'_> {
             Ok(())
         };
         match self.writer.normal.expr(self.expr) {
-            NExpr::Slot(slot) | NExpr::History(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
-            NExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
-            NExpr::Field(base, name) => write!(f, "{}.{name}", shown_expr(*base)),
-            NExpr::Index(base, key) => write!(f, "{}[{}]", shown_expr(*base), shown_expr(*key)),
-            NExpr::Read(inner, _) => write!(f, "{}", shown_expr(*inner)),
-            NExpr::Op(op, left, Some(right)) => {
+            NormalExpr::Slot(slot) | NormalExpr::History(slot) => {
+                f.write_str(self.writer.atoms.slot_name(*slot))
+            }
+            NormalExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
+            NormalExpr::Field(base, name) => write!(f, "{}.{name}", shown_expr(*base)),
+            NormalExpr::Index(base, key) => write!(f, "{}[{}]", shown_expr(*base), shown_expr(*key)),
+            NormalExpr::Read(inner, _) => write!(f, "{}", shown_expr(*inner)),
+            NormalExpr::Op(op, left, Some(right)) => {
                 write!(f, "{} {} {}", shown_expr(*left), op.info().spelling, shown_expr(*right))
             }
-            NExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, shown_expr(*inner)),
-            NExpr::Call(function, args) => {
+            NormalExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, shown_expr(*inner)),
+            NormalExpr::Call(function, args) => {
                 write!(f, "{}(", function.info().name)?;
                 write_list(f, args)?;
                 f.write_char(')')
             }
-            NExpr::List(items) => {
+            NormalExpr::List(items) => {
                 f.write_char('[')?;
                 write_list(f, items)?;
                 f.write_char(']')
             }
-            NExpr::Var(_)
-            | NExpr::Extern(..)
-            | NExpr::Fold { .. }
-            | NExpr::Window(..)
-            | NExpr::Quantifier { .. }
-            | NExpr::Cond { .. }
-            | NExpr::If { .. } => f.write_char('…'),
+            NormalExpr::Var(_)
+            | NormalExpr::Extern(..)
+            | NormalExpr::Fold { .. }
+            | NormalExpr::Window(..)
+            | NormalExpr::Quantifier { .. }
+            | NormalExpr::Cond { .. }
+            | NormalExpr::If { .. } => f.write_char('…'),
         }
     }
 }

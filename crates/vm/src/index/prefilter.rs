@@ -25,15 +25,15 @@ pub struct Prefilter {
     pub anchor: Anchor,
     /// Whether the literals must be searched in the case-folded text, although the predicate's text
     /// mode does not fold. True only for regular expressions that ignore case.
-    pub folded: bool,
+    pub is_case_folded: bool,
     /// Whether the predicate is true for every text that contains one of the literals.
-    pub exact: bool,
+    pub is_literal_sufficient: bool,
 }
 
 /// Maximum number of alternative literals that are derived from a regular expression. In a list
 /// with more literals, those that contain another one are not removed, because every pair would be
 /// compared.
-const MAX_ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVE_LITERALS: usize = 64;
 /// Maximum number of texts that are listed for a subexpression of a regular expression. If a
 /// subexpression can match more texts, only literals that these texts must contain are derived.
 const MAX_EXACT_STRINGS: usize = 24;
@@ -53,11 +53,11 @@ const MIN_EXTRA_LITERAL_BYTES: usize = 3;
 /// predicate to be true, a text must contain at least one literal of each set. There are several
 /// sets for `contains all` and for patterns, and none if no literal is required.
 pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
-    let Keywords { search, all, mode, words, .. } = keywords;
+    let Keywords { search, requires_all: all, mode, words, .. } = keywords;
     let prepare_word = |word: &str| mode.prepare(word).into_owned();
     let make_prefilter = |literals: Vec<String>, anchor: Anchor, exact: bool| {
         let literals = remove_implied_literals(literals, anchor)?;
-        Some(Prefilter { literals, anchor, folded: false, exact })
+        Some(Prefilter { literals, anchor, is_case_folded: false, is_literal_sufficient: exact })
     };
     let find_by_word = |find_in_word: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
         if *all || words.len() == 1 {
@@ -91,7 +91,7 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
                 .filter_map(|piece| make_prefilter(piece, Anchor::Anywhere, false))
                 .collect()
         }),
-        Search::Regex => find_by_word(&|pattern| regex_prefilters(pattern, mode.fold)),
+        Search::Regex => find_by_word(&|pattern| regex_prefilters(pattern, mode.folds_case)),
     }
 }
 
@@ -99,15 +99,20 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
 /// is a prefilter of "any of these predicates is true". `None` if `parts` is empty or a literal is
 /// empty, because a search for an empty literal excludes no text.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
-    let folded = parts.iter().any(|part| part.folded);
+    let folded = parts.iter().any(|part| part.is_case_folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
-    let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
+    let literals = literals.map(|literal| if folded { text::fold_text(&literal) } else { literal }).collect();
     let anchor = Anchor::Anywhere;
-    Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
+    Some(Prefilter {
+        literals: remove_implied_literals(literals, anchor)?,
+        anchor,
+        is_case_folded: folded,
+        is_literal_sufficient: false,
+    })
 }
 
 /// Removes each literal that contains another literal of the list at `anchor`, unless the list has
-/// more than [`MAX_ALTERNATIVES`] literals. The search for the shorter literal also finds every
+/// more than [`MAX_ALTERNATIVE_LITERALS`] literals. The search for the shorter literal also finds every
 /// text with the longer one. Returns `None` if a literal is empty, or if there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
@@ -116,7 +121,7 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
         return None;
     }
     // The pairwise comparison is skipped if it would take long.
-    if literals.len() <= MAX_ALTERNATIVES {
+    if literals.len() <= MAX_ALTERNATIVE_LITERALS {
         let mut minimal_literals: Vec<String> = Vec::with_capacity(literals.len());
         for literal in literals {
             let implies = |shorter: &String| match anchor {
@@ -139,10 +144,18 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
 fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find_with_folding = |folded: bool| -> Vec<Prefilter> {
-        let sets = keep_selective_sets(LiteralExtractor { folded }.extract(&hir).into_required_sets());
+        let sets = keep_selective_sets(
+            LiteralExtractor { folds_case: folded }.extract_facts(&hir).into_required_sets(),
+        );
         let anchor = Anchor::Anywhere;
         let sets = sets.into_iter().filter_map(|set| remove_implied_literals(set, anchor));
-        sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
+        sets.map(|literals| Prefilter {
+            literals,
+            anchor,
+            is_case_folded: folded,
+            is_literal_sufficient: false,
+        })
+        .collect()
     };
     let unfolded = find_with_folding(false);
     if !ignore_case && !pattern.contains("(?") {
@@ -152,7 +165,7 @@ fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let best_size = |prefilters: &[Prefilter]| {
         let best_prefilter =
             prefilters.iter().max_by_key(|prefilter| selectivity_score(&prefilter.literals))?;
-        Some((shortest_len(&best_prefilter.literals), best_prefilter.literals.len()))
+        Some((shortest_literal_len(&best_prefilter.literals), best_prefilter.literals.len()))
     };
     match (best_size(&unfolded), best_size(&folded)) {
         // Folding a text costs time, so folded literals are used only if they are more selective.
@@ -162,7 +175,7 @@ fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     }
 }
 
-fn shortest_len(literals: &[String]) -> usize {
+fn shortest_literal_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
@@ -187,15 +200,15 @@ impl LiteralFacts {
 }
 
 /// Returns the set if it can be a prefilter: none of its strings is empty, and there are at most
-/// [`MAX_ALTERNATIVES`]. Otherwise returns `None`.
+/// [`MAX_ALTERNATIVE_LITERALS`]. Otherwise returns `None`.
 fn into_selective_set(set: Vec<String>) -> Option<Vec<String>> {
-    (shortest_len(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
+    (shortest_literal_len(&set) > 0 && set.len() <= MAX_ALTERNATIVE_LITERALS).then_some(set)
 }
 
 /// Returns a score for comparing the selectivity of sets of literals. The length of the shortest
 /// literal counts first; among equal lengths, fewer literals are better.
 fn selectivity_score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
-    (shortest_len(set).min(8), std::cmp::Reverse(set.len()))
+    (shortest_literal_len(set).min(8), std::cmp::Reverse(set.len()))
 }
 
 /// Keeps the most selective set of alternative literals, and other sets whose literals are long
@@ -205,7 +218,8 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let mut index = 0;
     let mut remaining = MAX_PREFILTERS;
     sets.retain(|set| {
-        let keep = Some(index) == best_index || remaining > 1 && shortest_len(set) >= MIN_EXTRA_LITERAL_BYTES;
+        let keep = Some(index) == best_index
+            || remaining > 1 && shortest_literal_len(set) >= MIN_EXTRA_LITERAL_BYTES;
         index += 1;
         remaining -= usize::from(keep && remaining > 1);
         keep
@@ -216,22 +230,22 @@ fn keep_selective_sets(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
 /// Derives facts about the matched texts from a regular expression.
 struct LiteralExtractor {
     /// Whether the facts are about the matched texts after case folding.
-    folded: bool,
+    folds_case: bool,
 }
 
 impl LiteralExtractor {
-    fn extract(&self, hir: &Hir) -> LiteralFacts {
+    fn extract_facts(&self, hir: &Hir) -> LiteralFacts {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => LiteralFacts::Exact(vec![String::new()]),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
-                Ok(literal) if self.folded => LiteralFacts::Exact(vec![text::fold(literal)]),
+                Ok(literal) if self.folds_case => LiteralFacts::Exact(vec![text::fold_text(literal)]),
                 Ok(literal) => LiteralFacts::Exact(vec![literal.to_owned()]),
                 Err(_) => LiteralFacts::NO_FACTS,
             },
             HirKind::Class(Class::Unicode(class)) => self.extract_class(class),
             HirKind::Class(Class::Bytes(_)) => LiteralFacts::NO_FACTS,
             HirKind::Repetition(repetition) => self.extract_repetition(repetition),
-            HirKind::Capture(capture) => self.extract(&capture.sub),
+            HirKind::Capture(capture) => self.extract_facts(&capture.sub),
             HirKind::Concat(parts) => self.extract_concat(parts),
             HirKind::Alternation(parts) => self.extract_alternation(parts),
         }
@@ -244,7 +258,8 @@ impl LiteralExtractor {
             return LiteralFacts::NO_FACTS;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-        let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
+        let mut chars: Vec<char> =
+            chars.map(|c| if self.folds_case { text::fold_char(c) } else { c }).collect();
         // Characters sort like their UTF-8 encoding.
         chars.sort_unstable();
         chars.dedup();
@@ -255,7 +270,7 @@ impl LiteralExtractor {
     }
 
     fn extract_repetition(&self, repetition: &Repetition) -> LiteralFacts {
-        let sub = self.extract(&repetition.sub);
+        let sub = self.extract_facts(&repetition.sub);
         match (repetition.min, repetition.max) {
             (1, Some(1)) => sub,
             (0, Some(1)) => match sub {
@@ -274,7 +289,7 @@ impl LiteralExtractor {
         let (mut run, mut whole) = (vec![String::new()], true);
         let mut required = Vec::new();
         for part in parts {
-            match self.extract(part) {
+            match self.extract_facts(part) {
                 LiteralFacts::Exact(texts) if texts.len() * run.len() <= MAX_EXACT_STRINGS => {
                     run = run
                         .iter()
@@ -306,7 +321,7 @@ impl LiteralExtractor {
     fn extract_alternation(&self, parts: &[Hir]) -> LiteralFacts {
         let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
         for part in parts {
-            let part = self.extract(part);
+            let part = self.extract_facts(part);
             exact = match (exact, &part) {
                 (Some(mut all), LiteralFacts::Exact(texts)) => {
                     all.extend(texts.iter().cloned());
@@ -314,13 +329,13 @@ impl LiteralExtractor {
                 }
                 _ => None,
             };
-            exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+            exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVE_LITERALS);
             let best_set = part.into_required_sets().into_iter().max_by_key(|set| selectivity_score(set));
             required = required.zip(best_set).map(|(mut all, texts)| {
                 all.extend(texts);
                 all
             });
-            required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+            required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVE_LITERALS);
         }
         match exact {
             Some(texts) => LiteralFacts::Exact(texts),
@@ -334,14 +349,20 @@ mod tests {
     use super::*;
     use rulec_base::text::TextMode;
 
-    fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
-        let mode = TextMode { fold, ..TextMode::PLAIN };
+    fn check_prefilters(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
+        let mode = TextMode { folds_case: fold, ..TextMode::PLAIN };
         let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
-        let found =
-            find_prefilters(&Keywords { search, word: false, all, mode, words: words.clone(), weight: 0 });
+        let found = find_prefilters(&Keywords {
+            search,
+            whole_word: false,
+            requires_all: all,
+            mode,
+            words: words.clone(),
+            cost_per_byte: 0,
+        });
         let found: Vec<(Vec<&str>, bool)> = found
             .iter()
-            .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))
+            .map(|required| (required.literals.iter().map(String::as_str).collect(), required.is_case_folded))
             .collect();
         let expected: Vec<(Vec<&str>, bool)> =
             expected.iter().map(|(literals, folded)| (literals.to_vec(), *folded)).collect();
@@ -349,31 +370,49 @@ mod tests {
     }
 
     #[test]
-    fn keywords() {
-        check(Search::Literal(Anchor::Anywhere), false, false, &["refund"], &[(&["refund"], false)]);
-        check(
+    fn keywords_give_prefilters() {
+        check_prefilters(
+            Search::Literal(Anchor::Anywhere),
+            false,
+            false,
+            &["refund"],
+            &[(&["refund"], false)],
+        );
+        check_prefilters(
             Search::Literal(Anchor::Anywhere),
             false,
             true,
             &["ReFund", "money"],
             &[(&["money", "refund"], false)],
         );
-        check(Search::Literal(Anchor::Anywhere), false, false, &["refund", "fun"], &[(&["fun"], false)]);
-        check(
+        check_prefilters(
+            Search::Literal(Anchor::Anywhere),
+            false,
+            false,
+            &["refund", "fun"],
+            &[(&["fun"], false)],
+        );
+        check_prefilters(
             Search::Literal(Anchor::Anywhere),
             true,
             false,
             &["a", "b"],
             &[(&["a"], false), (&["b"], false)],
         );
-        check(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
-        check(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
-        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["port"], false), (&["final"], false)]);
-        check(Search::Glob, false, false, &["*?*"], &[]);
+        check_prefilters(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
+        check_prefilters(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
+        check_prefilters(
+            Search::Glob,
+            false,
+            true,
+            &["Re?port*Final"],
+            &[(&["port"], false), (&["final"], false)],
+        );
+        check_prefilters(Search::Glob, false, false, &["*?*"], &[]);
     }
 
     #[test]
-    fn expressions() {
+    fn expressions_give_prefilters() {
         for (pattern, expected) in [
             (
                 "show (my|the|this) file",
@@ -394,46 +433,52 @@ mod tests {
             ("(", None),
         ] {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
-            check(Search::Regex, false, false, &[pattern], &expected);
+            check_prefilters(Search::Regex, false, false, &[pattern], &expected);
         }
         // All prefilters are returned, because their selectivity depends on the whole rule set.
-        check(
+        check_prefilters(
             Search::Regex,
             false,
             false,
             &["^schedule [a-z]+ gaigagebx"],
             &[(&["schedule "], false), (&[" gaigagebx"], false)],
         );
-        check(
+        check_prefilters(
             Search::Regex,
             false,
             false,
             &["(find|compress) +fupouplols?"],
             &[(&["compress", "find"], false), (&["fupouplol"], false)],
         );
-        check(
+        check_prefilters(
             Search::Regex,
             false,
             false,
             &["部署[0-9]+号?ponaim"],
             &[(&["部署"], false), (&["ponaim"], false)],
         );
-        check(
+        check_prefilters(
             Search::Glob,
             false,
             false,
             &["/srv/*/report?final"],
             &[(&["/srv/"], false), (&["/report"], false), (&["final"], false)],
         );
-        check(Search::Regex, false, false, &["^查.*订单$"], &[(&["查"], false), (&["订单"], false)]);
-        check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
-        check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
+        check_prefilters(
+            Search::Regex,
+            false,
+            false,
+            &["^查.*订单$"],
+            &[(&["查"], false), (&["订单"], false)],
+        );
+        check_prefilters(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
+        check_prefilters(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
     /// Every text that a regular expression matches contains a literal of each prefilter (set of
     /// literals) that is derived from the expression.
     #[test]
-    fn the_contract_holds_on_random_expressions() {
+    fn matched_texts_contain_prefilter_literals() {
         let mut seed = 7_u64;
         let mut below = |limit: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -453,7 +498,8 @@ mod tests {
                     (0..below(9)).map(|_| ['a', 'b', 'A', 'B', 'c', ' '][below(6) as usize]).collect();
                 if regex.is_match(&text) {
                     for required in &required {
-                        let read = if required.folded { text::fold(&text) } else { text.clone() };
+                        let read =
+                            if required.is_case_folded { text::fold_text(&text) } else { text.clone() };
                         held += 1;
                         assert!(
                             required.literals.iter().any(|literal| read.contains(&**literal)),

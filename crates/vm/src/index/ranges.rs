@@ -8,7 +8,7 @@ use super::attribute::{ClassId, MISSING_CLASS};
 use super::index_terms::IndexAtoms;
 use hashbrown::HashMap;
 use rulec_lang::value::Tri;
-use rulec_sema::normal::{CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond};
 use std::cell::RefCell;
 
 /// Ascending ranges of class ids for which a condition may be true; the end of each range is
@@ -21,7 +21,7 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
 /// operand. Each alternative has its own value ranges.
-const MAX_ALTERNATIVES: usize = 4;
+const MAX_OR_ALTERNATIVES: usize = 4;
 /// Maximum number of texts in a predicate such as `x in [...]` that still restricts the ranges of a
 /// value. With more texts, a bitmap would need too many classes.
 const MAX_LISTED_TEXTS: usize = 32;
@@ -35,13 +35,13 @@ pub struct RangeAnalysis<'n> {
     /// Cache of the class ranges. The key is the list of those operands of a condition that read
     /// the same attribute (value of the message). Many rules have such operands in common, so there
     /// are few keys.
-    cache: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
+    ranges_by_operands: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 
 impl<'n> RangeAnalysis<'n> {
     /// Creates the analysis for the conditions of a program.
     pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> RangeAnalysis<'n> {
-        RangeAnalysis { normal, atoms, cache: RefCell::default() }
+        RangeAnalysis { normal, atoms, ranges_by_operands: RefCell::default() }
     }
 
     /// Splits a condition into alternatives and returns the value ranges of each. If the condition
@@ -71,7 +71,7 @@ impl<'n> RangeAnalysis<'n> {
     /// Returns the operands of an `and`; for any other condition, only the condition itself.
     fn conjuncts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
-            NCond::And(parts) => parts.to_vec(),
+            NormalCond::And(parts) => parts.to_vec(),
             _ => vec![cond],
         }
     }
@@ -79,10 +79,10 @@ impl<'n> RangeAnalysis<'n> {
     /// Returns the operands of an `or` over several attributes (message values), if there are few
     /// operands and each restricts the values of an attribute. `None` for any other condition.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
-        let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
+        let NormalCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let is_limited =
             |part: &CondId| self.conjuncts(*part).iter().any(|part| self.single_attribute(*part).is_some());
-        let is_splittable = disjuncts.len() <= MAX_ALTERNATIVES
+        let is_splittable = disjuncts.len() <= MAX_OR_ALTERNATIVES
             && self.single_attribute(part).is_none()
             && disjuncts.iter().all(is_limited);
         is_splittable.then_some(disjuncts)
@@ -110,12 +110,12 @@ impl<'n> RangeAnalysis<'n> {
     /// predicates read several attributes, or if one of the predicates restricts no attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
-            NCond::Predicate { pred, .. } => match self.atoms.simple_test(pred.0) {
+            NormalCond::Predicate { pred, .. } => match self.atoms.class_predicate(pred.0) {
                 Some((simple, attribute)) if simple.texts().count() <= MAX_LISTED_TEXTS => Some(*attribute),
                 _ => None,
             },
-            NCond::Not(inner) => self.single_attribute(*inner),
-            NCond::And(parts) | NCond::Or(parts) => {
+            NormalCond::Not(inner) => self.single_attribute(*inner),
+            NormalCond::And(parts) | NormalCond::Or(parts) => {
                 let mut attributes = parts.iter().map(|part| self.single_attribute(*part));
                 let first = attributes.next()??;
                 attributes.all(|attribute| attribute == Some(first)).then_some(first)
@@ -127,11 +127,11 @@ impl<'n> RangeAnalysis<'n> {
     /// Returns the ranges of an attribute's classes for which all of the conditions `parts` may be
     /// true. Precondition: the conditions read only this attribute (a message value).
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
-        if let Some(known) = self.cache.borrow().get(parts) {
+        if let Some(known) = self.ranges_by_operands.borrow().get(parts) {
             return known.clone();
         }
         let ranges = self.find_ranges(attribute, parts);
-        self.cache.borrow_mut().insert(parts.into(), ranges.clone());
+        self.ranges_by_operands.borrow_mut().insert(parts.into(), ranges.clone());
         ranges
     }
 
@@ -160,15 +160,15 @@ impl<'n> RangeAnalysis<'n> {
 
     fn collect_class_bounds(&self, cond: CondId, into: &mut Vec<ClassId>) {
         match self.normal.cond(cond) {
-            NCond::Predicate { pred, .. } => {
-                if let Some((simple, attribute)) = self.atoms.simple_test(pred.0) {
+            NormalCond::Predicate { pred, .. } => {
+                if let Some((simple, attribute)) = self.atoms.class_predicate(pred.0) {
                     self.atoms.attributes[*attribute as usize].classes.collect_class_bounds(simple, into);
                 }
             }
-            NCond::And(parts) | NCond::Or(parts) => {
+            NormalCond::And(parts) | NormalCond::Or(parts) => {
                 parts.iter().for_each(|part| self.collect_class_bounds(*part, into))
             }
-            NCond::Not(inner) => self.collect_class_bounds(*inner, into),
+            NormalCond::Not(inner) => self.collect_class_bounds(*inner, into),
             _ => {}
         }
     }
@@ -188,17 +188,17 @@ impl<'n> RangeAnalysis<'n> {
             result
         };
         match self.normal.cond(cond) {
-            NCond::Predicate { pred, want } => {
-                let (simple, _) = self.atoms.simple_test(pred.0)?;
+            NormalCond::Predicate { pred, want } => {
+                let (simple, _) = self.atoms.class_predicate(pred.0)?;
                 let test_result =
                     self.atoms.attributes[attribute as usize].classes.result_for_class(simple, class)?;
                 Some(test_result == Tri::from(*want))
             }
-            NCond::And(parts) => combine(parts, false),
-            NCond::Or(parts) => combine(parts, true),
-            NCond::Not(inner) => self.result_for_class(attribute, *inner, class).map(|holds| !holds),
-            NCond::Const(value) => Some(*value),
-            NCond::Each { .. } => None,
+            NormalCond::And(parts) => combine(parts, false),
+            NormalCond::Or(parts) => combine(parts, true),
+            NormalCond::Not(inner) => self.result_for_class(attribute, *inner, class).map(|holds| !holds),
+            NormalCond::Const(value) => Some(*value),
+            NormalCond::Each { .. } => None,
         }
     }
 }

@@ -45,7 +45,7 @@ mod tests;
 
 use frequency::ByteFrequency;
 use long::{GRAM_BUFFER_LEN, GramPosition, LongLiterals, TextBlock};
-use probes::{BLOCK_POSITIONS, Position, ProbePositions, WINDOW_BYTES};
+use probes::{BLOCK_POSITIONS, ProbePosition, ProbePositions, WINDOW_BYTES};
 use rare::RareByteLiterals;
 use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
@@ -54,7 +54,7 @@ use std::fmt;
 /// A searcher that finds many literals in a text at once. Rules over many fields have a scanner for
 /// each field. Most scanners have only one kind of literal: long, short or with a rare byte. To
 /// save memory, each kind has a separate allocation, which other scanners do not need.
-pub struct Scanner {
+pub struct LiteralScanner {
     long_literals: Option<Box<LongLiterals>>,
     short_literals: Option<Box<ShortLiterals>>,
     rare_byte_literals: Option<Box<RareByteLiterals>>,
@@ -69,7 +69,7 @@ pub struct ScanBuffers {
     /// The bytes that are scanned in this buffer instead of the text itself: a whole folded text,
     /// or the last bytes of an unfolded text, fewer than [`WINDOW_BYTES`]. During a scan,
     /// [`PADDING_BYTES`] zeros follow these bytes.
-    text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
+    scan_bytes: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],
 }
@@ -77,8 +77,8 @@ pub struct ScanBuffers {
 impl Default for ScanBuffers {
     fn default() -> ScanBuffers {
         ScanBuffers {
-            text_end: [0; WINDOW_BYTES + PADDING_BYTES],
-            positions: [Position::default(); 256],
+            scan_bytes: [0; WINDOW_BYTES + PADDING_BYTES],
+            positions: [ProbePosition::default(); 256],
             grams: [GramPosition::default(); GRAM_BUFFER_LEN],
         }
     }
@@ -89,13 +89,13 @@ impl ScanBuffers {
     /// folding might change characters other than ASCII letters.
     #[inline]
     pub fn fold_text(&mut self, text: &[u8]) -> bool {
-        fold_into_slice(text, &mut self.text_end[..BLOCK_POSITIONS])
+        fold_into_slice(text, &mut self.scan_bytes[..BLOCK_POSITIONS])
     }
 
     /// Returns the text that was folded last, which has `length` bytes.
     #[inline]
     pub fn folded_text(&self, length: usize) -> &[u8] {
-        &self.text_end[..length.min(BLOCK_POSITIONS)]
+        &self.scan_bytes[..length.min(BLOCK_POSITIONS)]
     }
 }
 
@@ -103,17 +103,17 @@ impl ScanBuffers {
 /// does the hash of a gram (byte sequence) at the last position.
 const PADDING_BYTES: usize = 64;
 
-impl fmt::Debug for Scanner {
+impl fmt::Debug for LiteralScanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scanner").field("literals", &self.literal_count).finish_non_exhaustive()
     }
 }
 
-impl Scanner {
+impl LiteralScanner {
     /// Builds a scanner for literals. Empty literals are skipped. The id of any other literal is
     /// its position among the literals that are not empty, counted from 0. The literals should be
     /// distinct; equal literals are both found.
-    pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
+    pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> LiteralScanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // All literals are counted before grams are chosen for the first one, so that rare grams
         // are known.
@@ -130,7 +130,7 @@ impl Scanner {
         let rare_byte_literals = RareByteLiterals::take_short_literals(&mut numbered_literals, &frequency);
         let long_literals =
             (!numbered_literals.is_empty()).then(|| LongLiterals::new(&numbered_literals, &frequency));
-        Scanner {
+        LiteralScanner {
             long_literals: long_literals.map(Box::new),
             short_literals: (!short_literals.is_empty()).then(|| Box::new(short_literals)),
             rare_byte_literals: rare_byte_literals.map(Box::new),
@@ -144,7 +144,7 @@ impl Scanner {
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_short_and_rare(text, &mut hit);
         let Some(long_literals) = &self.long_literals else { return };
-        let ScanBuffers { text_end, positions, grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, grams } = buffers;
         let mut position = 0;
         while position < text.len() {
             let remaining_text = &text[position..];
@@ -157,7 +157,7 @@ impl Scanner {
                 }
             };
             position += long_literals.scan_block(
-                TextBlock { window, text, at: position },
+                TextBlock { window, text, block_offset: position },
                 remaining_text.len().min(BLOCK_POSITIONS),
                 positions,
                 grams,
@@ -170,14 +170,20 @@ impl Scanner {
     /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
-        let ScanBuffers { text_end, positions, grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, grams } = buffers;
         let length = length.min(BLOCK_POSITIONS);
         text_end[length..length + PADDING_BYTES].fill(0);
         let text = &text_end[..length];
         self.scan_short_and_rare(text, &mut hit);
         if let (Some(long_literals), 1..) = (&self.long_literals, length) {
             let window = text_end.first_chunk().unwrap_or(&[0; WINDOW_BYTES]);
-            long_literals.scan_block(TextBlock { window, text, at: 0 }, length, positions, grams, &mut hit);
+            long_literals.scan_block(
+                TextBlock { window, text, block_offset: 0 },
+                length,
+                positions,
+                grams,
+                &mut hit,
+            );
         }
     }
 

@@ -5,7 +5,7 @@
 //! messages.
 
 use super::attribute::{ClassId, ValueClasses};
-use rulec_sema::normal::{CondId, NCond, Normal};
+use rulec_sema::normal::{CondId, Normal, NormalCond};
 
 /// For one message value, the estimated fraction of messages in each of its equivalence classes.
 /// Values that no rule distinguishes form a class. The ids of number classes ascend with the
@@ -19,7 +19,7 @@ pub struct ClassShares {
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
     /// weights of these classes, because their average weight is 1.
-    named_count: f64,
+    constant_class_count: f64,
 }
 
 impl ClassShares {
@@ -40,7 +40,7 @@ impl ClassShares {
             sum += weight;
             sum
         }));
-        ClassShares { cumulative_weights, named_count: classes.constant_count() as f64 }
+        ClassShares { cumulative_weights, constant_class_count: classes.constant_count() as f64 }
     }
 
     fn weight_between(&self, from: ClassId, to: ClassId) -> f64 {
@@ -58,7 +58,7 @@ impl ClassShares {
     /// less than `to`. The ids of number classes ascend with the numbers, so a range of numbers is
     /// a range of ids. Returns 0.5 if no rule compares the value with a constant.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
-        if self.named_count == 0.0 {
+        if self.constant_class_count == 0.0 {
             0.5
         } else {
             self.weight_between(from, to) / self.weight_between(0, ClassId::MAX)
@@ -67,15 +67,15 @@ impl ClassShares {
 
     /// Returns the estimated fraction of messages whose value is in this equivalence class.
     /// Precondition: a rule compares the value with a constant of the class.
-    pub fn share_of_named(&self, class: ClassId) -> f64 {
-        self.weight_between(class, class + 1) / (self.named_count + 1.0)
+    pub fn share_of_constant_class(&self, class: ClassId) -> f64 {
+        self.weight_between(class, class + 1) / (self.constant_class_count + 1.0)
     }
 }
 
 /// Maximum number of subconditions that are visited in one condition. The limit bounds the build
 /// time and is not tuned. A shared subcondition is visited again at each use, so the work could
 /// grow exponentially.
-const MAX_COUNTED_PARTS: usize = 64;
+const MAX_VISITED_SUBCONDITIONS: usize = 64;
 
 /// Returns for each predicate the number of times that conditions of routes use it.
 pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
@@ -84,14 +84,14 @@ pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
     for route in normal.tables.iter().flatten() {
         pending.clear();
         pending.push(route.cond);
-        let mut remaining = MAX_COUNTED_PARTS;
+        let mut remaining = MAX_VISITED_SUBCONDITIONS;
         while let Some(cond) = pending.pop().filter(|_| remaining > 0) {
             remaining -= 1;
             match normal.cond(cond) {
-                NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
-                NCond::Not(inner) => pending.push(*inner),
-                NCond::Predicate { pred, .. } => uses[pred.index()] += 1,
-                NCond::Each { .. } | NCond::Const(_) => {}
+                NormalCond::And(parts) | NormalCond::Or(parts) => pending.extend(parts.iter()),
+                NormalCond::Not(inner) => pending.push(*inner),
+                NormalCond::Predicate { pred, .. } => uses[pred.index()] += 1,
+                NormalCond::Each { .. } | NormalCond::Const(_) => {}
             }
         }
     }
@@ -107,11 +107,14 @@ mod tests {
     #[test]
     fn values_that_more_rules_name_are_more_frequent() {
         let classes = ValueClasses::new(["a", "b", "c"], []);
-        let class = |text: &str| classes.named_text_class(text).unwrap_or_default();
+        let class = |text: &str| classes.constant_text_class(text).unwrap_or_default();
         let even = ClassShares::new(&classes, &[(class("a"), 5), (class("b"), 5), (class("c"), 5)]);
         let skewed = ClassShares::new(&classes, &[(class("a"), 13), (class("b"), 1), (class("c"), 1)]);
-        assert!((even.share_of_named(class("a")) - 0.25).abs() < 1e-9);
-        assert!(skewed.share_of_named(class("a")) > 0.6 && skewed.share_of_named(class("b")) < 0.1);
+        assert!((even.share_of_constant_class(class("a")) - 0.25).abs() < 1e-9);
+        assert!(
+            skewed.share_of_constant_class(class("a")) > 0.6
+                && skewed.share_of_constant_class(class("b")) < 0.1
+        );
         assert!(
             skewed.share_between(class("a"), class("a") + 1)
                 > 2.0 * even.share_between(class("a"), class("a") + 1)

@@ -18,15 +18,16 @@ struct RemovedRoutes {
     route_count: usize,
     /// For each route, the version that removed it; 0 if the route was not removed. The list is
     /// allocated when the first route is removed.
-    versions: OnceLock<Box<[AtomicU64]>>,
+    removal_versions: OnceLock<Box<[AtomicU64]>>,
 }
 
 impl Tombstones {
     /// Creates tombstones (marks of removed routes) for tables with the given numbers of routes. No
     /// route is marked yet.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
-        let tables =
-            routes.into_iter().map(|route_count| RemovedRoutes { route_count, versions: OnceLock::new() });
+        let tables = routes
+            .into_iter()
+            .map(|route_count| RemovedRoutes { route_count, removal_versions: OnceLock::new() });
         Tombstones { tables: tables.collect() }
     }
 
@@ -34,8 +35,9 @@ impl Tombstones {
     /// versions.
     pub fn mark_removed(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
-        let versions =
-            table.versions.get_or_init(|| (0..table.route_count).map(|_| AtomicU64::new(0)).collect());
+        let versions = table
+            .removal_versions
+            .get_or_init(|| (0..table.route_count).map(|_| AtomicU64::new(0)).collect());
         if let Some(cell) = versions.get(rank as usize) {
             cell.store(version, Ordering::Relaxed);
         }
@@ -45,13 +47,13 @@ impl Tombstones {
     /// thread that knows a version has synchronized with the thread that created the version.
     #[inline]
     pub fn is_removed(&self, table: TableId, rank: u32, version: u64) -> bool {
-        self.removed_since(table, rank).is_some_and(|since| since <= version)
+        self.removal_version(table, rank).is_some_and(|since| since <= version)
     }
 
     /// Returns the lowest rank (position in the table) in a range whose route is removed in a
     /// version. `None` if there is none.
     pub fn first_removed(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
-        let versions = self.tables.get(table.index())?.versions.get()?;
+        let versions = self.tables.get(table.index())?.removal_versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;
         let is_removed_by = |cell: &AtomicU64| (1..=version).contains(&cell.load(Ordering::Relaxed));
         Some(ranks.start + cells.iter().position(is_removed_by)? as u32)
@@ -60,8 +62,8 @@ impl Tombstones {
     /// Returns the version that removed the route at a rank (position in the table); `None` if the
     /// route was not removed.
     #[inline]
-    pub fn removed_since(&self, table: TableId, rank: u32) -> Option<u64> {
-        let versions = self.tables.get(table.index())?.versions.get()?;
+    pub fn removal_version(&self, table: TableId, rank: u32) -> Option<u64> {
+        let versions = self.tables.get(table.index())?.removal_versions.get()?;
         Some(versions.get(rank as usize)?.load(Ordering::Relaxed)).filter(|since| *since > 0)
     }
 }

@@ -29,12 +29,12 @@ pub struct SlotValues<'a> {
     pub values: &'a [Value<'a>],
     /// The ids of the slots (fields that rules read) that have a value, in any order. `None` if the
     /// reader of the message did not record them.
-    pub present: Option<&'a [u32]>,
+    pub present_slot_ids: Option<&'a [u32]>,
 }
 
 impl<'a> From<&'a [Value<'a>]> for SlotValues<'a> {
     fn from(values: &'a [Value<'a>]) -> SlotValues<'a> {
-        SlotValues { values, present: None }
+        SlotValues { values, present_slot_ids: None }
     }
 }
 
@@ -44,32 +44,32 @@ pub struct SlotFiller<'a> {
     pub(super) plan: &'a InputPlan,
     /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
-    pub(super) values: Vec<Value<'a>>,
+    pub(super) slot_values: Vec<Value<'a>>,
     satisfies_contract: bool,
     /// Keys of the objects that are currently being read, to find duplicate keys. Contains only
     /// keys that neither the rules nor the input contract refer to.
-    keys: SmallVec<[&'a str; 32]>,
+    unplanned_keys: SmallVec<[&'a str; 32]>,
     /// One bit for each path (sequence of keys) of the plan: whether the message already has a
     /// value at the path. A second value at the same path means a duplicate key.
-    pub seen: Vec<u64>,
+    pub seen_path_bits: Vec<u64>,
     /// Order of the keys in the last message, used to predict the next key. There are two entries
     /// for each path. In the last message, the first entry was the first child of the path, and the
     /// second entry was the sibling that followed the path.
     ///
     /// Most messages of a stream have their keys in the same order. A wrong prediction is harmless,
     /// even if it is from a message of another rule set: the key is then looked up.
-    pub order: Vec<u32>,
+    pub predicted_paths: Vec<u32>,
 }
 
 /// Memory of a [`SlotFiller`], reused from message to message.
 #[derive(Debug, Default)]
 pub(crate) struct InputBuffers {
     bump: Bump,
-    values: Vec<Value<'static>>,
+    slot_values: Vec<Value<'static>>,
     /// Memory for [`SlotFiller::seen`] (which paths have a value), kept between messages.
-    seen: Vec<u64>,
+    seen_path_bits: Vec<u64>,
     /// Memory for [`SlotFiller::order`] (the key order of the last message), kept between messages.
-    order: Vec<u32>,
+    predicted_paths: Vec<u32>,
 }
 
 impl InputBuffers {
@@ -85,8 +85,9 @@ impl InputBuffers {
         then: impl FnOnce(SlotValues<'_>, bool) -> Option<T>,
     ) -> Option<T> {
         arena::reset_bump(&mut self.bump);
-        let (mut values, mut seen) = (recycle_vec(take(&mut self.values)), take(&mut self.seen));
-        let mut order = take(&mut self.order);
+        let (mut values, mut seen) =
+            (recycle_vec(take(&mut self.slot_values)), take(&mut self.seen_path_bits));
+        let mut order = take(&mut self.predicted_paths);
         values.resize(plan.slot_count(), Value::Missing);
         seen.clear();
         seen.resize(plan.path_count().div_ceil(64), 0);
@@ -94,12 +95,19 @@ impl InputBuffers {
             order.resize(2 * plan.path_count(), NO_PATH);
         }
         let keys = SmallVec::new();
-        let mut filler =
-            SlotFiller { plan, bump: &self.bump, values, satisfies_contract: true, keys, seen, order };
+        let mut filler = SlotFiller {
+            plan,
+            bump: &self.bump,
+            slot_values: values,
+            satisfies_contract: true,
+            unplanned_keys: keys,
+            seen_path_bits: seen,
+            predicted_paths: order,
+        };
         let result = source(&mut filler, data)
-            .and_then(|()| then(filler.values[..].into(), filler.satisfies_contract));
-        let SlotFiller { values, seen, order, .. } = filler;
-        (self.values, self.seen, self.order) = (recycle_vec(values), seen, order);
+            .and_then(|()| then(filler.slot_values[..].into(), filler.satisfies_contract));
+        let SlotFiller { slot_values: values, seen_path_bits: seen, predicted_paths: order, .. } = filler;
+        (self.slot_values, self.seen_path_bits, self.predicted_paths) = (recycle_vec(values), seen, order);
         result
     }
 }
@@ -125,7 +133,7 @@ impl<'a> SlotFiller<'a> {
     /// message already had one, which means a duplicate key.
     #[inline(always)]
     pub(super) fn mark_seen(&mut self, path: u32) -> Option<()> {
-        let (word, bit) = (self.seen.get_mut(path as usize / 64)?, 1 << (path % 64));
+        let (word, bit) = (self.seen_path_bits.get_mut(path as usize / 64)?, 1 << (path % 64));
         let is_first = *word & bit == 0;
         *word |= bit;
         is_first.then_some(())
@@ -141,7 +149,7 @@ impl<'a> SlotFiller<'a> {
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
         for _ in 0..MAX_KEY_PREDICTIONS {
-            let child = *self.order.get(turn)?;
+            let child = *self.predicted_paths.get(turn)?;
             if let Some(length) = self.plan.matching_key_len(node, child, ahead) {
                 return Some((child, length));
             }
@@ -168,37 +176,37 @@ impl<'a> SlotFiller<'a> {
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
         if value.kind().is_some_and(|kind| hot.unchecked_kinds.has(kind))
-            && let Some(cell) = self.values.get_mut(hot.slot as usize)
+            && let Some(cell) = self.slot_values.get_mut(hot.slot_id as usize)
         {
             *cell = value;
-            return hot.is_required.into();
+            return hot.required_count.into();
         }
-        self.put_converted(node, value)
+        self.put_converted_value(node, value)
     }
 
     /// Stores a value at a path, for the cases that [`SlotFiller::put_value`] does not handle:
     /// several slots read the path, or the value must be converted or checked first. Returns 1 if
     /// the input contract requires the field and the value is not missing, else 0.
     #[inline(never)]
-    fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(node) = self.plan.node(node) else {
+    fn put_converted_value(&mut self, node: u32, value: Value<'a>) -> u32 {
+        let Some(node) = self.plan.node_at(node) else {
             broken_invariant!("a path with hot data is in the plan");
             return 0;
         };
-        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further_slots) {
-            if let Some(cell) = self.values.get_mut(slot as usize) {
-                *cell = value.read_as(kinds).read_one_of(node.values.as_ref());
+        for &(slot, kinds) in std::iter::once(&node.first_slot).chain(&node.further_slots) {
+            if let Some(cell) = self.slot_values.get_mut(slot as usize) {
+                *cell = value.read_as(kinds).read_one_of(node.allowed_texts.as_ref());
             }
         }
-        let fits = |kinds| !value.read_as(kinds).read_one_of(node.values.as_ref()).is_missing();
+        let fits = |kinds| !value.read_as(kinds).read_one_of(node.allowed_texts.as_ref()).is_missing();
         self.check_contract(node, fits, value.is_missing())
     }
 
     /// Checks the input contract for a list or object (`kind`) at the path `node`, which no slot
     /// reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
-    pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
-        let Some(node) = self.plan.node(node) else { return 0 };
+    pub fn check_unread_value(&mut self, node: u32, kind: Kind) -> u32 {
+        let Some(node) = self.plan.node_at(node) else { return 0 };
         self.check_contract(node, |kinds| kinds.has(kind), false)
     }
 
@@ -210,7 +218,7 @@ impl<'a> SlotFiller<'a> {
         match node.contract {
             Some(contract) if !missing => {
                 self.satisfies_contract &= fits(contract.kinds);
-                u32::from(!contract.optional)
+                u32::from(!contract.is_optional)
             }
             // Missing fields are found at the end of the object, by the number of required fields.
             _ => 0,
@@ -218,21 +226,25 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks at the end of an object that the object has all fields that the input contract
-    /// requires. `node` is the path of the object, and `given` is the number of required fields
+    /// requires. `node` is the path of the object, and `given_count` is the number of required fields
     /// that it has.
     #[inline]
-    pub fn end_object(&mut self, node: u32, given: u32) {
-        self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
+    pub fn end_object(&mut self, node: u32, given_count: u32) {
+        self.satisfies_contract &=
+            self.plan.node_at(node).is_none_or(|node| node.required_field_count <= given_count);
     }
 
     /// Stores a list or object, whose path is `node`, after all its elements or fields have been
     /// read. Also stores the values of slots that read fields inside it. Returns 1 if the input
     /// contract requires this field, else 0.
-    pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
+    pub fn put_built_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
-        if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
-            let inner_required =
-                info.children.iter().map(|(key, child)| self.put_built(*child, value.field(key))).sum();
+        if let (Value::Entries(_), Some(info)) = (value, self.plan.node_at(node)) {
+            let inner_required = info
+                .child_paths
+                .iter()
+                .map(|(key, child)| self.put_built_value(*child, value.field(key)))
+                .sum();
             self.end_object(node, inner_required);
         }
         required
@@ -241,10 +253,10 @@ impl<'a> SlotFiller<'a> {
 
 /// The keys that were read so far in one object, for finding duplicate keys.
 pub(super) struct ObjectKeys<'a> {
-    start: usize,
+    first_key_index: usize,
     /// One bit for each key, chosen by a hash of the key's length and its first and last bytes. A
     /// key whose bit is unset is not a duplicate.
-    bits: u64,
+    key_hash_bits: u64,
     key_set: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
 }
 
@@ -252,7 +264,7 @@ impl<'a> ObjectKeys<'a> {
     /// Begins an object, without any keys. The caller must call [`ObjectKeys::release_keys`] at the
     /// end of the object, to release the memory.
     pub fn begin_object(filler: &SlotFiller<'a>) -> ObjectKeys<'a> {
-        ObjectKeys { start: filler.keys.len(), bits: 0, key_set: None }
+        ObjectKeys { first_key_index: filler.unplanned_keys.len(), key_hash_bits: 0, key_set: None }
     }
 
     /// Adds a key. `path` is the key's path in the plan, or `NO_PATH` if the plan has no such path.
@@ -271,20 +283,20 @@ impl<'a> ObjectKeys<'a> {
         }
         let (first, last) = (key.as_bytes().first().unwrap_or(&0), key.as_bytes().last().unwrap_or(&0));
         let bit = 1 << ((usize::from(*first) ^ usize::from(*last) << 1 ^ key.len() << 2) & 63);
-        let earlier_keys = filler.keys.get(self.start..).unwrap_or_default();
-        if self.bits & bit != 0 && earlier_keys.contains(&key) {
+        let earlier_keys = filler.unplanned_keys.get(self.first_key_index..).unwrap_or_default();
+        if self.key_hash_bits & bit != 0 && earlier_keys.contains(&key) {
             return None;
         }
-        self.bits |= bit;
-        filler.keys.push(key);
-        if filler.keys.len() - self.start > MAX_LINEAR_KEYS {
-            self.key_set = Some(Box::new(filler.keys.drain(self.start..).collect()));
+        self.key_hash_bits |= bit;
+        filler.unplanned_keys.push(key);
+        if filler.unplanned_keys.len() - self.first_key_index > MAX_LINEAR_KEYS {
+            self.key_set = Some(Box::new(filler.unplanned_keys.drain(self.first_key_index..).collect()));
         }
         Some(())
     }
 
     #[inline]
     pub fn release_keys(self, filler: &mut SlotFiller<'a>) {
-        filler.keys.truncate(self.start);
+        filler.unplanned_keys.truncate(self.first_key_index);
     }
 }

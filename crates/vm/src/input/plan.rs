@@ -32,7 +32,7 @@ pub struct InputPlan {
     slot_count: usize,
     /// Whether the author declared the input contract (the types of message fields). False if it
     /// was inferred from the rules.
-    declared: bool,
+    has_declared_contract: bool,
 }
 
 /// How to read the value at one path (sequence of keys) of a message: the slots that store the
@@ -43,10 +43,10 @@ pub(super) struct PlanNode {
     key: Arc<str>,
     /// The last bytes of the key (as JSON text), which do not fit into [`HotNode`].
     key_rest: Box<[u8]>,
-    parent: u32,
+    parent_path: u32,
     /// First slot that reads this path, or `NO_PATH` if there is none, with the kinds of value that
     /// the slot accepts.
-    pub slot: (u32, KindSet),
+    pub first_slot: (u32, KindSet),
     /// Further slots that read this path. Several slots may read one path because they accept
     /// different kinds of value.
     pub further_slots: Vec<(u32, KindSet)>,
@@ -55,13 +55,13 @@ pub(super) struct PlanNode {
     pub contract: Option<FieldContract>,
     /// The only texts that the field may have; another text counts as missing. `None` if any text
     /// is allowed.
-    pub values: Option<Enumeration>,
+    pub allowed_texts: Option<Enumeration>,
     /// Number of fields that the input contract requires in the object at this path.
-    pub required: u32,
+    pub required_field_count: u32,
     /// The paths of the keys inside the object at this path, sorted by key.
-    pub children: Vec<(Arc<str>, u32)>,
+    pub child_paths: Vec<(Arc<str>, u32)>,
     /// The paths of the keys inside the object at this path, as a hash index by key.
-    by_key: TextIds,
+    child_path_by_key: TextIds,
     /// If rules read decimals at this path or inside its value, the paths of these decimals,
     /// relative to the value. Numbers there keep all their digits and are not rounded to floats.
     /// Otherwise `None`.
@@ -73,23 +73,23 @@ impl PlanNode {
         PlanNode {
             key_rest: json_key_bytes(&key).get(HotNode::WIDE_KEY_BYTES..).unwrap_or_default().into(),
             key,
-            parent,
-            slot: (NO_PATH, KindSet::EMPTY),
+            parent_path: parent,
+            first_slot: (NO_PATH, KindSet::EMPTY),
             further_slots: Vec::new(),
             slot_kinds: KindSet::EMPTY,
             contract: None,
-            values: None,
-            required: 0,
-            children: Vec::new(),
-            by_key: TextIds::default(),
+            allowed_texts: None,
+            required_field_count: 0,
+            child_paths: Vec::new(),
+            child_path_by_key: TextIds::default(),
             decimal_paths: None,
         }
     }
 
-    fn add_reader(&mut self, slot: u32, kinds: KindSet) {
+    fn add_slot(&mut self, slot: u32, kinds: KindSet) {
         self.slot_kinds = self.slot_kinds.union(kinds);
-        if self.slot.0 == NO_PATH {
-            self.slot = (slot, kinds);
+        if self.first_slot.0 == NO_PATH {
+            self.first_slot = (slot, kinds);
         } else {
             self.further_slots.push((slot, kinds));
         }
@@ -101,16 +101,16 @@ impl PlanNode {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
-    /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that `mask`
+    /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that `key_start_mask`
     /// covers belong to the key.
     key_start: u128,
-    mask: u128,
+    key_start_mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
-    length: u32,
+    key_len: u32,
     /// Id of the path of the object that contains the key.
-    parent: u32,
+    parent_path: u32,
     /// Slot in which a value whose kind is in `unchecked_kinds` is stored without conversion.
-    pub slot: u32,
+    pub slot_id: u32,
     /// Kinds of value that can be stored without conversion or check: the input contract allows
     /// them, and the only slot at this path accepts them.
     pub unchecked_kinds: KindSet,
@@ -119,7 +119,7 @@ pub(super) struct HotNode {
     slot_kinds: KindSet,
     /// 1 if the input contract (the types of message fields) requires this field in its object,
     /// else 0.
-    pub is_required: u8,
+    pub required_count: u8,
 }
 
 impl HotNode {
@@ -132,24 +132,24 @@ impl HotNode {
         let first_bytes = &key_bytes[..key_bytes.len().min(HotNode::WIDE_KEY_BYTES)];
         let mut bytes = [0; HotNode::WIDE_KEY_BYTES];
         bytes[..first_bytes.len()].copy_from_slice(first_bytes);
-        let mut checked_kinds = node.contract.map_or(KindSet::ALL, |contract| contract.kinds);
-        if node.values.is_some() {
+        let mut checked_kinds = node.contract.map_or(KindSet::MESSAGE_KINDS, |contract| contract.kinds);
+        if node.allowed_texts.is_some() {
             checked_kinds = KindSet::EMPTY;
         }
-        let has_single_slot = node.further_slots.is_empty() && node.slot.0 != NO_PATH;
+        let has_single_slot = node.further_slots.is_empty() && node.first_slot.0 != NO_PATH;
         HotNode {
             key_start: u128::from_le_bytes(bytes),
-            mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first_bytes.len())),
-            length: key_bytes.len() as u32,
-            parent: node.parent,
-            slot: node.slot.0,
+            key_start_mask: u128::MAX >> (8 * (HotNode::WIDE_KEY_BYTES - first_bytes.len())),
+            key_len: key_bytes.len() as u32,
+            parent_path: node.parent_path,
+            slot_id: node.first_slot.0,
             unchecked_kinds: if has_single_slot {
-                node.slot.1.intersect(checked_kinds)
+                node.first_slot.1.intersect(checked_kinds)
             } else {
                 KindSet::EMPTY
             },
             slot_kinds: node.slot_kinds,
-            is_required: node.contract.is_some_and(|contract| !contract.optional).into(),
+            required_count: node.contract.is_some_and(|contract| !contract.is_optional).into(),
         }
     }
 }
@@ -166,7 +166,7 @@ fn json_key_bytes(key: &str) -> Vec<u8> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldContract {
     pub kinds: KindSet,
-    pub optional: bool,
+    pub is_optional: bool,
 }
 
 impl InputPlan {
@@ -178,12 +178,13 @@ impl InputPlan {
         }
         let (slot_count, declared) = (program.slots.len(), program.input.is_some());
         let nodes = vec![PlanNode::new("".into(), NO_PATH)];
-        let mut plan = InputPlan { nodes, hot_nodes: Vec::new(), slot_count, declared };
+        let mut plan =
+            InputPlan { nodes, hot_nodes: Vec::new(), slot_count, has_declared_contract: declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
-            plan.nodes[node as usize].add_reader(slot as u32, info.kinds);
+            plan.nodes[node as usize].add_slot(slot as u32, info.kinds);
             if info.values.is_some() {
-                plan.nodes[node as usize].values.clone_from(&info.values);
+                plan.nodes[node as usize].allowed_texts.clone_from(&info.values);
             }
         }
         if let Some(contract) = program.input_contract() {
@@ -191,7 +192,7 @@ impl InputPlan {
         }
         plan.add_decimal_paths(ROOT_PATH, program.decimal_paths());
         for node in &mut plan.nodes {
-            node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
+            node.child_paths.iter().for_each(|(key, child)| node.child_path_by_key.insert(key, *child));
         }
         plan.hot_nodes = plan.nodes.iter().map(HotNode::new).collect();
         Some(plan)
@@ -200,10 +201,10 @@ impl InputPlan {
     fn add_contract(&mut self, node: u32, record: &RecordType) {
         for field in &record.fields {
             let child = self.child_or_new(node, &field.name);
-            let contract = FieldContract { kinds: field.ty.kinds, optional: field.optional };
+            let contract = FieldContract { kinds: field.ty.kinds, is_optional: field.is_optional };
             self.nodes[child as usize].contract = Some(contract);
-            self.nodes[child as usize].values = field.ty.values().cloned();
-            self.nodes[node as usize].required += u32::from(!field.optional);
+            self.nodes[child as usize].allowed_texts = field.ty.values().cloned();
+            self.nodes[node as usize].required_field_count += u32::from(!field.is_optional);
             if let Some(fields) = field.ty.fields() {
                 self.add_contract(child, fields);
             }
@@ -211,7 +212,7 @@ impl InputPlan {
     }
 
     fn add_decimal_paths(&mut self, node: u32, paths: DecimalPaths) {
-        let children = self.nodes[node as usize].children.clone();
+        let children = self.nodes[node as usize].child_paths.clone();
         for (name, child) in children {
             if let Some(inner) = paths.field(&name) {
                 self.add_decimal_paths(child, inner.clone());
@@ -222,7 +223,7 @@ impl InputPlan {
 
     fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
         let new_path = self.nodes.len() as u32;
-        let children = &mut self.nodes[node as usize].children;
+        let children = &mut self.nodes[node as usize].child_paths;
         match children.binary_search_by(|(known, _)| known.cmp(key)) {
             Ok(at) => children[at].1,
             Err(at) => {
@@ -235,26 +236,28 @@ impl InputPlan {
 
     /// Returns the child paths of a path, each with its last key.
     pub fn child_paths(&self, path: PathId) -> impl Iterator<Item = (&Arc<str>, PathId)> {
-        self.node(path).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
+        self.node_at(path)
+            .into_iter()
+            .flat_map(|node| node.child_paths.iter().map(|(key, child)| (key, *child)))
     }
 
     /// Returns the kinds of value that the input contract or at least one slot accepts at a path.
     pub fn accepted_kinds(&self, path: PathId) -> KindSet {
         let contract_kinds =
             |node: &PlanNode| node.contract.map_or(KindSet::EMPTY, |contract| contract.kinds);
-        self.node(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
+        self.node_at(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
     }
 
     /// True if the author declared the types of message fields with `input`.
     pub fn is_declared(&self) -> bool {
-        self.declared
+        self.has_declared_contract
     }
 
     /// True if the author's `input` declaration has an optional field at this path. A message may
     /// then lack the field.
     pub fn is_optional(&self, path: PathId) -> bool {
-        self.declared
-            && self.node(path).and_then(|node| node.contract).is_some_and(|contract| contract.optional)
+        self.has_declared_contract
+            && self.node_at(path).and_then(|node| node.contract).is_some_and(|contract| contract.is_optional)
     }
 
     /// Returns the number of paths in the plan, including the path of the message itself.
@@ -265,20 +268,20 @@ impl InputPlan {
     /// Returns the ids of the slots that read a path, each with the kinds of value that the slot
     /// accepts.
     pub fn slots_at(&self, path: PathId) -> impl Iterator<Item = (u32, KindSet)> {
-        let node = self.node(path).into_iter();
-        node.flat_map(|node| std::iter::once(node.slot).chain(node.further_slots.iter().copied()))
+        let node = self.node_at(path).into_iter();
+        node.flat_map(|node| std::iter::once(node.first_slot).chain(node.further_slots.iter().copied()))
             .filter(|(slot, _)| *slot != NO_PATH)
     }
 
     /// Returns the kinds of value that the input contract allows at a path, and whether the field
     /// is optional. `None` if the contract has no such field.
     pub fn input_contract(&self, path: PathId) -> Option<(KindSet, bool)> {
-        self.node(path)?.contract.map(|contract| (contract.kinds, contract.optional))
+        self.node_at(path)?.contract.map(|contract| (contract.kinds, contract.is_optional))
     }
 
     /// Returns the only texts that the field at a path may have; `None` if it may have any value.
     pub fn allowed_texts(&self, path: PathId) -> Option<&Enumeration> {
-        self.node(path)?.values.as_ref()
+        self.node_at(path)?.allowed_texts.as_ref()
     }
 
     /// Returns the number of slots, the fields that rules read.
@@ -288,7 +291,7 @@ impl InputPlan {
 
     /// Returns how to read the value at a path; `None` for `NO_PATH` (a value that can be skipped).
     #[inline]
-    pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
+    pub(super) fn node_at(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 
@@ -296,7 +299,7 @@ impl InputPlan {
     /// input contract refers to the key.
     #[inline]
     pub fn child_named(&self, node: u32, key: &str) -> u32 {
-        self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
+        self.node_at(node).and_then(|node| node.child_path_by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
     /// Returns the data about a path that is read for nearly every message; `None` for `NO_PATH`.
@@ -309,7 +312,7 @@ impl InputPlan {
     /// this value. Numbers there keep all their digits. `None` if rules read no decimals there.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
-        self.node(node).and_then(|node| node.decimal_paths.as_deref())
+        self.node_at(node).and_then(|node| node.decimal_paths.as_deref())
     }
 
     /// Compares the start of `ahead`, the unread JSON text, with the last key of the path `child`,
@@ -319,15 +322,15 @@ impl InputPlan {
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);
-        let starts_with_key =
-            hot.parent == node && (u128::from_le_bytes(*first) ^ hot.key_start) & hot.mask == 0;
-        let length = hot.length as usize;
-        (starts_with_key && (length <= HotNode::WIDE_KEY_BYTES || self.ends_with_rest(child, rest)))
+        let starts_with_key = hot.parent_path == node
+            && (u128::from_le_bytes(*first) ^ hot.key_start) & hot.key_start_mask == 0;
+        let length = hot.key_len as usize;
+        (starts_with_key && (length <= HotNode::WIDE_KEY_BYTES || self.matches_key_rest(child, rest)))
             .then_some(length)
     }
 
-    fn ends_with_rest(&self, child: u32, ahead: &[u8]) -> bool {
-        self.node(child).is_some_and(|node| ahead.starts_with(&node.key_rest))
+    fn matches_key_rest(&self, child: u32, ahead: &[u8]) -> bool {
+        self.node_at(child).is_some_and(|node| ahead.starts_with(&node.key_rest))
     }
 
     /// True if a slot accepts a list or dict (`kind`) at this path, so that the list or dict must

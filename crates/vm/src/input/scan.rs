@@ -169,12 +169,12 @@ impl<'a> JsonCursor<'a> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => {
-                let unit = self.read_hex()?;
+                let unit = self.read_four_hex_digits()?;
                 if !(0xd800..0xdc00).contains(&unit) {
                     return char::from_u32(unit);
                 }
                 self.expect_word("\\u")?;
-                let low = self.read_hex()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+                let low = self.read_four_hex_digits()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
                 return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + low);
             }
             _ => return None,
@@ -182,7 +182,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads four hexadecimal digits as a number; `None` if there are fewer.
-    fn read_hex(&mut self) -> Option<u32> {
+    fn read_four_hex_digits(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.offset..self.offset + 4)?;
         self.offset += 4;
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
@@ -230,7 +230,7 @@ impl<'a> JsonCursor<'a> {
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
-        match paths.has_number() && !Decimal::is_kept_by_float(number, float) {
+        match paths.keeps_digits() && !Decimal::is_kept_by_float(number, float) {
             true => Value::Str(number),
             false => Value::Float(float),
         }
@@ -262,7 +262,7 @@ impl<'a> JsonCursor<'a> {
             return match (text.parse(), text.parse()) {
                 (Ok(int), _) => Some(Value::Int(int)),
                 (_, Ok(int)) => Some(Value::Wide(int)),
-                _ => parse_finite(text),
+                _ => parse_finite_float(text),
             };
         }
         let sum = sum as i64;
@@ -303,11 +303,11 @@ impl<'a> JsonCursor<'a> {
             self.offset += usize::from(matches!(self.peek_byte(), Some(b'+' | b'-')));
             self.skip_required_digits()?;
         }
-        parse_finite(self.text.get(start..self.offset)?)
+        parse_finite_float(self.text.get(start..self.offset)?)
     }
 }
 
 /// Parses a float; `None` if the float is out of range.
-fn parse_finite<'a>(text: &str) -> Option<Value<'a>> {
+fn parse_finite_float<'a>(text: &str) -> Option<Value<'a>> {
     text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
 }

@@ -17,13 +17,14 @@ use std::fmt;
 /// Reads a value that serializes to an object. `None` if the value serializes to anything else, or
 /// if it must be read into a JSON tree.
 pub(crate) fn read_value(filler: &mut SlotFiller<'_>, message: &impl Serialize) -> Option<()> {
-    let serialized = message.serialize(ValueSerializer { filler, node: ROOT_PATH, build: false }).ok()?;
+    let serialized =
+        message.serialize(ValueSerializer { filler, path: ROOT_PATH, builds_value: false }).ok()?;
     serialized.is_object.then_some(())
 }
 
 /// Path id that a serializer has while it receives a key of a map instead of a value. With this id,
 /// the serializer refuses types that are allowed only for values.
-const KEY_PATH: u32 = NO_PATH - 1;
+const MAP_KEY_PATH: u32 = NO_PATH - 1;
 
 /// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader
 /// that builds the tree also reports any errors.
@@ -41,9 +42,9 @@ impl Error for NeedsTree {
 /// (fields that rules read).
 struct ValueSerializer<'f, 'a> {
     filler: &'f mut SlotFiller<'a>,
-    node: u32,
+    path: u32,
     /// Whether the value is inside a list or dict that is built as one value.
-    build: bool,
+    builds_value: bool,
 }
 
 /// The result of serializing one value of the message, in the form that the enclosing list or
@@ -54,15 +55,15 @@ struct Serialized<'a> {
     value: Value<'a>,
     /// 1 if the input contract requires the value's field, else 0. A number, because the enclosing
     /// object counts its required fields; see [`SlotFiller::put_value`].
-    required: u32,
+    required_count: u32,
     /// Whether the value is an object. Only an object can be a message.
     is_object: bool,
 }
 
 impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn put_scalar(self, value: Value<'a>) -> Result<Serialized<'a>, NeedsTree> {
-        let required = if self.build { 0 } else { self.filler.put_value(self.node, value) };
-        Ok(Serialized { value, required, is_object: false })
+        let required = if self.builds_value { 0 } else { self.filler.put_value(self.path, value) };
+        Ok(Serialized { value, required_count: required, is_object: false })
     }
 
     fn put_float(self, float: f64) -> Result<Serialized<'a>, NeedsTree> {
@@ -77,24 +78,28 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     /// input contract. `value` is `None` if the list or dict was only traversed and not built.
     fn finish_value(self, kind: Kind, value: Option<Value<'a>>) -> Result<Serialized<'a>, NeedsTree> {
         let required = match value {
-            None => self.filler.put_unread(self.node, kind),
-            Some(_) if self.build => 0,
-            Some(value) => self.filler.put_built(self.node, value),
+            None => self.filler.check_unread_value(self.path, kind),
+            Some(_) if self.builds_value => 0,
+            Some(value) => self.filler.put_built_value(self.path, value),
         };
-        Ok(Serialized { value: value.unwrap_or(Value::Missing), required, is_object: kind == Kind::Dict })
+        Ok(Serialized {
+            value: value.unwrap_or(Value::Missing),
+            required_count: required,
+            is_object: kind == Kind::Dict,
+        })
     }
 
     fn begin_list(self) -> ListSerializer<'f, 'a> {
-        let is_built = self.build || self.filler.plan.reads_kind(self.node, Kind::List);
+        let is_built = self.builds_value || self.filler.plan.reads_kind(self.path, Kind::List);
         let items = is_built.then(|| BumpVec::new_in(self.filler.bump));
         ListSerializer { target: self, items }
     }
 
     fn begin_dict(self) -> DictSerializer<'f, 'a> {
-        let is_built = self.build || self.filler.plan.reads_kind(self.node, Kind::Dict);
+        let is_built = self.builds_value || self.filler.plan.reads_kind(self.path, Kind::Dict);
         let entries = is_built.then(|| BumpVec::new_in(self.filler.bump));
         let keys = ObjectKeys::begin_object(self.filler);
-        DictSerializer { target: self, entries, keys, key: None, required: 0 }
+        DictSerializer { target: self, entries, keys, pending_key: None, required_count: 0 }
     }
 }
 
@@ -107,8 +112,11 @@ struct ListSerializer<'f, 'a> {
 impl<'a> ListSerializer<'_, 'a> {
     fn push_item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
         let build = self.items.is_some();
-        let serialized =
-            item.serialize(ValueSerializer { filler: self.target.filler, node: NO_PATH, build })?;
+        let serialized = item.serialize(ValueSerializer {
+            filler: self.target.filler,
+            path: NO_PATH,
+            builds_value: build,
+        })?;
         if let Some(items) = &mut self.items {
             items.push(serialized.value);
         }
@@ -125,23 +133,23 @@ struct DictSerializer<'f, 'a> {
     target: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
     keys: ObjectKeys<'a>,
-    key: Option<&'a str>,
-    required: u32,
+    pending_key: Option<&'a str>,
+    required_count: u32,
 }
 
 impl<'a> DictSerializer<'_, 'a> {
     /// Returns the serializer that receives the value of `key`. Fails at a duplicate key, because
     /// only a JSON tree handles duplicates: it keeps the last value.
     fn child_serializer(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
-        let ValueSerializer { filler, node, .. } = &mut self.target;
+        let ValueSerializer { filler, path: node, .. } = &mut self.target;
         let build = self.entries.is_some();
         let node = if build { NO_PATH } else { filler.plan.child_named(*node, key) };
         self.keys.add_key(filler, key, node).ok_or(NeedsTree)?;
-        Ok(ValueSerializer { filler, node, build })
+        Ok(ValueSerializer { filler, path: node, builds_value: build })
     }
 
     fn add_entry(&mut self, key: &'a str, serialized: &Serialized<'a>) {
-        self.required += serialized.required;
+        self.required_count += serialized.required_count;
         if let Some(entries) = &mut self.entries {
             entries.push((key, serialized.value));
         }
@@ -154,10 +162,10 @@ impl<'a> DictSerializer<'_, 'a> {
     }
 
     fn finish_dict(self) -> Result<Serialized<'a>, NeedsTree> {
-        let DictSerializer { target, entries, keys, required, .. } = self;
+        let DictSerializer { target, entries, keys, required_count: required, .. } = self;
         keys.release_keys(target.filler);
         if entries.is_none() {
-            target.filler.end_object(target.node, required);
+            target.filler.end_object(target.path, required);
         }
         let value = entries.map(|mut entries| {
             entries.sort_unstable_by_key(|(key, _)| *key);
@@ -205,7 +213,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     }
 
     fn serialize_str(self, value: &str) -> Result<Serialized<'a>, NeedsTree> {
-        if self.node == NO_PATH && !self.build {
+        if self.path == NO_PATH && !self.builds_value {
             return self.put_scalar(Value::Missing);
         }
         let text = self.filler.bump.alloc_str(value);
@@ -221,7 +229,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Serialized<'a>, NeedsTree> {
-        if self.node == KEY_PATH { Err(NeedsTree) } else { value.serialize(self) }
+        if self.path == MAP_KEY_PATH { Err(NeedsTree) } else { value.serialize(self) }
     }
 
     fn serialize_unit(self) -> Result<Serialized<'a>, NeedsTree> {
@@ -329,16 +337,16 @@ impl<'a> SerializeMap for DictSerializer<'_, 'a> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
         // A text is copied. Any other key needs the JSON tree.
         let filler = &mut *self.target.filler;
-        let serialized = key.serialize(ValueSerializer { filler, node: KEY_PATH, build: true })?;
+        let serialized = key.serialize(ValueSerializer { filler, path: MAP_KEY_PATH, builds_value: true })?;
         match serialized.value {
-            Value::Str(key) => self.key = Some(key),
+            Value::Str(key) => self.pending_key = Some(key),
             _ => return Err(NeedsTree),
         }
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NeedsTree> {
-        let key = self.key.take().ok_or(NeedsTree)?;
+        let key = self.pending_key.take().ok_or(NeedsTree)?;
         self.serialize_entry(key, value)
     }
 

@@ -3,7 +3,7 @@
 use super::fill::{ObjectKeys, SlotFiller};
 use super::plan::{NO_PATH, PathId, ROOT_PATH};
 use super::scan::JsonCursor;
-use rulec_base::json::{DecimalPaths, MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
+use rulec_base::json::{DecimalPaths, MAX_MESSAGE_BYTES, MAX_NESTING_DEPTH, may_hold_too_many_objects};
 use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 /// Reads JSON text that consists of one object and white space. `None` if the text is invalid, or
 /// if the message must be read into a JSON tree instead.
 pub(crate) fn read_text<'a>(filler: &mut SlotFiller<'a>, text: &'a [u8]) -> Option<()> {
-    if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
+    if text.len() > MAX_MESSAGE_BYTES || may_hold_too_many_objects(text) {
         return None;
     }
     let text = simdutf8::basic::from_utf8(text).ok()?;
@@ -22,7 +22,7 @@ pub(crate) fn read_text<'a>(filler: &mut SlotFiller<'a>, text: &'a [u8]) -> Opti
     if reader.filler.plan.reads_kind(ROOT_PATH, Kind::Dict) {
         let paths = reader.filler.plan.decimal_paths(ROOT_PATH);
         let message = reader.build_value(0, paths)?;
-        reader.filler.put_built(ROOT_PATH, message);
+        reader.filler.put_built_value(ROOT_PATH, message);
     } else {
         reader.read_object(ROOT_PATH, 0)?;
     }
@@ -36,7 +36,7 @@ impl<'a> SlotFiller<'a> {
     /// Returns 1 if the input contract requires the field, else 0. `None` if the text is invalid,
     /// or must be read into a JSON tree.
     pub fn read_json(&mut self, node: PathId, text: &'a str) -> Option<u32> {
-        if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
+        if text.len() > MAX_MESSAGE_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
         }
         let mut reader = JsonReader { cursor: JsonCursor::new(text), filler: self };
@@ -62,8 +62,8 @@ impl<'a> JsonReader<'_, 'a> {
                 let text = self.cursor.read_string(self.filler.bump)?;
                 Some(self.filler.put_value(node, Value::Str(text)))
             }
-            b'{' => self.read_structure(node, Kind::Dict, depth),
-            b'[' => self.read_structure(node, Kind::List, depth),
+            b'{' => self.read_list_or_object(node, Kind::Dict, depth),
+            b'[' => self.read_list_or_object(node, Kind::List, depth),
             _ => {
                 let start = self.cursor.offset;
                 let mut value = self.read_scalar()?;
@@ -82,24 +82,24 @@ impl<'a> JsonReader<'_, 'a> {
     /// 1 if the input contract requires this field, else 0. `None` if the text is invalid, or must
     /// be read into a JSON tree.
     #[inline(never)]
-    fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
+    fn read_list_or_object(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.filler.plan.reads_kind(node, kind) {
             let paths = self.filler.plan.decimal_paths(node);
             let value = self.build_value(depth, paths)?;
-            return Some(self.filler.put_built(node, value));
+            return Some(self.filler.put_built_value(node, value));
         }
         if kind == Kind::Dict {
             self.read_object(node, depth)?;
         } else {
             self.read_elements(depth, |reader| reader.read_value(NO_PATH, depth + 1).map(drop))?;
         }
-        Some(self.filler.put_unread(node, kind))
+        Some(self.filler.check_unread_value(node, kind))
     }
 
     /// Reads the object at the cursor, whose path is `node`. `depth` is the number of lists and
     /// objects around it. `None` if the text is invalid, or must be read into a JSON tree.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
-        if !self.enter_nonempty(b'}', depth)? {
+        if !self.skip_opening_bracket(b'}', depth)? {
             self.filler.end_object(node, 0);
             return Some(());
         }
@@ -134,11 +134,11 @@ impl<'a> JsonReader<'_, 'a> {
     /// path to the index `turn` of [`SlotFiller::order`], as a prediction for the next message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
-        let key = self.read_quoted()?;
+        let key = self.read_key_text()?;
         let child = self.filler.plan.child_named(node, key);
         keys.add_key(self.filler, key, child)?;
         if child != NO_PATH
-            && let Some(turn) = self.filler.order.get_mut(turn)
+            && let Some(turn) = self.filler.predicted_paths.get_mut(turn)
         {
             *turn = child;
         }
@@ -146,7 +146,7 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Reads the key at the cursor, with its colon; `None` if no key is there.
-    fn read_quoted(&mut self) -> Option<&'a str> {
+    fn read_key_text(&mut self) -> Option<&'a str> {
         if self.cursor.peek_token()? != b'"' {
             return None;
         }
@@ -177,9 +177,9 @@ impl<'a> JsonReader<'_, 'a> {
             b'"' => self.cursor.read_string(bump).map(Value::Str),
             b'{' => {
                 let mut entries = SmallVec::<[(&str, Value<'_>); 8]>::new();
-                if self.enter_nonempty(b'}', depth)? {
+                if self.skip_opening_bracket(b'}', depth)? {
                     loop {
-                        let key = self.read_quoted()?;
+                        let key = self.read_key_text()?;
                         let paths = paths.and_then(|paths| paths.field(key));
                         entries.push((key, self.build_value(depth + 1, paths)?));
                         if !self.skip_comma_or_close(b'}')? {
@@ -214,7 +214,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// objects around the list. Calls `each` for every element, and `each` must read the element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        if self.enter_nonempty(b']', depth)? {
+        if self.skip_opening_bracket(b']', depth)? {
             each(self)?;
             while self.skip_comma_or_close(b']')? {
                 each(self)?;
@@ -227,8 +227,8 @@ impl<'a> JsonReader<'_, 'a> {
     /// object is empty; its closing bracket, `close`, is then skipped too. `None` if the text ends,
     /// or if `depth`, the number of lists and objects around it, is at the limit.
     #[inline(always)]
-    fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
-        if depth >= MAX_DEPTH {
+    fn skip_opening_bracket(&mut self, close: u8, depth: usize) -> Option<bool> {
+        if depth >= MAX_NESTING_DEPTH {
             return None;
         }
         self.cursor.offset += 1;

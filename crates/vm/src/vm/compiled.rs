@@ -2,10 +2,10 @@
 //! slot, and the VM itself for operations without compiled code.
 
 use super::scratch::VmBuffers;
-use super::{Message, Vm};
+use super::{SlotValueSource, Vm};
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::Pred;
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 
 pub use super::memo::Memo;
 pub use super::scratch::ValueCells;
@@ -20,7 +20,7 @@ pub struct LazyVm<'a, M> {
     vm: Option<Vm<'a, M>>,
 }
 
-impl<'a, M: Message<'a>> LazyVm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> LazyVm<'a, M> {
     #[inline(always)]
     pub fn new(message: M, buffers: &'a mut VmBuffers) -> LazyVm<'a, M> {
         LazyVm { creation_args: Some((message, buffers)), vm: None }
@@ -32,7 +32,7 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
     pub fn get_or_create(
         &mut self,
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         memo: Memo<'a>,
     ) -> Option<&mut Vm<'a, M>> {
         if self.vm.is_none() {
@@ -42,7 +42,7 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
     }
 
     #[inline(never)]
-    fn create_vm(&mut self, code: &'a Bytecode, hosts: &'a [Host], memo: Memo<'a>) {
+    fn create_vm(&mut self, code: &'a Bytecode, hosts: &'a [RegisteredFunction], memo: Memo<'a>) {
         let Some((message, buffers)) = self.creation_args.take() else { return };
         self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
     }
@@ -58,15 +58,15 @@ impl<'a, M: Message<'a>> LazyVm<'a, M> {
         text: &'t str,
     ) -> Option<&'t str> {
         if let Some(vm) = &mut self.vm {
-            return Some(vm.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text));
+            return Some(vm.texts.get_or_prepare(pred.text_index, epoch, pred.mode.text, text));
         }
         let (_, buffers) = self.creation_args.as_mut()?;
-        buffers.texts.grow_to(code.chunk().texts.len());
-        Some(buffers.texts.get_or_prepare(pred.text, epoch, pred.mode.text, text))
+        buffers.texts.ensure_slot_count(code.chunk().normalized_texts.len());
+        Some(buffers.texts.get_or_prepare(pred.text_index, epoch, pred.mode.text, text))
     }
 
     /// Returns the VM if it has been created; otherwise `None`.
-    pub fn if_created(&self) -> Option<&Vm<'a, M>> {
+    pub fn created_vm(&self) -> Option<&Vm<'a, M>> {
         self.vm.as_ref()
     }
 }

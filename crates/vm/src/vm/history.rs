@@ -1,8 +1,8 @@
 //! Evaluates loops over the history. The results for elements that an earlier decision has
 //! evaluated are reused.
 
-use super::past::{GroupKey, GroupKeys, Hits, LoopMemo};
-use super::{Message, Vm};
+use super::past::{ElementHits, GroupKey, GroupKeys, LoopMemo};
+use super::{SlotValueSource, Vm};
 use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
 use rulec_lang::history::Sum;
@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 /// The elements of a list for which the condition of a loop is true.
 pub(super) struct LoopHits<'a> {
     /// The number of elements for which the loop's condition is true.
-    pub count: usize,
+    pub hit_count: usize,
     /// The first and the last element for which the loop's condition is true; missing if there is
     /// none.
     pub first_and_last: [Value<'a>; 2],
@@ -21,7 +21,7 @@ pub(super) struct LoopHits<'a> {
     pub total: Option<Value<'static>>,
 }
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// Returns the elements of `list` for which the condition of a loop is true, from the
     /// remembered results. Evaluates the condition only for new elements. `summed` is the block
     /// that computes the term of a sum. Returns `None` if results cannot be remembered for this
@@ -37,10 +37,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let range = past.indices_of(items)?;
         let mut others = GroupKeys::new();
         for groups in plan.comparisons() {
-            match self.operand_value(groups.other) {
+            match self.operand_value(groups.other_operand) {
                 Value::Missing => {
                     return Some(LoopHits {
-                        count: 0,
+                        hit_count: 0,
                         first_and_last: [Value::Missing; 2],
                         total: Some(Value::Int(0)),
                     });
@@ -50,10 +50,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             }
         }
         let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembered = memo.loops_of(self.code_number).entry(plan.memo).or_default();
-        self.test_new_elements(remembered, each, plan, summed)?;
+        let remembered = memo.loop_memos_of(self.bytecode_number).entry(plan.memo_number).or_default();
+        self.evaluate_new_elements(remembered, each, plan, summed)?;
         let first = past.timeline.first_position();
-        let empty = Hits::default();
+        let empty = ElementHits::default();
         let hits = match others.is_empty() {
             true => &remembered.hits,
             false => remembered.groups.get(&others).unwrap_or(&empty),
@@ -70,11 +70,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             let before = within.start.checked_sub(1).map_or(hits.total_before, |index| hits.totals[index]);
             match within.is_empty() {
                 true => Some(Value::Int(0)),
-                false => hits.totals[within.end - 1].since(before),
+                false => hits.totals[within.end - 1].sum_since(before),
             }
         });
         Some(LoopHits {
-            count: found.len(),
+            hit_count: found.len(),
             first_and_last: [element(found.first()), element(found.last())],
             total,
         })
@@ -83,11 +83,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates the condition of a loop for the elements that have no remembered result, and adds
     /// the results to `memo`. `summed` is the block that computes the term of a sum. `None` if an
     /// element has a value by which elements cannot be grouped.
-    fn test_new_elements(
+    fn evaluate_new_elements(
         &mut self,
         memo: &mut LoopMemo,
         each: &Loop,
-        plan: HistoryLoop,
+        history_loop: HistoryLoop,
         summed: Option<BlockId>,
     ) -> Option<()> {
         let timeline = &self.history.timeline;
@@ -103,8 +103,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             memo.groups.retain(|_, hits| hits.positions.last().is_some_and(|last| *last >= first));
         }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
-            if self.holds_for(each, plan.body, element)
-                && let Some(keys) = self.group_keys(&plan)?
+            if self.is_body_true_for(each, history_loop.body, element)
+                && let Some(keys) = self.group_keys(&history_loop)?
             {
                 let hits = match keys.is_empty() {
                     true => &mut memo.hits,
@@ -118,7 +118,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 hits.positions.push(position);
             }
             memo.next_position = Some(position.saturating_add(1));
-            memo.evaluations = memo.evaluations.saturating_add(1);
+            memo.evaluation_count = memo.evaluation_count.saturating_add(1);
         }
         Some(())
     }
@@ -126,10 +126,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
     /// them is missing, so that the comparison with it is not true. `None` if one of them is of a
     /// kind by which elements cannot be grouped.
-    fn group_keys(&mut self, plan: &HistoryLoop) -> Option<Option<GroupKeys>> {
+    fn group_keys(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys>> {
         let mut keys = GroupKeys::new();
-        for groups in plan.comparisons() {
-            match self.eval_block(groups.key) {
+        for groups in history_loop.comparisons() {
+            match self.eval_block(groups.key_block) {
                 Value::Missing => return Some(None),
                 value => keys.push(GroupKey::new(value)?),
             }
@@ -142,7 +142,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     pub(super) fn sum_of_elements(&mut self, each: &Loop, list: Value<'a>, value: BlockId) -> Value<'a> {
         let mut sum = Sum::default();
         for element in list.elements().into_iter().flatten() {
-            if self.holds_for(each, each.body, element) {
+            if self.is_body_true_for(each, each.body, element) {
                 sum.add(self.eval_block(value));
             }
         }

@@ -25,12 +25,12 @@ pub struct Memo<'a> {
 }
 
 impl Memo<'_> {
-    pub fn table_cell(chunk: &Chunk, table: TableId) -> usize {
-        chunk.preds.len() + chunk.shared.len() + table.index()
+    pub fn table_cell_index(chunk: &Chunk, table: TableId) -> usize {
+        chunk.preds.len() + chunk.shared_conditions.len() + table.index()
     }
 
     #[inline]
-    pub fn recall(&self, cell: usize) -> Option<Tri> {
+    pub fn memoized_result(&self, cell: usize) -> Option<Tri> {
         let stamp = self.cells.get(cell)?.get();
         if stamp & !RESULT_MASK != self.epoch {
             return None;

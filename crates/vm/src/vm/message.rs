@@ -10,7 +10,7 @@ use rulec_lang::value::Value;
 use serde_json::Value as Json;
 
 /// A source of the values of slots (the fields that rules read).
-pub trait Message<'a> {
+pub trait SlotValueSource<'a> {
     /// Returns the value of a slot, which is read at its first use. The result is missing if the
     /// message has no such field, or if the slot does not accept the field's kind of value.
     fn slot_value(&mut self, slot: usize) -> &Value<'a>;
@@ -24,14 +24,14 @@ pub trait Message<'a> {
 }
 
 /// Slot values that were read from the message before the decision.
-impl<'a> Message<'a> for SlotValues<'a> {
+impl<'a> SlotValueSource<'a> for SlotValues<'a> {
     #[inline(always)]
     fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         self.values.get(slot).unwrap_or(&Value::Missing)
     }
 
     fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
-        if let Some(present) = self.present {
+        if let Some(present) = self.present_slot_ids {
             into.extend_from_slice(present);
             return;
         }
@@ -41,18 +41,18 @@ impl<'a> Message<'a> for SlotValues<'a> {
         let (eights, rest) = values.as_chunks::<8>();
         for eight in eights {
             if !eight.iter().fold(true, |all, value| all & value.is_missing()) {
-                push_present(eight, first_slot, into);
+                push_present_slots(eight, first_slot, into);
             }
             first_slot += 8;
         }
-        push_present(rest, first_slot, into);
+        push_present_slots(rest, first_slot, into);
     }
 }
 
 /// Appends the ids of slots that have a value to `into`. `values` are the values of consecutive
 /// slots, and `first` is the id of the first of these slots.
 #[inline(always)]
-fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
+fn push_present_slots(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
         if !value.is_missing() {
             into.push(slot);
@@ -68,13 +68,13 @@ pub struct JsonMessage<'a> {
     slot_stamps: &'a mut [EpochStamp],
     object_stamps: &'a mut [EpochStamp],
     /// The values of the slots (fields that rules read) that were looked up so far.
-    values: Vec<Value<'a>>,
+    slot_values: Vec<Value<'a>>,
     /// The objects inside the message that contain several slots and were looked up so far. `None`
     /// for an object that the message lacks.
     objects: Vec<Option<&'a Json>>,
     /// Whether the values of all slots that the message has are in `values`. If true, any other
     /// slot is missing, and need not be looked up.
-    all_slots_read: bool,
+    has_read_all_slots: bool,
     /// Where the memory of `values` is put back after the decision, so that the next one reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Where the memory of `objects` is put back after the decision, so that the next one reuses
@@ -89,10 +89,10 @@ impl<'a> JsonMessage<'a> {
         buffers: &'a mut JsonBuffers,
         epoch: u32,
     ) -> JsonMessage<'a> {
-        let JsonBuffers { slot_stamps, object_stamps, values: value_memory, objects: object_memory } =
+        let JsonBuffers { slot_stamps, object_stamps, slot_values: value_memory, objects: object_memory } =
             buffers;
         grow_to_len(slot_stamps, chunk.slots.len());
-        grow_to_len(object_stamps, chunk.objects.len());
+        grow_to_len(object_stamps, chunk.shared_objects.len());
         let values = recycle_vec(std::mem::take(value_memory));
         let objects = recycle_vec(std::mem::take(object_memory));
         JsonMessage {
@@ -101,9 +101,9 @@ impl<'a> JsonMessage<'a> {
             epoch,
             slot_stamps,
             object_stamps,
-            values,
+            slot_values: values,
             objects,
-            all_slots_read: false,
+            has_read_all_slots: false,
             value_memory,
             object_memory,
         }
@@ -114,13 +114,15 @@ impl<'a> JsonMessage<'a> {
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
-        let Some(code) = chunk.slots.get(slot).filter(|_| !self.all_slots_read) else { return usize::MAX };
-        let mut json = self.shared_object(code.object);
-        for key in &code.rest {
+        let Some(code) = chunk.slots.get(slot).filter(|_| !self.has_read_all_slots) else {
+            return usize::MAX;
+        };
+        let mut json = self.shared_object(code.object_index);
+        for key in &code.remaining_keys {
             json = object_field(json, key);
         }
-        let index = self.values.len();
-        self.values.push(code.read(json.map_or(Value::Missing, Value::from_json)));
+        let index = self.slot_values.len();
+        self.slot_values.push(code.to_declared_type(json.map_or(Value::Missing, Value::from_json)));
         if let Some(stamp) = self.slot_stamps.get_mut(slot) {
             *stamp = EpochStamp { epoch: self.epoch, index: index as u32 };
         }
@@ -133,7 +135,7 @@ impl<'a> JsonMessage<'a> {
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
-            by_name.slots.iter().for_each(|slot| self.read_slot(*slot, into));
+            by_name.slot_ids.iter().for_each(|slot| self.read_slot(*slot, into));
             return;
         }
         for (name, value) in map {
@@ -144,8 +146,8 @@ impl<'a> JsonMessage<'a> {
                     continue;
                 };
                 if stamp.epoch != self.epoch {
-                    *stamp = EpochStamp { epoch: self.epoch, index: self.values.len() as u32 };
-                    self.values.push(code.read(Value::from_json(value)));
+                    *stamp = EpochStamp { epoch: self.epoch, index: self.slot_values.len() as u32 };
+                    self.slot_values.push(code.to_declared_type(Value::from_json(value)));
                 }
                 if !self.slot_value(*slot as usize).is_missing() {
                     into.push(*slot);
@@ -184,8 +186,11 @@ impl<'a> JsonMessage<'a> {
             _ => {}
         }
         let chunk = self.chunk;
-        let code = chunk.objects.get(index).filter(|code| code.parent == NO_ENTRY || code.parent < node)?;
-        let object = object_field(self.shared_object(code.parent), &code.key);
+        let code = chunk
+            .shared_objects
+            .get(index)
+            .filter(|code| code.parent_index == NO_ENTRY || code.parent_index < node)?;
+        let object = object_field(self.shared_object(code.parent_index), &code.key);
         if let Some(stamp) = self.object_stamps.get_mut(index) {
             *stamp = EpochStamp { epoch: self.epoch, index: self.objects.len() as u32 };
             self.objects.push(object);
@@ -202,27 +207,27 @@ fn object_field<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
     }
 }
 
-impl<'a> Message<'a> for JsonMessage<'a> {
+impl<'a> SlotValueSource<'a> for JsonMessage<'a> {
     #[inline]
     fn slot_value(&mut self, slot: usize) -> &Value<'a> {
         let index = self.loaded_slot_index(slot);
-        self.values.get(index).unwrap_or(&Value::Missing)
+        self.slot_values.get(index).unwrap_or(&Value::Missing)
     }
 
     fn read_present_slots(&mut self, fields: &FieldLookup, _slots: u32, into: &mut Vec<u32>) {
-        for (object, by_name) in &fields.objects {
+        for (object, by_name) in &fields.slots_by_object {
             self.read_object(*object, by_name, into);
         }
-        for slot in &fields.deeper {
+        for slot in &fields.indirect_slot_ids {
             self.read_slot(*slot, into);
         }
-        self.all_slots_read = true;
+        self.has_read_all_slots = true;
     }
 }
 
 impl Drop for JsonMessage<'_> {
     fn drop(&mut self) {
-        *self.value_memory = recycle_vec(std::mem::take(&mut self.values));
+        *self.value_memory = recycle_vec(std::mem::take(&mut self.slot_values));
         *self.object_memory = recycle_vec(std::mem::take(&mut self.objects));
     }
 }

@@ -2,14 +2,14 @@
 //! nodes to which a router sends the message. The VM or compiled code that made the choice also
 //! computes these values. So slots, memoized results and host results are reused.
 
-use super::{Message, Vm};
-use rulec_eval::decision::Details;
+use super::{SlotValueSource, Vm};
+use rulec_eval::decision::DecisionDetails;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Argument, Destination, NEXT_FIELD, Outcome, ValueId};
 
 /// Returns the elements of a list that are texts, as node ids; `None` for any value other than a
 /// list.
-fn list_of_ids(list: Value<'_>) -> Option<Vec<String>> {
+fn to_node_ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
@@ -25,7 +25,7 @@ fn next_nodes<'a>(
         (Destination::Node(id), _) => vec![id.to_string()],
         (Destination::Named(named), _) => match value(*named) {
             Value::Str(id) => vec![id.to_owned()],
-            list => list_of_ids(list).unwrap_or_default(),
+            list => to_node_ids(list).unwrap_or_default(),
         },
         (Destination::At(_), None) => vec![destination.to_string()],
         (Destination::All, None) => vec![NEXT_FIELD.to_owned()],
@@ -37,22 +37,22 @@ fn next_nodes<'a>(
     }
 }
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     pub fn eval_value(&mut self, id: ValueId) -> Value<'a> {
-        let operand = self.chunk.values.get(id.index()).copied();
+        let operand = self.chunk.outcome_operands.get(id.index()).copied();
         operand.map_or(Value::Missing, |operand| self.operand_value(operand))
     }
 
     /// Computes a handler's arguments, or the nodes to which a router sends the message. `None` if
     /// the outcome has no values to compute.
     #[inline]
-    pub fn outcome(&mut self, outcome: &Outcome) -> Option<Box<Details>> {
+    pub fn eval_outcome(&mut self, outcome: &Outcome) -> Option<Box<DecisionDetails>> {
         outcome.has_values().then(|| self.eval_outcome_values(outcome))
     }
 
     #[inline(never)]
-    fn eval_outcome_values(&mut self, outcome: &Outcome) -> Box<Details> {
-        let mut details = Box::<Details>::default();
+    fn eval_outcome_values(&mut self, outcome: &Outcome) -> Box<DecisionDetails> {
+        let mut details = Box::<DecisionDetails>::default();
         match outcome {
             Outcome::Handler { args, .. } => {
                 args.iter().for_each(|argument| {
@@ -60,10 +60,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 });
             }
             Outcome::Next { destinations, next, .. } => {
-                let next = list_of_ids(self.eval_value(*next));
+                let next = to_node_ids(self.eval_value(*next));
                 for destination in destinations {
                     let nodes = next_nodes(destination, next.as_deref(), |id| self.eval_value(id));
-                    details.next.extend(nodes);
+                    details.next_nodes.extend(nodes);
                 }
             }
             _ => {}
@@ -74,14 +74,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Adds to `details` the failures and the duration of host function calls, and the exceeded
     /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
-    pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
-        Details::add_calls(details, &self.hosts, self.arena);
+    pub fn add_call_details(&self, details: &mut Option<Box<DecisionDetails>>) {
+        DecisionDetails::add_host_calls(details, &self.hosts, self.arena);
     }
 }
 
-fn add_argument(details: &mut Details, argument: &Argument, value: Value<'_>) {
+fn add_argument(details: &mut DecisionDetails, argument: &Argument, value: Value<'_>) {
     if value.is_missing() {
-        if argument.optional {
+        if argument.is_optional {
             return;
         }
         details.missing_args.push(argument.name.clone());

@@ -18,7 +18,7 @@ pub struct Past {
     pub(super) timeline: Arc<Timeline>,
     /// The index in `timeline` of the first element that the decision can read. Older elements have
     /// expired.
-    start: usize,
+    start_index: usize,
     /// The remembered results of conditions on the recorded messages. `None` if the messages do not
     /// come from a history store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
@@ -30,7 +30,7 @@ impl Past {
     /// belong to the same timeline. Not part of the stable API.
     #[doc(hidden)]
     pub fn new(timeline: Arc<Timeline>, start: usize, memo: Option<Arc<Mutex<HistoryMemo>>>) -> Past {
-        Past { timeline, start, memo, gap: None }
+        Past { timeline, start_index: start, memo, gap: None }
     }
 
     /// Returns this view with the reason (`gap`) why it may lack messages that rules read. Not part
@@ -67,7 +67,11 @@ impl Past {
     pub fn evaluations(&self) -> u64 {
         let Some(memo) = &self.memo else { return 0 };
         let memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        memo.bytecodes.iter().flat_map(|(_, loops)| loops.values()).map(|memo| memo.evaluations).sum()
+        memo.loop_memos_by_bytecode
+            .iter()
+            .flat_map(|(_, loops)| loops.values())
+            .map(|memo| memo.evaluation_count)
+            .sum()
     }
 
     /// Creates a view of recorded messages, oldest first, for example in a Rust test. Each message
@@ -90,7 +94,7 @@ impl Past {
 
     /// Returns the recorded messages that the decision can read, oldest first.
     pub fn elements(&self) -> &[Json] {
-        self.timeline.elements().get(self.start..).unwrap_or(&[])
+        self.timeline.elements().get(self.start_index..).unwrap_or(&[])
     }
 
     /// Returns the range of indices in the timeline at which the elements of `list` lie. `None` if
@@ -109,7 +113,7 @@ impl Past {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
         {
-            let first = self.timeline.first_since(since).clamp(range.start, range.end);
+            let first = self.timeline.first_index_since(since).clamp(range.start, range.end);
             return Value::JsonList(&items[first - range.start..]);
         }
         self.view().window(list, bound, operand)
@@ -122,7 +126,7 @@ impl Past {
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
     /// used bytecode comes last.
-    bytecodes: Vec<(u64, LoopMemos)>,
+    loop_memos_by_bytecode: Vec<(u64, LoopMemos)>,
 }
 
 /// Remembered results for each loop of one bytecode, by the number of the loop.
@@ -130,32 +134,32 @@ pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
 
 /// The maximum number of bytecodes whose results are remembered. Live rules use several bytecodes:
 /// one for each group of routes that was compiled together.
-const MAX_CODES: usize = 8;
+const MAX_REMEMBERED_BYTECODES: usize = 8;
 
 impl HistoryMemo {
     /// Forgets the results for recorded messages from `position` on. The caller has inserted a
     /// message there, which moved the later messages.
     pub fn invalidate_from(&mut self, position: i64) {
-        let loops = self.bytecodes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
+        let loops = self.loop_memos_by_bytecode.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.invalidate_from(position));
     }
 
     /// Returns the remembered results for each loop of the bytecode with the number `code`; adds an
-    /// empty map if there is none. If [`MAX_CODES`] bytecodes are remembered already, forgets the
+    /// empty map if there is none. If [`MAX_REMEMBERED_BYTECODES`] bytecodes are remembered already, forgets the
     /// one that was not used for the longest time.
-    pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
-        match self.bytecodes.iter().rposition(|(other, _)| *other == code) {
-            Some(index) if index + 1 == self.bytecodes.len() => {}
-            Some(index) => self.bytecodes[index..].rotate_left(1),
+    pub(super) fn loop_memos_of(&mut self, code: u64) -> &mut LoopMemos {
+        match self.loop_memos_by_bytecode.iter().rposition(|(other, _)| *other == code) {
+            Some(index) if index + 1 == self.loop_memos_by_bytecode.len() => {}
+            Some(index) => self.loop_memos_by_bytecode[index..].rotate_left(1),
             None => {
-                if self.bytecodes.len() == MAX_CODES {
-                    self.bytecodes.remove(0);
+                if self.loop_memos_by_bytecode.len() == MAX_REMEMBERED_BYTECODES {
+                    self.loop_memos_by_bytecode.remove(0);
                 }
-                self.bytecodes.push((code, LoopMemos::new()));
+                self.loop_memos_by_bytecode.push((code, LoopMemos::new()));
             }
         }
-        let last = self.bytecodes.len() - 1;
-        &mut self.bytecodes[last].1
+        let last = self.loop_memos_by_bytecode.len() - 1;
+        &mut self.loop_memos_by_bytecode[last].1
     }
 }
 
@@ -166,14 +170,14 @@ pub(super) struct LoopMemo {
     /// `None` if no message was evaluated.
     pub(super) next_position: Option<i64>,
     /// The number of times that the condition was evaluated for a recorded message.
-    pub(super) evaluations: u64,
+    pub(super) evaluation_count: u64,
     /// For a loop whose condition contains no comparison that groups elements: the elements for
     /// which the condition is true.
-    pub(super) hits: Hits,
+    pub(super) hits: ElementHits,
     /// For a loop whose condition compares each element with constants or with the current message
-    /// (see [`ElementGroups`](crate::bytecode::chunk::ElementGroups)): the elements for which the
+    /// (see [`KeyComparison`](crate::bytecode::chunk::ElementGroups)): the elements for which the
     /// rest of the condition is true, grouped by the compared values.
-    pub(super) groups: HashMap<GroupKeys, Hits>,
+    pub(super) groups: HashMap<GroupKeys, ElementHits>,
 }
 
 impl LoopMemo {
@@ -190,7 +194,7 @@ impl LoopMemo {
 /// The positions in the history of the elements for which a loop's condition is true, in ascending
 /// order. For a loop that computes a sum, also the running totals.
 #[derive(Debug, Default)]
-pub(super) struct Hits {
+pub(super) struct ElementHits {
     pub(super) positions: Vec<i64>,
     /// For a loop that computes a sum: for each element, the sum of the terms of all elements up to
     /// this one.
@@ -199,7 +203,7 @@ pub(super) struct Hits {
     pub(super) total_before: RunningTotal,
 }
 
-impl Hits {
+impl ElementHits {
     fn invalidate_from(&mut self, position: i64) {
         let kept = self.positions.partition_point(|hit| *hit < position);
         self.positions.truncate(kept);
@@ -231,9 +235,9 @@ impl Hits {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningTotal {
     units: i128,
-    float_terms: u32,
+    float_term_count: u32,
     /// The number of terms that this type cannot represent exactly, and that are not in `units`.
-    inexact_terms: u32,
+    inexact_term_count: u32,
 }
 
 /// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
@@ -245,7 +249,7 @@ const MAX_EXACT_TERM: f64 = 1e12;
 impl RunningTotal {
     #[must_use]
     pub(super) fn plus(self, term: Value<'_>) -> RunningTotal {
-        let other = RunningTotal { inexact_terms: self.inexact_terms.wrapping_add(1), ..self };
+        let other = RunningTotal { inexact_term_count: self.inexact_term_count.wrapping_add(1), ..self };
         match term {
             Value::Int(int) if (int as f64).abs() <= MAX_EXACT_TERM => {
                 RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS_PER_ONE), ..self }
@@ -261,7 +265,7 @@ impl RunningTotal {
                 }
                 RunningTotal {
                     units: self.units.wrapping_add(units as i128),
-                    float_terms: self.float_terms.wrapping_add(1),
+                    float_term_count: self.float_term_count.wrapping_add(1),
                     ..self
                 }
             }
@@ -271,12 +275,12 @@ impl RunningTotal {
 
     /// Returns the sum of the terms that were added after `earlier`. `None` if one of these terms
     /// could not be represented, so that the caller must add the terms.
-    pub(super) fn since(self, earlier: RunningTotal) -> Option<Value<'static>> {
-        if self.inexact_terms != earlier.inexact_terms {
+    pub(super) fn sum_since(self, earlier: RunningTotal) -> Option<Value<'static>> {
+        if self.inexact_term_count != earlier.inexact_term_count {
             return None;
         }
         let units = self.units.wrapping_sub(earlier.units);
-        if self.float_terms == earlier.float_terms {
+        if self.float_term_count == earlier.float_term_count {
             return Some(Value::from_integer(units / UNITS_PER_ONE));
         }
         // Converting to a float rounds once; dividing by a power of two does not round.

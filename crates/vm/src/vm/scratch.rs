@@ -6,7 +6,7 @@ use super::past::Past;
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller, SlotValues};
 use rulec_base::text::PreparedTexts;
-use rulec_base::text::similarity::Scratch as Similarities;
+use rulec_base::text::similarity::SimilarityScratch as Similarities;
 use rulec_lang::arena::Arena;
 use rulec_lang::value::Value;
 pub(super) use rulec_lang::value::{grow_to_len, recycle_vec};
@@ -19,7 +19,7 @@ use std::cell::Cell;
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) epoch: u32,
-    pub(super) memo: Vec<u32>,
+    pub(super) memo_cells: Vec<u32>,
     pub(super) vm: VmBuffers,
     pub(super) json: JsonBuffers,
     pub(super) bindings: BindingBuffers,
@@ -36,9 +36,9 @@ pub struct Scratch {
 pub struct VmBuffers {
     pub(super) arena: Arena,
     pub(super) texts: PreparedTexts,
-    pub(super) cached: Vec<CachedValue>,
+    pub(super) cache_stamps: Vec<CacheStamp>,
     pub(super) similarity: Similarities,
-    pub(super) values: Vec<Value<'static>>,
+    pub(super) working_values: Vec<Value<'static>>,
     pub(super) lookup: LookupBuffers,
     /// The recorded messages that rules read as `history`, oldest first.
     pub(super) history: Past,
@@ -47,11 +47,11 @@ pub struct VmBuffers {
 /// Stamp of a cached value: the decision that computed the value, and the loop element if the value
 /// depends on one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CachedValue {
+pub(super) struct CacheStamp {
     pub epoch: u32,
     /// Id of the current element, counted over all loops of the decision. 0 outside loops, and for
     /// values that depend on no element.
-    pub element: u64,
+    pub element_id: u64,
 }
 
 /// For each slot (field that rules read), a cell for its value. The cell is empty until the slot is
@@ -64,7 +64,7 @@ pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 pub(super) struct JsonBuffers {
     pub slot_stamps: Vec<EpochStamp>,
     pub object_stamps: Vec<EpochStamp>,
-    pub values: Vec<Value<'static>>,
+    pub slot_values: Vec<Value<'static>>,
     pub objects: Vec<Option<&'static Json>>,
 }
 
@@ -74,15 +74,15 @@ pub(super) struct JsonBuffers {
 pub(super) struct BindingBuffers {
     /// For each slot (field that rules read), the index of its value in `values`. The second number
     /// is the version of the message or binding from which the value was read.
-    pub stamps: Vec<(usize, u64)>,
+    pub slot_stamps: Vec<(usize, u64)>,
     /// For each binding (a name whose value changes during a decision), the version of its current
     /// value.
-    pub versions: Vec<u64>,
+    pub binding_versions: Vec<u64>,
     /// The last version number that was assigned to a message, or to a value of a binding. Numbers
     /// are never reused, so they show whether the value of a slot is current.
-    pub version: u64,
-    pub values: Vec<Value<'static>>,
-    pub roots: Vec<Value<'static>>,
+    pub last_version: u64,
+    pub slot_values: Vec<Value<'static>>,
+    pub binding_values: Vec<Value<'static>>,
 }
 
 /// Index of a value or object that was read from a message, with the number of the decision that
@@ -97,7 +97,7 @@ pub(super) struct EpochStamp {
 /// history.
 pub struct HistoryGuard<'s> {
     scratch: &'s mut Scratch,
-    before: Past,
+    previous_history: Past,
 }
 
 impl std::ops::Deref for HistoryGuard<'_> {
@@ -116,7 +116,7 @@ impl std::ops::DerefMut for HistoryGuard<'_> {
 
 impl Drop for HistoryGuard<'_> {
     fn drop(&mut self) {
-        std::mem::swap(&mut self.scratch.vm.history, &mut self.before);
+        std::mem::swap(&mut self.scratch.vm.history, &mut self.previous_history);
     }
 }
 
@@ -130,7 +130,7 @@ impl Scratch {
     /// dropped. A panic drops the guard too, so that later decisions do not read these messages.
     pub fn with_history(&mut self, history: Past) -> HistoryGuard<'_> {
         let before = std::mem::replace(&mut self.vm.history, history);
-        HistoryGuard { scratch: self, before }
+        HistoryGuard { scratch: self, previous_history: before }
     }
 
     /// Returns the recorded messages that rules read as `history`.
@@ -187,8 +187,13 @@ impl Scratch {
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
-        let VmBuffers { cached, texts, lookup, .. } = &mut self.vm;
-        clear_vm_stamps(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(lookup))
+        let VmBuffers { cache_stamps: cached, texts, lookup, .. } = &mut self.vm;
+        clear_vm_stamps(
+            Cell::from_mut(&mut *self.memo_cells).as_slice_of_cells(),
+            cached,
+            texts,
+            Some(lookup),
+        )
     }
 
     /// Sets the number of the last decision, so that tests can make the numbers overflow.
@@ -206,8 +211,8 @@ impl Scratch {
     /// Returns the address and the capacity (number of values) of the memory for registers. A test
     /// checks with them that decisions reuse the memory.
     #[doc(hidden)]
-    pub fn register_capacity(&self) -> (usize, usize) {
-        (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
+    pub fn register_memory(&self) -> (usize, usize) {
+        (self.vm.working_values.as_ptr() as usize, self.vm.working_values.capacity())
     }
 }
 
@@ -217,12 +222,12 @@ impl Scratch {
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],
-    cached: &mut [CachedValue],
+    cached: &mut [CacheStamp],
     texts: &mut PreparedTexts,
     lookup: Option<&mut LookupBuffers>,
 ) -> u32 {
     memo.iter().for_each(|cell| cell.set(0));
-    cached.fill(CachedValue::default());
+    cached.fill(CacheStamp::default());
     texts.invalidate_all();
     if let Some(lookup) = lookup {
         lookup.clear_epochs();
@@ -258,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_scratch_moves_between_threads() {
-        fn check<T: Send>() {}
-        check::<Scratch>();
+        fn assert_send<T: Send>() {}
+        assert_send::<Scratch>();
     }
 }

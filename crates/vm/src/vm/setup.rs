@@ -7,7 +7,7 @@ use super::memo::Memo;
 use super::message::JsonMessage;
 use super::scratch::{Scratch, ValueCells, VmBuffers, grow_to_len};
 use crate::bytecode::Bytecode;
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_sema::hir::Slot;
 use serde_json::Value as Json;
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use std::cell::Cell;
 /// with a new decision number.
 pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
-    pub hosts: &'a [Host],
+    pub hosts: &'a [RegisteredFunction],
     /// The memoized results of the decision. Compiled code also writes these.
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
@@ -32,11 +32,11 @@ impl Scratch {
     pub fn start_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         memo_len: usize,
     ) -> DecisionMemory<'a> {
         self.next_epoch(memo_len);
-        let Scratch { epoch, memo, vm, cells, .. } = self;
+        let Scratch { epoch, memo_cells: memo, vm, cells, .. } = self;
         DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells }
     }
 
@@ -45,11 +45,11 @@ impl Scratch {
     pub fn start_json_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         message: &'a Json,
     ) -> (DecisionMemory<'a>, JsonMessage<'a>) {
-        self.next_epoch(code.chunk().memo_len());
-        let Scratch { epoch, memo, vm, cells, json, .. } = self;
+        self.next_epoch(code.chunk().memo_cell_count());
+        let Scratch { epoch, memo_cells: memo, vm, cells, json, .. } = self;
         let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
         (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
     }
@@ -59,15 +59,15 @@ impl Scratch {
     pub fn start_bindings_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [Host],
+        hosts: &'a [RegisteredFunction],
         slots: &'a [Slot],
         message: &'a Json,
-        bindings: usize,
+        binding_count: usize,
     ) -> (DecisionMemory<'a>, BindingSlots<'a>) {
-        self.next_epoch(code.chunk().memo_len());
-        let Scratch { epoch, memo, vm, cells, json, bindings: buffers, .. } = self;
+        self.next_epoch(code.chunk().memo_cell_count());
+        let Scratch { epoch, memo_cells: memo, vm, cells, json, bindings: buffers, .. } = self;
         let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
-        (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
+        (memory, BindingSlots::new(slots, message, binding_count, buffers, epoch, json))
     }
 
     /// Returns the slots of a message and of `bindings` bindings (names whose values change during
@@ -77,9 +77,9 @@ impl Scratch {
         &'a mut self,
         slots: &'a [Slot],
         message: &'a Json,
-        bindings: usize,
+        binding_count: usize,
     ) -> BindingSlots<'a> {
-        BindingSlots::new(slots, message, bindings, &mut self.bindings, &mut self.epoch, &mut self.json)
+        BindingSlots::new(slots, message, binding_count, &mut self.bindings, &mut self.epoch, &mut self.json)
     }
 
     /// Begins the next epoch (decision number, a multiple of four). Makes room for `memo_len` memo
@@ -90,7 +90,7 @@ impl Scratch {
             Some(epoch) => epoch,
             None => self.clear_all_stamps(),
         };
-        grow_to_len(&mut self.memo, memo_len);
+        grow_to_len(&mut self.memo_cells, memo_len);
     }
 }
 

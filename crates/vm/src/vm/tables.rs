@@ -2,12 +2,12 @@
 //! the message, and evaluates the candidate routes that the index finds.
 
 use super::memo::Memo;
-use super::{Message, Vm};
+use super::{SlotValueSource, Vm};
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::FieldLookup;
 use crate::bytecode::instr::Instr;
 use crate::index::Index;
-use crate::index::lookup::{Lookup, RouteVerifier};
+use crate::index::lookup::{IndexLookup, RouteVerifier};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::{self, SearchResult, Searcher};
 use rulec_base::broken_invariant;
@@ -17,7 +17,7 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{RuleId, SlotId, TableId};
 use std::ops::Range;
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// Makes the VM use an index of the same rules. If `always` is true, the index is used for all
     /// tables, else only for tables where the index is faster.
     #[inline]
@@ -25,20 +25,21 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(buffers) = self.lookup_buffers.take() else {
             return broken_invariant!("a VM is given an index only once");
         };
-        self.texts.grow_to(index.texts as usize);
-        (self.lookup, self.always_index) = (Some(buffers.begin_decision(index, self.memo.epoch)), always);
+        self.texts.ensure_slot_count(index.cached_text_count as usize);
+        (self.lookup, self.always_uses_index) =
+            (Some(buffers.begin_decision(index, self.memo.epoch)), always);
     }
 
     /// Excludes the routes that `tombstones` marks as removed in this version of the rule set or
     /// earlier.
     pub fn exclude_removed(&mut self, tombstones: &'a Tombstones, version: u64) {
-        self.tombstones = Some((tombstones, version));
+        self.tombstones_and_version = Some((tombstones, version));
     }
 
     /// Returns the index lookup if the VM uses the index for a table; otherwise `None`.
     #[inline]
-    fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
-        self.lookup.filter(|lookup| lookup.is_used(table, self.always_index))
+    fn lookup_for_table(&self, table: TableId) -> Option<IndexLookup<'a>> {
+        self.lookup.filter(|lookup| lookup.is_used_for_table(table, self.always_uses_index))
     }
 
     /// Decides by the table `entry`: returns the first route whose condition is true, or else the
@@ -53,18 +54,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// route. Removed routes are skipped. The result is [`SearchResult::Nothing`] if no route in
     /// the range matches, also if the table has a default.
     pub fn search_ranks(&mut self, table: TableId, ranks: Range<u32>) -> SearchResult<(TableId, usize)> {
-        let hit = match self.lookup_in(table) {
-            Some(lookup) => lookup.first_hit(self, table, ranks),
-            None => self.verify_in_order(table, ranks),
+        let hit = match self.lookup_for_table(table) {
+            Some(lookup) => lookup.first_matching_rank(self, table, ranks),
+            None => self.first_match_in_order(table, ranks),
         };
         hit.map_or(SearchResult::Nothing, |rank| self.result_of_route(table, rank))
     }
 
     /// Evaluates a table; returns every route whose condition is true, in the order in which routes
     /// are tried. Removed routes are skipped.
-    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
-        let hits = match self.lookup_in(entry) {
-            Some(lookup) => lookup.all_hits(self, entry),
+    pub fn matching_rules(&mut self, entry: TableId) -> Vec<RuleId> {
+        let hits = match self.lookup_for_table(entry) {
+            Some(lookup) => lookup.all_matching_ranks(self, entry),
             None => {
                 let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
                 (0..routes as u32).filter(|rank| self.verify_route(entry, *rank)).collect()
@@ -116,19 +117,20 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     #[inline(always)]
     fn is_excluded(&self, table: TableId, rank: u32) -> bool {
-        self.tombstones.is_some_and(|(tombstones, version)| tombstones.is_removed(table, rank, version))
+        self.tombstones_and_version
+            .is_some_and(|(tombstones, version)| tombstones.is_removed(table, rank, version))
     }
 }
 
 /// Search of one table. A position is a table with an address in its code. If the index is used,
 /// the position has a rank (route number) instead of an address.
-impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Searcher for Vm<'a, M> {
     type Position = (TableId, usize);
     type Rule = RuleId;
 
     #[inline]
     fn start_position(&self, table: TableId) -> (TableId, usize) {
-        if self.lookup_in(table).is_some() {
+        if self.lookup_for_table(table).is_some() {
             return (table, 0);
         }
         let block = self.chunk.tables.get(table.index()).map(|table| table.block);
@@ -139,29 +141,29 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
 
     #[inline(always)]
     fn search_from(&mut self, (table, from): (TableId, usize)) -> SearchResult<(TableId, usize)> {
-        let Some(lookup) = self.lookup_in(table) else {
+        let Some(lookup) = self.lookup_for_table(table) else {
             return match self.run_blocks::<false>(from, 0) {
                 Some((instr, at)) => SearchResult::from_instr(instr, at).map_position(|at| (table, at)),
                 None => SearchResult::Nothing,
             };
         };
         let from = u32::try_from(from).unwrap_or(u32::MAX);
-        match lookup.first_hit(self, table, from..u32::MAX) {
+        match lookup.first_matching_rank(self, table, from..u32::MAX) {
             Some(rank) => self.result_of_route(table, rank),
             None => self.result_without_route(table),
         }
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.memo.recall(Memo::table_cell(self.chunk, table)).is_some()
+        self.memo.memoized_result(Memo::table_cell_index(self.chunk, table)).is_some()
     }
 
     fn mark_exhausted(&mut self, table: TableId) {
-        self.memo.store(Memo::table_cell(self.chunk, table), Tri::False);
+        self.memo.store(Memo::table_cell_index(self.chunk, table), Tri::False);
     }
 }
 
-impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> RouteVerifier<'a> for Vm<'a, M> {
     #[inline]
     fn operand_value(&mut self, operand: Operand) -> Value<'a> {
         Vm::operand_value(self, operand)
@@ -187,12 +189,12 @@ impl<'a, M: Message<'a>> RouteVerifier<'a> for Vm<'a, M> {
         !self.is_excluded(table, rank) && self.eval_route(table, rank as usize)
     }
 
-    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32> {
+    fn first_match_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32> {
         let table_routes = &self.chunk.tables.get(table.index())?.routes;
         let (mut from, end) = (ranks.start, (table_routes.len() as u32).min(ranks.end));
         while from < end {
             // The routes' code is contiguous, so it runs as a whole, up to an excluded route.
-            let next_removed = match self.tombstones {
+            let next_removed = match self.tombstones_and_version {
                 None => end,
                 Some((tombstones, version)) => {
                     tombstones.first_removed(table, from..end, version).unwrap_or(end)

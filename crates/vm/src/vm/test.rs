@@ -1,7 +1,7 @@
 //! Evaluates predicates: by a fast check if the bytecode has one, otherwise by the function that
 //! implements the operator.
 
-use super::{Message, Vm, compare_with_float, compare_with_int};
+use super::{SlotValueSource, Vm, compare_with_float, compare_with_int};
 use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};
 use crate::bytecode::instr::Comparison;
 use rulec_lang::builtins::Function;
@@ -11,14 +11,14 @@ use rulec_lang::value::{Tri, Value, is_identical};
 use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Evaluates the predicate with index `number`, without reading or storing a memoized result.
-    pub fn eval_pred(&mut self, number: usize) -> Tri {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
+    /// Evaluates the predicate with index `pred_index`, without reading or storing a memoized result.
+    pub fn eval_pred(&mut self, pred_index: usize) -> Tri {
         let chunk = self.chunk;
-        let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
+        let Some(pred) = chunk.preds.get(pred_index) else { return Tri::Unknown };
         let left = self.operand_value(pred.left);
         match pred.check {
-            PredCheck::Keywords(id) => self.test_keywords(number, pred, id, &left),
+            PredCheck::Keywords(id) => self.eval_keywords(pred_index, pred, id, &left),
             PredCheck::Truth => implementations::value_to_tri(left),
             PredCheck::Missing => left.is_missing().into(),
             PredCheck::Int(cmp, int) => compare_order(cmp, compare_with_int(&left, int)),
@@ -26,12 +26,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             PredCheck::Length(cmp, length) => match left {
                 Value::Str(text) if !self.arena.is_repeated() => compare_length(cmp, text, length),
                 _ => match Function::Len.call(&[left], self.arena) {
-                    Value::Int(int) => cmp.holds(int.cmp(&length)).into(),
+                    Value::Int(int) => cmp.is_satisfied_by(int.cmp(&length)).into(),
                     _ => Tri::Unknown,
                 },
             },
             PredCheck::Equals(_) | PredCheck::Members(_) if self.prepares_text_repeatedly(pred) => {
-                self.test_generic(number, pred, left)
+                self.eval_generic(pred_index, pred, left)
             }
             PredCheck::Equals(string) => match (left, chunk.strings.get(string as usize)) {
                 (Value::Str(text), Some(wanted)) => {
@@ -43,34 +43,40 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 let key = chunk.strings.get(string as usize);
                 key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
             }
-            PredCheck::Members(id) => self.test_members(number, pred, id, &left),
-            PredCheck::Generic => self.test_generic(number, pred, left),
+            PredCheck::Members(id) => self.eval_members(pred_index, pred, id, &left),
+            PredCheck::Generic => self.eval_generic(pred_index, pred, left),
         }
     }
 
     // Takes `left` by reference. If it were passed by value, the inlined code would copy it byte by
     // byte.
     #[inline(always)]
-    fn test_keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+    fn eval_keywords(
+        &mut self,
+        pred_index: usize,
+        pred: &'a Pred,
+        keywords_index: u32,
+        left: &Value<'a>,
+    ) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
-        let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
+        let Some(matcher) = pools.keywords.get(keywords_index as usize) else { return Tri::Unknown };
         // If the search might exceed a limit, the operator's own function evaluates the predicate.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.max_text_bytes)
-            || self.arena.is_repeated() && !self.is_repeated_search_within_limits(pred, id, *left)
+            || self.arena.is_repeated() && !self.is_repeated_search_within_limits(pred, keywords_index, *left)
         {
-            return self.test_generic(number, pred, *left);
+            return self.eval_generic(pred_index, pred, *left);
         }
         if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
-            && let Some(answer) = lookup.literal_result(number)
+            && let Some(answer) = lookup.literal_result(pred_index)
         {
             return answer;
         }
-        let Some(keywords) = chunk.keywords.get(id as usize) else { return Tri::Unknown };
+        let Some(keywords) = chunk.keywords.get(keywords_index as usize) else { return Tri::Unknown };
         match left {
             Value::Str(text) if !keywords.search.prepares_texts() => matcher.is_match(text).into(),
             Value::Str(text) => self.with_prepared_text(pred, text, |text| matcher.is_match(text)).into(),
             Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
-                self.test_list_element(number, pred, keywords, *left)
+                self.eval_list_element(pred_index, pred, keywords, *left)
             }
             _ => Tri::Unknown,
         }
@@ -78,51 +84,57 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Evaluates a text predicate whose left operand is a list: whether its elements include the
     /// keywords. For a single keyword, the elements are compared with it directly.
-    fn test_list_element(
+    fn eval_list_element(
         &mut self,
-        number: usize,
+        pred_index: usize,
         pred: &'a Pred,
         keywords: &'a Keywords,
         list: Value<'a>,
     ) -> Tri {
         match keywords.required_element(pred.mode) {
             Some(wanted) => list_has_text(list, wanted),
-            None => self.test_generic(number, pred, list),
+            None => self.eval_generic(pred_index, pred, list),
         }
     }
 
     #[inline(always)]
-    fn test_members(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
-        let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
+    fn eval_members(
+        &mut self,
+        pred_index: usize,
+        pred: &'a Pred,
+        members_index: u32,
+        left: &Value<'a>,
+    ) -> Tri {
+        let Some(set) = self.pools.members.get(members_index as usize) else { return Tri::Unknown };
         match left {
             Value::Str(text) => self.with_prepared_text(pred, text, |text| set.has_text(text)).into(),
             Value::Int(int) => match set.has_int(*int) {
                 Some(has) => has.into(),
-                None => self.test_generic(number, pred, *left),
+                None => self.eval_generic(pred_index, pred, *left),
             },
-            _ => self.test_generic(number, pred, *left),
+            _ => self.eval_generic(pred_index, pred, *left),
         }
     }
 
     /// Calls `then` with `text`, normalized and case-folded as the predicate requires.
     #[inline]
     fn with_prepared_text<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
-        then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
+        then(self.texts.get_or_prepare(pred.text_index, self.memo.epoch, pred.mode.text, text))
     }
 
-    /// Evaluates a predicate by the function that implements its operator. `number` is the
+    /// Evaluates a predicate by the function that implements its operator. `pred_index` is the
     /// predicate's index, and `left` is the value of its left operand.
-    fn test_generic(&mut self, number: usize, pred: &'a Pred, left: Value<'a>) -> Tri {
-        let op = match pred.ask {
+    fn eval_generic(&mut self, pred_index: usize, pred: &'a Pred, left: Value<'a>) -> Tri {
+        let op = match pred.test_kind {
             TestKind::Truth => return implementations::value_to_tri(left),
             TestKind::Op(op) => op,
         };
         let right = self.operand_value(pred.right);
         if matches!(pred.right, Operand::Const(_) | Operand::Missing) {
-            let set = || self.pools.constant_set(number, right, pred.mode.text);
-            return budget::test_constant(op, left, right, pred.mode, self.arena, set);
+            let set = || self.pools.constant_set(pred_index, right, pred.mode.text);
+            return budget::test_with_constant(op, left, right, pred.mode, self.arena, set);
         }
-        let context = PredicateContext { arena: self.arena, constant: false };
+        let context = PredicateContext { arena: self.arena, is_right_constant: false };
         budget::test_predicate(op, left, right, pred.mode, context)
     }
 
@@ -138,13 +150,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// for each element. `id` is the index of the predicate's keywords. If a regular expression
     /// would exceed a limit, this is not recorded here, because the expression may never run.
     #[cold]
-    fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
-        let context = PredicateContext { arena: self.arena, constant: true };
-        let keywords = self.chunk.keywords.get(id as usize);
-        let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
+    fn is_repeated_search_within_limits(&self, pred: &Pred, keywords_index: u32, left: Value<'a>) -> bool {
+        let context = PredicateContext { arena: self.arena, is_right_constant: true };
+        let keywords = self.chunk.keywords.get(keywords_index as usize);
+        let (TestKind::Op(op), Value::Str(text), Some(keywords)) = (pred.test_kind, left, keywords) else {
             return false;
         };
-        budget::within_budget(op, left, Value::Missing, pred.mode, context)
+        budget::is_predicate_within_budget(op, left, Value::Missing, pred.mode, context)
             && text.len() as u64
                 <= keywords.max_searchable_bytes(|limit| self.arena.limit_per_repetition(limit))
     }
@@ -165,7 +177,7 @@ pub fn list_has_text(list: Value<'_>, wanted: &str) -> Tri {
 }
 
 fn compare_order(cmp: Comparison, order: Option<Ordering>) -> Tri {
-    order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
+    order.map_or(Tri::Unknown, |order| cmp.is_satisfied_by(order).into())
 }
 
 /// Compares the length of a text, in characters, with `length`. A character has one to four bytes.
@@ -179,5 +191,5 @@ fn compare_length(cmp: Comparison, text: &str, length: i64) -> Tri {
     } else {
         (text.chars().count() as i64).cmp(&length)
     };
-    cmp.holds(order).into()
+    cmp.is_satisfied_by(order).into()
 }

@@ -1,17 +1,17 @@
 //! Computes the values that predicates and arguments use: loads operands, and runs the code blocks
 //! that compute values.
 
-use super::scratch::CachedValue;
-use super::{Message, Vm};
+use super::scratch::CacheStamp;
+use super::{SlotValueSource, Vm};
 use crate::bytecode::chunk::{Block, CacheCell, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
-use rulec_lang::builtins::within_budget_similarity;
+use rulec_lang::builtins::is_similarity_within_budget;
 use rulec_lang::operators::Implementation;
 use rulec_lang::operators::implementations;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::ExternId;
 
-impl<'a, M: Message<'a>> Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     // Inlined for slots, because nearly all operands are slots.
     #[inline(always)]
     pub(super) fn operand_value(&mut self, operand: Operand) -> Value<'a> {
@@ -39,7 +39,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     fn loop_element(&self, level: u32) -> Value<'a> {
-        self.values.get(level as usize).copied().unwrap_or(Value::Missing)
+        self.working_values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
     /// Returns the value that a code block computes. Does not run the block if its value is cached
@@ -48,36 +48,38 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
         };
-        let Some(CacheCell { cell, varies }) = block.cache_cell else {
+        let Some(CacheCell { cell_index: cell, depends_on_loops: varies }) = block.cache_cell else {
             return self.eval_block_uncached(block);
         };
-        let (cell, at) = (cell as usize, self.chunk.levels as usize + cell as usize);
+        let (cell, at) = (cell as usize, self.chunk.max_loop_depth as usize + cell as usize);
         let current_stamp =
-            CachedValue { epoch: self.memo.epoch, element: if varies { self.element } else { 0 } };
-        if self.cached.get(cell) == Some(&current_stamp) {
-            return self.values.get(at).copied().unwrap_or(Value::Missing);
+            CacheStamp { epoch: self.memo.epoch, element_id: if varies { self.element_id } else { 0 } };
+        if self.cache_stamps.get(cell) == Some(&current_stamp) {
+            return self.working_values.get(at).copied().unwrap_or(Value::Missing);
         }
         let value = if varies {
             self.eval_block_uncached(block)
         } else {
             self.run_outside_loops(|vm| vm.eval_block_uncached(block))
         };
-        if let (Some(stamp), Some(value_cell)) = (self.cached.get_mut(cell), self.values.get_mut(at)) {
+        if let (Some(stamp), Some(value_cell)) =
+            (self.cache_stamps.get_mut(cell), self.working_values.get_mut(at))
+        {
             (*stamp, *value_cell) = (current_stamp, value);
         }
         value
     }
 
     fn eval_block_uncached(&mut self, block: &Block) -> Value<'a> {
-        let base = self.values.len();
-        self.values.resize(base + block.frame(), Value::Missing);
+        let base = self.working_values.len();
+        self.working_values.resize(base + block.frame_len(), Value::Missing);
         let value = self.run_value_block(block.start as usize, base);
-        self.values.truncate(base);
+        self.working_values.truncate(base);
         value
     }
 
     fn register_value(&self, base: usize, register: Reg) -> Value<'a> {
-        self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
+        self.working_values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
     /// Runs a code block that computes a value: the dispatch loop. `start` is the address of the
@@ -120,7 +122,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 }
                 Instr::Extern { dst, args, function } => {
                     let first = base + usize::from(args.first);
-                    let args = self.values.get(first..first + usize::from(args.len)).unwrap_or_default();
+                    let args =
+                        self.working_values.get(first..first + usize::from(args.len)).unwrap_or_default();
                     (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
@@ -153,7 +156,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Yield { src } => return self.register_value(base, src),
                 _ => return Value::Missing,
             };
-            if let Some(register) = self.values.get_mut(base + usize::from(dst)) {
+            if let Some(register) = self.working_values.get_mut(base + usize::from(dst)) {
                 *register = value;
             }
         }
@@ -163,7 +166,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     fn similarity_to_constant(&mut self, text: Value<'a>, to: u32) -> Value<'a> {
         match (text, self.pools.similar.get(to as usize)) {
             (Value::Str(text), Some(other))
-                if within_budget_similarity(text.chars().count(), other.char_count(), self.arena) =>
+                if is_similarity_within_budget(
+                    text.chars().count(),
+                    other.original_char_count(),
+                    self.arena,
+                ) =>
             {
                 implementations::finite_or_missing(other.score(text, self.similarity))
             }
@@ -184,17 +191,17 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     fn register_values(&self, base: usize, RegisterRange { first, len }: RegisterRange) -> &[Value<'a>] {
         let first = base + usize::from(first);
-        self.values.get(first..first + usize::from(len)).unwrap_or_default()
+        self.working_values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
     /// Counts the elements for which the condition of the loop with index `each` is true. Missing
     /// if the operand is no list, or exceeds a limit.
-    fn eval_count(&mut self, each: u32) -> Value<'a> {
-        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+    fn eval_count(&mut self, loop_index: u32) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let count_true = |vm: &mut Self| {
             if let Some(hits) = vm.remembered_hits(&each, list, None) {
-                return i64::try_from(hits.count).unwrap_or(i64::MAX);
+                return i64::try_from(hits.hit_count).unwrap_or(i64::MAX);
             }
             let elements = list.elements().into_iter().flatten();
             elements.map(|element| i64::from(vm.holds_for_element(&each, element))).sum()
@@ -204,8 +211,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Adds the values of the block `value` for the elements for which the condition of the loop
     /// with index `each` is true. Missing if the operand is no list, or exceeds a limit.
-    fn eval_sum(&mut self, each: u32, value: BlockId) -> Value<'a> {
-        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+    fn eval_sum(&mut self, loop_index: u32, value: BlockId) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let add_true = |vm: &mut Self| {
             let total = vm.remembered_hits(&each, list, Some(value)).and_then(|hits| hits.total);
@@ -216,8 +223,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Returns the first or the last element for which the condition of the loop with index `each`
     /// is true. Missing if there is none, or if the operand is no list or exceeds a limit.
-    fn find_element(&mut self, each: u32, last: bool) -> Value<'a> {
-        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+    fn find_element(&mut self, loop_index: u32, last: bool) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let length = list.list_len().unwrap_or(0);
         let find = |vm: &mut Self| {
@@ -237,8 +244,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// condition is not true for an element, the block `fails` decides between false and unknown:
     /// it yields true if the condition is false. The result is missing if its truth value is
     /// unknown, or if the operand is no list or exceeds a limit.
-    fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
-        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+    fn eval_quantifier(&mut self, loop_index: u32, fails: BlockId) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
             let results = list.elements().into_iter().flatten().map(|element| {
@@ -250,7 +257,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     Tri::Unknown
                 }
             });
-            if each.all { Tri::all(results) } else { Tri::any(results) }
+            if each.requires_all { Tri::all(results) } else { Tri::any(results) }
         };
         self.run_loop(&each, list, evaluate).map_or(Value::Missing, Value::from)
     }

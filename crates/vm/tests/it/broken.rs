@@ -14,32 +14,36 @@ fn sample() -> Chunk {
     let n = build.slot("ctx.n", KindSet::NUMBER);
     let list = build.slot("ctx.list", KindSet::LIST);
     let text = build.slot("text", KindSet::STRING);
-    let fold = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
+    let fold = TestMode { text: TextMode { folds_case: true, ..TextMode::PLAIN }, ..TestMode::default() };
     let words = build.test(text, Op::Contains, json!("a"), fold);
     let member = build.test(text, Op::In, json!(["a", "b"]), fold);
     let name = build.test(text, Op::Eq, json!("a"), fold);
-    let (element, elements) = (build.expr(NExpr::Var(0)), build.expr(NExpr::Slot(list)));
+    let (element, elements) = (build.expr(NormalExpr::Var(0)), build.expr(NormalExpr::Slot(list)));
     let body = build.compare_expr(element, Op::Gt, json!(1));
-    let each = build.cond(NCond::Each {
-        all: true,
+    let each = build.cond(NormalCond::Each {
+        is_all: true,
         list: elements,
-        kinds: KindSet::ALL,
+        kinds: KindSet::MESSAGE_KINDS,
         body,
         level: 0,
         nest: QuantifierNesting::default(),
     });
-    let number = build.expr(NExpr::Slot(n));
-    let sum = build.expr(NExpr::Op(Op::Add, number, Some(number)));
+    let number = build.expr(NormalExpr::Slot(n));
+    let sum = build.expr(NormalExpr::Op(Op::Add, number, Some(number)));
     let sum = build.compare_expr(sum, Op::Lt, json!(2.5));
     let number = build.compare(n, Op::Gt, json!(3));
-    let all = build.cond(NCond::And(Box::new([number, words, member, name, sum, each])));
-    let any = build.cond(NCond::Or(Box::new([all, number])));
+    let all = build.cond(NormalCond::And(Box::new([number, words, member, name, sum, each])));
+    let any = build.cond(NormalCond::Or(Box::new([all, number])));
     build.route(0, any, Some(1));
     build.route(0, all, None);
     build.route(1, all, None);
     build.otherwise(1, None);
     let (holds, fails) = (all, any);
-    let value = build.expr(NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY });
+    let value = build.expr(NormalExpr::Cond {
+        true_cond: holds,
+        false_cond: fails,
+        read_levels: QuantifierLevels::EMPTY,
+    });
     build.normal.values = vec![elements, value];
     code(&build).chunk().clone()
 }
@@ -124,17 +128,17 @@ fn indices_lie_within_their_pools() {
     out(refused(|chunk| chunk.preds[0].left = Operand::Slot(SlotId(3))));
     out(refused(|chunk| chunk.preds[0].right = Operand::Const(99)));
     out(refused(|chunk| chunk.loops[0].level = 1));
-    out(refused(|chunk| chunk.levels = 0));
-    out(refused(|chunk| chunk.members[0].constant = NO_ENTRY));
-    out(refused(|chunk| chunk.slots[0].object = 7));
+    out(refused(|chunk| chunk.max_loop_depth = 0));
+    out(refused(|chunk| chunk.member_lists[0].constant_index = NO_ENTRY));
+    out(refused(|chunk| chunk.slots[0].object_index = 7));
     out(refused(|chunk| chunk.preds.clear()));
     out(refused(|chunk| chunk.strings.clear()));
     out(refused(|chunk| chunk.keywords.clear()));
-    out(refused(|chunk| chunk.texts.clear()));
-    out(refused(|chunk| chunk.shared.clear()));
+    out(refused(|chunk| chunk.normalized_texts.clear()));
+    out(refused(|chunk| chunk.shared_conditions.clear()));
     out(refused(|chunk| chunk.tables[0].block = 99));
-    out(refused(|chunk| chunk.values[0] = Operand::Slot(SlotId(3))));
-    out(refused(|chunk| chunk.values[1] = Operand::Block(99)));
+    out(refused(|chunk| chunk.outcome_operands[0] = Operand::Slot(SlotId(3))));
+    out(refused(|chunk| chunk.outcome_operands[1] = Operand::Block(99)));
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn kinds_are_kept_apart() {
     kind(refused(|chunk| {
         chunk.instrs.push(Instr::Nothing);
     }));
-    kind(refused(|chunk| chunk.values[0] = Operand::Block(chunk.tables[0].block)));
+    kind(refused(|chunk| chunk.outcome_operands[0] = Operand::Block(chunk.tables[0].block)));
     kind(refused(|chunk| {
         let last = chunk.instrs.len() - 1;
         chunk.instrs[last] = Instr::Goto { route: RuleId(0), table: TableId(1) };
@@ -171,8 +175,8 @@ fn kinds_are_kept_apart() {
     }));
     kind(refused(|chunk| chunk.keywords[0].words = Box::new([])));
     kind(refused(|chunk| chunk.keywords[0].mode = TextMode::PLAIN));
-    kind(refused(|chunk| chunk.objects[0].parent = 0));
-    kind(refused(|chunk| chunk.texts[0].1 = TextMode::PLAIN));
+    kind(refused(|chunk| chunk.shared_objects[0].parent_index = 0));
+    kind(refused(|chunk| chunk.normalized_texts[0].1 = TextMode::PLAIN));
     kind(refused(|chunk| chunk.tables[0].routes[0].end += 1));
     kind(refused(|chunk| chunk.blocks[0].end += 1));
     kind(refused(|chunk| {

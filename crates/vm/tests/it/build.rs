@@ -5,7 +5,10 @@ use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind};
 use rulec_sema::hir::{Const, Outcome, Program, Rule, RuleId, Slot, SlotId, Table, TableId, TableKind};
-use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId, TestKind};
+use rulec_sema::normal::{
+    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalPredicate, NormalRule, PredId,
+    TestKind,
+};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -23,38 +26,38 @@ fn handler() -> Outcome {
 impl Build {
     pub fn slot(&mut self, path: &str, kinds: KindSet) -> SlotId {
         let path = path.split('.').map(Arc::from).collect();
-        self.program.slots.push(Slot { root: None, path, kinds, values: None, private: false });
+        self.program.slots.push(Slot { root: None, path, kinds, values: None, is_private: false });
         SlotId(self.program.slots.len() as u32 - 1)
     }
 
-    pub fn expr(&mut self, expr: NExpr) -> ExprId {
+    pub fn expr(&mut self, expr: NormalExpr) -> ExprId {
         self.normal.exprs.push(expr);
         ExprId(self.normal.exprs.len() as u32 - 1)
     }
 
     pub fn constant(&mut self, json: Json) -> ExprId {
-        self.expr(NExpr::Const(NConst(Const::Json(Arc::new(json)))))
+        self.expr(NormalExpr::Const(NormalConst(Const::Json(Arc::new(json)))))
     }
 
-    pub fn cond(&mut self, cond: NCond) -> CondId {
+    pub fn cond(&mut self, cond: NormalCond) -> CondId {
         self.normal.conds.push(cond);
         CondId(self.normal.conds.len() as u32 - 1)
     }
 
     pub fn pred(&mut self, ask: TestKind, mode: TestMode, left: ExprId, right: Option<ExprId>) -> PredId {
-        self.normal.preds.push(NPred { ask, mode, left, right });
+        self.normal.preds.push(NormalPredicate { test_kind: ask, mode, left, right });
         PredId(self.normal.preds.len() as u32 - 1)
     }
 
     pub fn test(&mut self, slot: SlotId, op: Op, right: Json, mode: TestMode) -> CondId {
-        let left = self.expr(NExpr::Slot(slot));
+        let left = self.expr(NormalExpr::Slot(slot));
         let right = self.constant(right);
         let pred = self.pred(TestKind::Op(op), mode, left, Some(right));
-        self.cond(NCond::Predicate { pred, want: true })
+        self.cond(NormalCond::Predicate { pred, want: true })
     }
 
     pub fn compare(&mut self, slot: SlotId, op: Op, right: Json) -> CondId {
-        let left = self.expr(NExpr::Slot(slot));
+        let left = self.expr(NormalExpr::Slot(slot));
         self.compare_expr(left, op, right)
     }
 
@@ -69,7 +72,7 @@ impl Build {
         };
         let right = self.constant(right);
         let pred = self.pred(TestKind::Op(op), TestMode::default(), left, Some(right));
-        self.cond(NCond::Predicate { pred, want })
+        self.cond(NormalCond::Predicate { pred, want })
     }
 
     pub fn table(&mut self, table: u32) {
@@ -80,9 +83,9 @@ impl Build {
             let table = Table {
                 name,
                 kind,
-                order: Vec::new(),
+                evaluation_order: Vec::new(),
                 default: None,
-                to_user: false,
+                is_shown_to_user: false,
                 span: Some(span),
                 docs,
             };
@@ -100,14 +103,14 @@ impl Build {
             name: format!("r{}", id.0).into(),
             table: TableId(table),
             priority: 0,
-            disabled: false,
+            is_disabled: false,
             condition: Cond { kind: CondKind::Const(true), span }.into(),
             outcome: goto.map_or_else(handler, Outcome::Goto),
             span,
             docs: "".into(),
         });
-        self.program.tables[table as usize].order.push(id);
-        self.normal.tables[table as usize].push(NRoute { route: id, cond, goto });
+        self.program.tables[table as usize].evaluation_order.push(id);
+        self.normal.tables[table as usize].push(NormalRule { rule: id, cond, goto });
         id
     }
 

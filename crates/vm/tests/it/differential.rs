@@ -19,7 +19,7 @@ fn predicates_answer_as_their_meanings_do() {
             let depth = if g.rng.one_in(3) { 1 } else { 0 };
             let pred = g.pred(depth, level);
             for want in [true, false] {
-                let cond = g.build.cond(NCond::Predicate { pred, want });
+                let cond = g.build.cond(NormalCond::Predicate { pred, want });
                 conds.push((pred, want));
                 g.build.route(0, cond, None);
                 if seed % 2 == 0 {
@@ -69,7 +69,7 @@ fn programs_decide_as_the_normal_form_does() {
             let mut cond = g.cond(3, 0);
             if !closed.is_empty() && g.rng.one_in(2) {
                 let other = g.rng.pick(&closed);
-                cond = g.build.cond(NCond::Or(Box::new([cond, other])));
+                cond = g.build.cond(NormalCond::Or(Box::new([cond, other])));
             }
             closed.push(cond);
             g.build.route(0, cond, None);
@@ -84,7 +84,7 @@ fn programs_decide_as_the_normal_form_does() {
             let expected: Vec<RuleId> = normal.tables[0]
                 .iter()
                 .filter(|route| oracle.cond(route.cond))
-                .map(|route| route.route)
+                .map(|route| route.rule)
                 .collect();
             let first = expected.first().map(|route| Chosen::Rule(*route));
             let context = || format!("seed {seed}\n{}\n{message}", disassemble(code.chunk(), None));
@@ -92,7 +92,7 @@ fn programs_decide_as_the_normal_form_does() {
             assert_eq!(chosen, first, "{}", context());
             let record: Vec<Value> = program.slots.iter().map(|slot| slot.load(&message)).collect();
             let mut vm = Vm::over_slots(&code, &hosts, record[..].into(), &mut scratch);
-            assert_eq!(vm.matched(TableId(0)), expected, "{}", context());
+            assert_eq!(vm.matching_rules(TableId(0)), expected, "{}", context());
             assert_eq!(vm.decide(TableId(0)).chosen, first, "{}", context());
             held += expected.len();
             total += normal.tables[0].len();

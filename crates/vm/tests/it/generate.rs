@@ -2,7 +2,7 @@
 
 use super::build::Build;
 use super::values::{PATTERNS, Rng, TEXTS, mode, number, text, value};
-use rulec_eval::host::Host;
+use rulec_eval::host::RegisteredFunction;
 use rulec_lang::builtins::Function;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, TestMode};
@@ -11,8 +11,8 @@ use rulec_lang::value::Value;
 use rulec_lang::value::parse_datetime;
 use rulec_sema::hir::SlotId;
 use rulec_sema::hir::{Const, Extern, ExternId};
-use rulec_sema::normal::{CondId, NCond, NExpr, PredId};
-use rulec_sema::normal::{ExprId, NConst, NFold, QuantifierLevels, QuantifierNesting, TestKind};
+use rulec_sema::normal::{CondId, NormalCond, NormalExpr, PredId};
+use rulec_sema::normal::{ExprId, NormalConst, NormalFold, QuantifierLevels, QuantifierNesting, TestKind};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const OPS: &[Op] = &[
     Op::IsMissing,
 ];
 const KINDS: &[KindSet] = &[
-    KindSet::ALL,
+    KindSet::MESSAGE_KINDS,
     KindSet::STRING,
     KindSet::NUMBER,
     KindSet::FLOAT,
@@ -52,7 +52,7 @@ impl Gen {
     pub fn new(seed: u64) -> Gen {
         let mut this = Gen { rng: Rng(seed * 2 + 1), build: Build::default(), closed: Vec::new() };
         for path in PATHS {
-            this.build.slot(path, KindSet::ALL);
+            this.build.slot(path, KindSet::MESSAGE_KINDS);
         }
         for path in PATHS {
             let kinds = this.rng.pick(KINDS);
@@ -115,7 +115,7 @@ impl Gen {
                 if rng.one_in(4) {
                     let at = rng.pick(&["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]);
                     let constant = Const::DateTime(parse_datetime(at).unwrap());
-                    return self.build.expr(NExpr::Const(NConst(constant)));
+                    return self.build.expr(NormalExpr::Const(NormalConst(constant)));
                 }
                 number(rng)
             }
@@ -130,21 +130,21 @@ impl Gen {
 
     fn slot(&mut self) -> ExprId {
         let slot = self.rng.below(self.build.program.slots.len()) as u32;
-        self.build.expr(NExpr::Slot(SlotId(slot)))
+        self.build.expr(NormalExpr::Slot(SlotId(slot)))
     }
 
     /// Generates a part of a history, or a value that is computed from a list.
-    fn fold(&mut self, depth: usize, level: u32) -> NExpr {
+    fn fold(&mut self, depth: usize, level: u32) -> NormalExpr {
         if self.rng.one_in(6) {
             let bound = self.rng.pick(&[WindowBound::Since, WindowBound::After, WindowBound::Before]);
-            return NExpr::Window(bound, self.expr(depth - 1, level), self.expr(depth - 1, level));
+            return NormalExpr::Window(bound, self.expr(depth - 1, level), self.expr(depth - 1, level));
         }
-        NExpr::Fold {
+        NormalExpr::Fold {
             fold: match self.rng.pick(&[0, 1, 2, 3]) {
-                0 => NFold::Count,
-                1 => NFold::Sum(self.expr(depth - 1, level + 1)),
-                2 => NFold::First,
-                _ => NFold::Last,
+                0 => NormalFold::Count,
+                1 => NormalFold::Sum(self.expr(depth - 1, level + 1)),
+                2 => NormalFold::First,
+                _ => NormalFold::Last,
             },
             list: self.expr(depth - 1, level),
             kinds: self.rng.pick(KINDS),
@@ -158,7 +158,7 @@ impl Gen {
         if depth == 0 || self.rng.one_in(3) {
             if level > 0 && self.rng.one_in(2) {
                 let level = self.rng.below(level as usize) as u32;
-                return self.build.expr(NExpr::Var(level));
+                return self.build.expr(NormalExpr::Var(level));
             }
             if self.rng.one_in(4) {
                 let json = value(&mut self.rng, 1);
@@ -173,21 +173,21 @@ impl Gen {
             (0..n).map(|_| this.expr(depth - 1, level)).collect()
         };
         let expr = match self.rng.below(12) {
-            0 => NExpr::Field(self.expr(depth - 1, level), self.rng.pick(TEXTS).into()),
-            1 => NExpr::Index(self.expr(depth - 1, level), self.expr(depth - 1, level)),
+            0 => NormalExpr::Field(self.expr(depth - 1, level), self.rng.pick(TEXTS).into()),
+            1 => NormalExpr::Index(self.expr(depth - 1, level), self.expr(depth - 1, level)),
             2 => {
                 let len = self.rng.below(4);
-                NExpr::List(some(self, len))
+                NormalExpr::List(some(self, len))
             }
             3..=5 => {
                 let op = self.rng.pick(&[Op::Coalesce, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem]);
-                NExpr::Op(op, self.expr(depth - 1, level), Some(self.expr(depth - 1, level)))
+                NormalExpr::Op(op, self.expr(depth - 1, level), Some(self.expr(depth - 1, level)))
             }
-            6 => NExpr::Op(Op::Neg, self.expr(depth - 1, level), None),
+            6 => NormalExpr::Op(Op::Neg, self.expr(depth - 1, level), None),
             7 => {
                 let kinds =
                     self.rng.pick(&[KindSet::STRING, KindSet::NUMBER, KindSet::DATETIME, KindSet::LIST]);
-                NExpr::Read(self.expr(depth - 1, level), kinds)
+                NormalExpr::Read(self.expr(depth - 1, level), kinds)
             }
             8 | 9 => {
                 let (function, arity) = self.rng.pick(&[
@@ -200,28 +200,28 @@ impl Gen {
                     (Function::Bucket, 1),
                     (Function::Join, 2),
                 ]);
-                NExpr::Call(function, some(self, arity))
+                NormalExpr::Call(function, some(self, arity))
             }
-            10 if self.rng.one_in(2) => NExpr::Extern(ExternId(0), some(self, 1)),
+            10 if self.rng.one_in(2) => NormalExpr::Extern(ExternId(0), some(self, 1)),
             10 => self.fold(depth, level),
-            _ if self.rng.one_in(3) => NExpr::Quantifier {
-                all: self.rng.one_in(2),
+            _ if self.rng.one_in(3) => NormalExpr::Quantifier {
+                is_all: self.rng.one_in(2),
                 list: self.expr(depth - 1, level),
                 kinds: self.rng.pick(KINDS),
-                holds: self.cond(depth - 1, level + 1),
-                fails: self.cond(depth - 1, level + 1),
+                true_cond: self.cond(depth - 1, level + 1),
+                false_cond: self.cond(depth - 1, level + 1),
                 level,
                 nest: QuantifierNesting::default(),
             },
-            _ if self.rng.one_in(2) => NExpr::If {
+            _ if self.rng.one_in(2) => NormalExpr::If {
                 cond: self.cond(depth - 1, level),
-                then: self.expr(depth - 1, level),
-                other: self.expr(depth - 1, level),
-                reads: QuantifierLevels::EMPTY,
+                then_value: self.expr(depth - 1, level),
+                else_value: self.expr(depth - 1, level),
+                read_levels: QuantifierLevels::EMPTY,
             },
             _ => {
                 let [holds, fails] = [(); 2].map(|()| self.cond(depth - 1, level));
-                NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY }
+                NormalExpr::Cond { true_cond: holds, false_cond: fails, read_levels: QuantifierLevels::EMPTY }
             }
         };
         let made = self.build.expr(expr);
@@ -237,13 +237,13 @@ impl Gen {
         let cond = match self.rng.below(if depth == 0 { 6 } else { 13 }) {
             0..=5 => {
                 let pred = self.pred(depth.min(2), level);
-                NCond::Predicate { pred, want: !self.rng.one_in(3) }
+                NormalCond::Predicate { pred, want: !self.rng.one_in(3) }
             }
-            6 | 7 => NCond::And(parts(self)),
-            8..=10 => NCond::Or(parts(self)),
-            11 => NCond::Not(self.cond(depth - 1, level)),
-            _ => NCond::Each {
-                all: self.rng.one_in(2),
+            6 | 7 => NormalCond::And(parts(self)),
+            8..=10 => NormalCond::Or(parts(self)),
+            11 => NormalCond::Not(self.cond(depth - 1, level)),
+            _ => NormalCond::Each {
+                is_all: self.rng.one_in(2),
                 list: self.expr(depth - 1, level),
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),
@@ -259,8 +259,8 @@ impl Gen {
         if op == Op::Contains && self.rng.one_in(8) {
             // Times as list elements compare with texts in several notations.
             let times = PATHS.len() as u32 * 2;
-            let items = [times, times + 1, 3].map(|slot| self.build.expr(NExpr::Slot(SlotId(slot))));
-            return self.build.expr(NExpr::List(Box::new(items)));
+            let items = [times, times + 1, 3].map(|slot| self.build.expr(NormalExpr::Slot(SlotId(slot))));
+            return self.build.expr(NormalExpr::List(Box::new(items)));
         }
         let path = match op {
             Op::Lt | Op::Le => 1,
@@ -270,7 +270,7 @@ impl Gen {
             Op::IsMissing => self.rng.below(PATHS.len() * 2),
             _ => self.rng.pick(&[0, 3]),
         };
-        self.build.expr(NExpr::Slot(SlotId(path as u32)))
+        self.build.expr(NormalExpr::Slot(SlotId(path as u32)))
     }
 
     pub fn pred(&mut self, depth: usize, level: u32) -> PredId {
@@ -282,7 +282,7 @@ impl Gen {
         let mode = mode(&mut self.rng, op);
         let left = if self.rng.one_in(8) {
             let inner = self.slot();
-            self.build.expr(NExpr::Call(Function::Len, Box::new([inner])))
+            self.build.expr(NormalExpr::Call(Function::Len, Box::new([inner])))
         } else if self.rng.below(4) > 0 {
             self.fitting(op)
         } else {
@@ -303,12 +303,17 @@ impl Gen {
     }
 }
 
-pub fn hosts() -> Vec<Host> {
+pub fn hosts() -> Vec<RegisteredFunction> {
     let function = Arc::new(|args: &[Value<'_>]| match args[0] {
         Value::Str(text) => Ok(json!(text.chars().rev().collect::<String>())),
         Value::Int(int) => Ok(json!([int, int])),
         Value::Bool(_) => Err("no bools".to_owned()),
         _ => Ok(Json::Null),
     });
-    vec![Host { name: "f".into(), result: KindSet::STRING.union(KindSet::LIST), function, work: None }]
+    vec![RegisteredFunction {
+        name: "f".into(),
+        result_kinds: KindSet::STRING.union(KindSet::LIST),
+        function,
+        max_work_per_byte: None,
+    }]
 }

@@ -252,8 +252,8 @@ fn depth_and_many_keys_are_checked_where_nothing_is_read_too() {
     };
     for rules in rules() {
         for (text, sound) in [
-            (nested(json::MAX_DEPTH), true),
-            (nested(json::MAX_DEPTH + 1), false),
+            (nested(json::MAX_NESTING_DEPTH), true),
+            (nested(json::MAX_NESTING_DEPTH + 1), false),
             (keys(1_000, ""), true),
             (keys(1_000, ",\"key0\":1"), false),
             (keys(1_000, ",\"key999\":1"), false),

@@ -28,7 +28,7 @@ fn the_first_route_that_holds_is_chosen() {
     let message = json!({"ctx": {"n": 7}});
     let mut scratch = Scratch::new();
     let mut vm = Vm::over_json(&code, &[], &message, &mut scratch);
-    assert_eq!(vm.matched(TableId(0)), [RuleId(1), RuleId(2)]);
+    assert_eq!(vm.matching_rules(TableId(0)), [RuleId(1), RuleId(2)]);
     let holds = [0, 2, 3].map(|position| vm.eval_route(TableId(0), position));
     assert_eq!(holds, [false, true, false]);
     assert_eq!(vm.decide(TableId(9)).chosen, None);
@@ -38,7 +38,7 @@ fn the_first_route_that_holds_is_chosen() {
 fn a_goto_goes_on_behind_when_its_table_chooses_nothing() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     let is = |build: &mut Build, n: i64| build.compare(slot, Op::Eq, json!(n));
     let (one, two, three) = (is(&mut build, 1), is(&mut build, 2), is(&mut build, 3));
     let jump = build.route(0, always, Some(1));
@@ -59,7 +59,7 @@ fn a_goto_goes_on_behind_when_its_table_chooses_nothing() {
 fn a_default_may_lead_on_to_another_table() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     let one = build.compare(slot, Op::Eq, json!(1));
     let jump = build.route(0, always, Some(1));
     let behind = build.route(0, always, None);
@@ -75,7 +75,7 @@ fn a_default_may_lead_on_to_another_table() {
 #[test]
 fn a_table_that_chose_nothing_is_not_searched_again() {
     let mut build = Build::default();
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     for table in 0..40 {
         build.route(table, always, Some(table + 1));
         build.route(table, always, Some(table + 1));
@@ -94,9 +94,9 @@ fn shared_conditions_take_room_and_time_once() {
     for n in 0..40 {
         let tests: Vec<CondId> =
             (0..2).map(|k| build.compare(slot, Op::Gt, json!(1000 + 2 * n + k))).collect();
-        let left = build.cond(NCond::And(Box::new([cond, tests[0]])));
-        let right = build.cond(NCond::And(Box::new([cond, tests[1]])));
-        cond = build.cond(NCond::Or(Box::new([left, right])));
+        let left = build.cond(NormalCond::And(Box::new([cond, tests[0]])));
+        let right = build.cond(NormalCond::And(Box::new([cond, tests[1]])));
+        cond = build.cond(NormalCond::Or(Box::new([left, right])));
     }
     build.route(0, cond, None);
     assert!(code(&build).chunk().instrs.len() < 1000);
@@ -108,9 +108,9 @@ fn shared_conditions_take_room_and_time_once() {
 fn shared_values_are_computed_once() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let mut value = build.expr(NExpr::Slot(slot));
+    let mut value = build.expr(NormalExpr::Slot(slot));
     for _ in 0..60 {
-        value = build.expr(NExpr::Op(Op::Add, value, Some(value)));
+        value = build.expr(NormalExpr::Op(Op::Add, value, Some(value)));
     }
     let cond = build.compare_expr(value, Op::Eq, json!(1_i64 << 60));
     build.route(0, cond, None);
@@ -124,15 +124,19 @@ fn nesting_is_bounded() {
     let deep = |levels: u32| {
         let mut build = Build::default();
         let slot = build.slot("n", KindSet::INT);
-        let mut value = build.expr(NExpr::Slot(slot));
+        let mut value = build.expr(NormalExpr::Slot(slot));
         for level in 0..levels {
             // (value == level) as a value is true; then `[value, 1][1]` is a number again.
             let holds = build.compare_expr(value, Op::Ne, json!(-i64::from(level) - 7));
             let fails = build.compare_expr(value, Op::Eq, json!(-i64::from(level) - 7));
-            value = build.expr(NExpr::Cond { holds, fails, reads: QuantifierLevels::EMPTY });
+            value = build.expr(NormalExpr::Cond {
+                true_cond: holds,
+                false_cond: fails,
+                read_levels: QuantifierLevels::EMPTY,
+            });
             let one = build.constant(json!(1));
-            let list = build.expr(NExpr::List(Box::new([value, one])));
-            value = build.expr(NExpr::Index(list, one));
+            let list = build.expr(NormalExpr::List(Box::new([value, one])));
+            value = build.expr(NormalExpr::Index(list, one));
         }
         let cond = build.compare_expr(value, Op::Eq, json!(1));
         build.route(0, cond, None);
@@ -153,9 +157,9 @@ fn conditions_may_be_as_deep_as_they_like() {
     for n in 0..100_000_i64 {
         let test = build.compare(slot, Op::Ne, json!(n));
         cond = build.cond(if n % 2 == 0 {
-            NCond::And(Box::new([test, cond]))
+            NormalCond::And(Box::new([test, cond]))
         } else {
-            NCond::Or(Box::new([test, cond]))
+            NormalCond::Or(Box::new([test, cond]))
         });
     }
     build.route(0, cond, None);
@@ -166,10 +170,10 @@ fn conditions_may_be_as_deep_as_they_like() {
 fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
     let mut build = Build::default();
     let slot = build.slot("text", KindSet::STRING);
-    let mode = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
+    let mode = TestMode { text: TextMode { folds_case: true, ..TextMode::PLAIN }, ..TestMode::default() };
     let test = build.test(slot, Op::Contains, json!("a"), mode);
     let other = build.compare(slot, Op::Ne, json!("x"));
-    let both = build.cond(NCond::And(Box::new([other, test])));
+    let both = build.cond(NormalCond::And(Box::new([other, test])));
     build.route(0, both, None);
     build.route(0, test, None);
     let code = code(&build);
@@ -196,14 +200,14 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
 fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let always = build.cond(NCond::Const(true));
+    let always = build.cond(NormalCond::Const(true));
     for table in 1..4 {
         build.route(0, always, Some(table));
         let own = build.compare(slot, Op::Eq, json!(table));
         build.route(table, own, None);
     }
     let code = code(&build);
-    assert!(code.chunk().shared.is_empty());
+    assert!(code.chunk().shared_conditions.is_empty());
     let mut scratch = Scratch::new();
     for n in 1..4 {
         let message = json!({ "n": n });
@@ -221,17 +225,17 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     for slot in &mut build.program.slots {
         slot.root = Some(BindingRoot { id: BindingId(0), name: "one".into() });
     }
-    let mode = TestMode { text: TextMode { fold: true, ..TextMode::PLAIN }, ..TestMode::default() };
+    let mode = TestMode { text: TextMode { folds_case: true, ..TextMode::PLAIN }, ..TestMode::default() };
     let word = build.test(text, Op::Contains, json!("a"), mode);
-    let n = build.expr(NExpr::Slot(n));
-    let max = build.expr(NExpr::Call(rulec_lang::builtins::Function::Max, Box::new([n, n])));
+    let n = build.expr(NormalExpr::Slot(n));
+    let max = build.expr(NormalExpr::Call(rulec_lang::builtins::Function::Max, Box::new([n, n])));
     let large = build.compare_expr(max, Op::Gt, json!(3));
     build.route(0, word, None);
     build.route(0, word, None);
     build.route(0, large, None);
     build.normal.values = vec![max];
     let code = code(&build);
-    assert!(code.chunk().cached > 0 && code.chunk().preds.iter().any(|pred| pred.memo));
+    assert!(code.chunk().cached_block_count > 0 && code.chunk().preds.iter().any(|pred| pred.is_memoized));
     let elements =
         json!([{"n": 1, "t": "xA"}, {"n": 5, "t": "b"}, {"n": 2, "t": "a"}, {}, {"n": 7, "t": "B"}]);
     let expected: [&[u32]; 5] = [&[0, 1], &[2], &[0, 1], &[], &[2]];
@@ -245,7 +249,8 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
             vm.bind(BindingId(0), Value::from_json(element));
             for _ in 0..2 {
                 assert_eq!(vm.eval_value(ValueId(0)).to_json(), element["n"]);
-                let matched: Vec<u32> = vm.matched(TableId(0)).into_iter().map(|rule| rule.0).collect();
+                let matched: Vec<u32> =
+                    vm.matching_rules(TableId(0)).into_iter().map(|rule| rule.0).collect();
                 assert_eq!(matched, expected, "{element}");
             }
         }
@@ -257,12 +262,12 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
 fn times_in_lists_compare_with_unprepared_texts() {
     let mut build = Build::default();
     let (at, text) = (build.slot("at", KindSet::DATETIME), build.slot("text", KindSet::STRING));
-    let (at, text) = (build.expr(NExpr::Slot(at)), build.expr(NExpr::Slot(text)));
-    let list = build.expr(NExpr::List(Box::new([at])));
+    let (at, text) = (build.expr(NormalExpr::Slot(at)), build.expr(NormalExpr::Slot(text)));
+    let list = build.expr(NormalExpr::List(Box::new([at])));
     let mode = TextMode { form: rulec_base::text::NormalizationForm::Nfkc, ..TextMode::PLAIN };
     let mode = TestMode { text: mode, ..TestMode::default() };
     let pred = build.pred(rulec_sema::normal::TestKind::Op(Op::Contains), mode, list, Some(text));
-    let cond = build.cond(NCond::Predicate { pred, want: true });
+    let cond = build.cond(NormalCond::Predicate { pred, want: true });
     build.route(0, cond, None);
     let at = "2026-01-01T00:00:00Z";
     assert_eq!(decide(&build, &json!({"at": at, "text": at})).chosen, chosen(0));
@@ -273,8 +278,8 @@ fn times_in_lists_compare_with_unprepared_texts() {
 fn registers_stay_where_they_are() {
     let mut build = Build::default();
     let slot = build.slot("n", KindSet::INT);
-    let value = build.expr(NExpr::Slot(slot));
-    let sum = build.expr(NExpr::Op(Op::Add, value, Some(value)));
+    let value = build.expr(NormalExpr::Slot(slot));
+    let sum = build.expr(NormalExpr::Op(Op::Add, value, Some(value)));
     let cond = build.compare_expr(sum, Op::Eq, json!(4));
     build.route(0, cond, None);
     let code = code(&build);
@@ -286,7 +291,7 @@ fn registers_stay_where_they_are() {
                 Vm::over_json(&code, &[], &message, &mut scratch).decide(TableId(0)).chosen,
                 chosen(0)
             );
-            scratch.register_capacity()
+            scratch.register_memory()
         })
         .collect();
     places.dedup();
@@ -301,23 +306,23 @@ fn listings_show_constants_and_labels() {
     let tags = build.slot("ctx.tags", KindSet::LIST);
     let number = build.compare(n, Op::Gt, json!(3));
     let mode = TestMode {
-        word: true,
+        whole_word: true,
         quantity: Some(Quantity::Any),
-        text: TextMode { fold: true, ..TextMode::PLAIN },
+        text: TextMode { folds_case: true, ..TextMode::PLAIN },
     };
     let words = build.test(text, Op::Contains, json!(["show", "list"]), mode);
-    let (list, element) = (build.expr(NExpr::Slot(tags)), build.expr(NExpr::Var(0)));
+    let (list, element) = (build.expr(NormalExpr::Slot(tags)), build.expr(NormalExpr::Var(0)));
     let body = build.compare_expr(element, Op::Eq, json!("vip"));
-    let each = build.cond(NCond::Each {
-        all: false,
+    let each = build.cond(NormalCond::Each {
+        is_all: false,
         list,
         kinds: KindSet::STRING,
         body,
         level: 0,
         nest: Default::default(),
     });
-    let or = build.cond(NCond::Or(Box::new([number, words])));
-    let and = build.cond(NCond::And(Box::new([or, each])));
+    let or = build.cond(NormalCond::Or(Box::new([number, words])));
+    let and = build.cond(NormalCond::And(Box::new([or, each])));
     build.route(0, and, None);
     build.route(0, words, Some(1));
     build.otherwise(1, None);

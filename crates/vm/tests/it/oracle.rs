@@ -1,6 +1,6 @@
 //! The oracle: evaluates the normal form in the plainest way, by the operators' own functions.
 
-use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::host::{HostCalls, RegisteredFunction};
 use rulec_lang::arena::Arena;
 use rulec_lang::history::{Sum, window};
 use rulec_lang::operators::budget::{self, PredicateContext};
@@ -9,7 +9,9 @@ use rulec_lang::operators::{Implementation, Op};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NFold, NPred, Normal, TestKind};
+use rulec_sema::normal::{
+    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalFold, NormalPredicate, TestKind,
+};
 use serde_json::Value as Json;
 
 pub struct Oracle<'a> {
@@ -17,37 +19,37 @@ pub struct Oracle<'a> {
     pub normal: &'a Normal,
     pub message: &'a Json,
     pub arena: &'a Arena,
-    pub hosts: &'a [Host],
+    pub hosts: &'a [RegisteredFunction],
     pub vars: Vec<Value<'a>>,
 }
 
 impl<'a> Oracle<'a> {
-    pub fn pred(&mut self, pred: &NPred) -> Tri {
+    pub fn pred(&mut self, pred: &NormalPredicate) -> Tri {
         let left = self.expr(pred.left);
         let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
-        match pred.ask {
+        match pred.test_kind {
             TestKind::Truth => implementations::value_to_tri(left),
             TestKind::Op(op) => budget::test_predicate(
                 op,
                 left,
                 right,
                 pred.mode,
-                PredicateContext { arena: self.arena, constant: true },
+                PredicateContext { arena: self.arena, is_right_constant: true },
             ),
         }
     }
 
     pub fn cond(&mut self, id: CondId) -> bool {
         match &self.normal.conds[id.index()] {
-            NCond::Const(holds) => *holds,
-            NCond::Predicate { pred, want } => {
+            NormalCond::Const(holds) => *holds,
+            NormalCond::Predicate { pred, want } => {
                 let answer = self.pred(&self.normal.preds[pred.index()]);
                 answer == Tri::from(*want)
             }
-            NCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
-            NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
-            NCond::Not(inner) => !self.cond(*inner),
-            NCond::Each { all, list, kinds, body, level, .. } => {
+            NormalCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
+            NormalCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
+            NormalCond::Not(inner) => !self.cond(*inner),
+            NormalCond::Each { is_all: all, list, kinds, body, level, .. } => {
                 let results = self.each(*list, *kinds, *level, |this| this.cond(*body));
                 results.is_some_and(
                     |results| {
@@ -87,23 +89,23 @@ impl<'a> Oracle<'a> {
     fn expr(&mut self, id: ExprId) -> Value<'a> {
         let normal = self.normal;
         match &normal.exprs[id.index()] {
-            NExpr::Const(NConst(constant)) => constant.value(),
-            NExpr::Slot(slot) => self.program.slots[slot.index()].load(self.message),
-            NExpr::Var(level) => self.vars[*level as usize],
-            NExpr::Field(base, key) => self.expr(*base).field(key),
-            NExpr::Index(base, key) => {
+            NormalExpr::Const(NormalConst(constant)) => constant.value(),
+            NormalExpr::Slot(slot) => self.program.slots[slot.index()].load(self.message),
+            NormalExpr::Var(level) => self.vars[*level as usize],
+            NormalExpr::Field(base, key) => self.expr(*base).field(key),
+            NormalExpr::Index(base, key) => {
                 let base = self.expr(*base);
                 base.index(self.expr(*key))
             }
-            NExpr::List(items) => {
+            NormalExpr::List(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.expr(*item)).collect();
                 self.arena.build_list(items)
             }
-            NExpr::Op(Op::Coalesce, left, Some(right)) => {
+            NormalExpr::Op(Op::Coalesce, left, Some(right)) => {
                 let left = self.expr(*left);
                 if left.is_missing() { self.expr(*right) } else { left }
             }
-            NExpr::Op(op, left, right) => {
+            NormalExpr::Op(op, left, right) => {
                 let left = self.expr(*left);
                 let right = right.map_or(Value::Missing, |right| self.expr(right));
                 match op.info().implementation {
@@ -111,12 +113,12 @@ impl<'a> Oracle<'a> {
                     _ => unreachable!(),
                 }
             }
-            NExpr::Read(inner, kinds) => self.expr(*inner).read_as(*kinds),
-            NExpr::Call(function, args) => {
+            NormalExpr::Read(inner, kinds) => self.expr(*inner).read_as(*kinds),
+            NormalExpr::Call(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
                 function.call(&args, self.arena)
             }
-            NExpr::Extern(function, args) => {
+            NormalExpr::Extern(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
                 HostCalls::new(self.hosts).call(
                     *function,
@@ -124,44 +126,52 @@ impl<'a> Oracle<'a> {
                     self.arena,
                 )
             }
-            NExpr::History(_) => Value::JsonList(&[]),
-            NExpr::Window(bound, list, operand) => {
+            NormalExpr::History(_) => Value::JsonList(&[]),
+            NormalExpr::Window(bound, list, operand) => {
                 let list = self.expr(*list);
                 window(list, *bound, self.expr(*operand))
             }
-            NExpr::Fold { fold, list, kinds, body, level, .. } => {
+            NormalExpr::Fold { fold, list, kinds, body, level, .. } => {
                 let results = self.each(*list, *kinds, *level, |this| {
                     let element = this.vars[*level as usize];
-                    let value = fold.summed().map_or(element, |summed| this.expr(summed));
+                    let value = fold.summed_expr().map_or(element, |summed| this.expr(summed));
                     this.vars[*level as usize] = element;
                     this.cond(*body).then_some(value)
                 });
                 let Some(results) = results else { return Value::Missing };
                 let mut values = results.into_iter().flatten();
                 match fold {
-                    NFold::Count => Value::Int(values.count() as i64),
-                    NFold::Sum(_) => {
+                    NormalFold::Count => Value::Int(values.count() as i64),
+                    NormalFold::Sum(_) => {
                         let mut sum = Sum::default();
                         values.for_each(|value| sum.add(value));
                         sum.total()
                     }
-                    NFold::First => values.next().unwrap_or(Value::Missing),
-                    NFold::Last => values.last().unwrap_or(Value::Missing),
+                    NormalFold::First => values.next().unwrap_or(Value::Missing),
+                    NormalFold::Last => values.last().unwrap_or(Value::Missing),
                 }
             }
-            NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
+            NormalExpr::Quantifier {
+                is_all: all,
+                list,
+                kinds,
+                true_cond: holds,
+                false_cond: fails,
+                level,
+                ..
+            } => {
                 let results = self.each(*list, *kinds, *level, |this| this.truth(*holds, *fails));
                 let truth = results.map(|results| if *all { Tri::all(results) } else { Tri::any(results) });
                 truth.map_or(Value::Missing, Value::from)
             }
-            NExpr::If { cond, then, other, .. } => {
+            NormalExpr::If { cond, then_value: then, else_value: other, .. } => {
                 if self.cond(*cond) {
                     self.expr(*then)
                 } else {
                     self.expr(*other)
                 }
             }
-            NExpr::Cond { holds, fails, .. } => self.truth(*holds, *fails).into(),
+            NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } => self.truth(*holds, *fails).into(),
         }
     }
 }

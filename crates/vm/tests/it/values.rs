@@ -138,19 +138,19 @@ pub fn value(rng: &mut Rng, depth: usize) -> Json {
 }
 
 pub fn mode(rng: &mut Rng, op: Op) -> TestMode {
-    let accepts = op.info().accepts;
+    let accepts = op.info().accepted_modifiers;
     TestMode {
-        word: accepts.word && rng.one_in(2),
-        quantity: if accepts.quantity {
+        whole_word: accepts.accepts_word && rng.one_in(2),
+        quantity: if accepts.accepts_quantity {
             rng.pick(&[None, Some(Quantity::Any), Some(Quantity::All)])
         } else {
             None
         },
-        text: if accepts.case && rng.below(3) > 0 {
+        text: if accepts.accepts_case && rng.below(3) > 0 {
             let fold = rng.one_in(2);
             TextMode {
-                fold,
-                full: fold && rng.one_in(2),
+                folds_case: fold,
+                folds_fully: fold && rng.one_in(2),
                 form: rng.pick(&[NormalizationForm::None, NormalizationForm::Nfc, NormalizationForm::Nfkc]),
             }
         } else {

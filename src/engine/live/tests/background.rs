@@ -2,12 +2,12 @@
 //! without background threads, so that the order is fixed.
 
 use super::{MISSING_FIELD_ROUTE, assert_order, live_rules};
-use crate::engine::live::base::{self, Base};
+use crate::engine::live::base::{self, BaseRules};
 use crate::engine::live::source_edits::RouteChanges;
-use crate::engine::live::writer::{Completion, Writer};
+use crate::engine::live::writer::{LiveWriter, WorkOutcome};
 use crate::engine::{CompileError, Edit, LiveRules};
 use crate::history::MemoryStore;
-use rulec_base::parallel::Threads;
+use rulec_base::parallel::ThreadLimit;
 use rulec_sema::check::CountedFields;
 use rulec_sema::hir::TableId;
 use serde_json::json;
@@ -16,11 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Compiles `base` with `changes` in full, as a merge of live rules does.
 fn compiled(
     rules: &LiveRules,
-    base: &Base,
+    base: &BaseRules,
     changes: &RouteChanges,
-) -> Result<(Base, CountedFields), CompileError> {
+) -> Result<(BaseRules, CountedFields), CompileError> {
     let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
-    base::compile_base(&rules.shared.compiler, &files, &files, |_| false, Threads::One)
+    base::compile_base(&rules.shared.compiler, &files, &files, |_| false, ThreadLimit::One)
 }
 
 fn insert(rules: &LiveRules, names: &[&str]) {
@@ -38,7 +38,7 @@ fn an_aborted_merge_keeps_its_segments() {
     rules.remove("b").expect("it is there");
     assert!(!rules.shared.lock_writer().is_idle());
     let result = catch_unwind(AssertUnwindSafe(|| {
-        rules.shared.run_or_abort(Writer::abort_merge, || panic!("a merge panics"));
+        rules.shared.run_or_abort(LiveWriter::abort_merge, || panic!("a merge panics"));
     }));
     assert!(result.is_err() && rules.shared.lock_writer().is_idle());
     drop(input);
@@ -56,7 +56,7 @@ fn a_recompilation_supersedes_a_merge() {
     insert(&rules, &["c"]);
     assert!(!rules.shared.lock_writer().schedule_merge(1), "the superseded merge still runs");
     let completion = rules.shared.lock_writer().finish_merge(&input, merged);
-    assert!(matches!(completion, Ok(Completion::Superseded)), "{completion:?}");
+    assert!(matches!(completion, Ok(WorkOutcome::Superseded)), "{completion:?}");
     assert!(rules.shared.lock_writer().is_idle());
     assert_eq!(rules.pending(), 1, "the recompilation includes the earlier edit");
     assert_order(&rules, &["a", "b", "c"]);
@@ -123,7 +123,7 @@ fn overlap(script: &str) {
                 let completion = shared.lock_writer().finish_compaction(&input, compiled);
                 shared.lock_writer().abort_compaction();
                 let superseded = script.contains("cM") || script.contains("cmM");
-                assert_eq!(matches!(completion, Ok(Completion::Superseded)), superseded, "{script}");
+                assert_eq!(matches!(completion, Ok(WorkOutcome::Superseded)), superseded, "{script}");
                 completion.ok()
             }
             _ => {
@@ -132,7 +132,7 @@ fn overlap(script: &str) {
                 shared.lock_writer().finish_merge(&input, merged).ok()
             }
         };
-        if completion == Some(Completion::Installed) {
+        if completion == Some(WorkOutcome::Installed) {
             shared.publish(&shared.lock_writer());
         }
         assert_eq!(rules.matched(&json!({})), expected, "{script} after {step}");
@@ -161,7 +161,7 @@ fn a_merge_keeps_what_a_route_inserted_meanwhile_reads_of_the_history() {
     edit_alone(&rules, &Edit::insert(format!("route new {again}")));
     let merged = compiled(&rules, &input.base, &input.changes);
     let completion = rules.shared.lock_writer().finish_merge(&input, merged);
-    assert!(matches!(completion, Ok(Completion::Superseded)), "{completion:?}");
+    assert!(matches!(completion, Ok(WorkOutcome::Superseded)), "{completion:?}");
     assert!(rules.shared.lock_writer().is_idle());
     rules.shared.publish(&rules.shared.lock_writer());
     let store = MemoryStore::default();

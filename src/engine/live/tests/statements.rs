@@ -1,7 +1,7 @@
 //! Tests of edits of each kind of statement; `tests/it/live_statements.rs` makes random edits.
 
 use super::{assert_refused, live_rules, target};
-use crate::engine::live::background::SOLE_OWNER_DROPS;
+use crate::engine::live::background::SOLE_OWNER_DROP_COUNT;
 use crate::engine::{Compiler, Edit, EditError, Guard, LiveRules};
 use rulec_syntax::loader::MemoryLoader;
 use serde_json::json;
@@ -271,17 +271,17 @@ fn a_route_that_is_gone_is_not_run() {
 #[test]
 fn an_edit_waits_for_nobody_when_nobody_decides() {
     let rules = live_rules("let limit = 3\nroute r when n > limit -> h\ndefault -> d");
-    let alone = SOLE_OWNER_DROPS.get();
+    let alone = SOLE_OWNER_DROP_COUNT.get();
     rules.replace("let limit = 4").expect("it is there");
-    assert_eq!(SOLE_OWNER_DROPS.get(), alone + 1, "an edit of all");
+    assert_eq!(SOLE_OWNER_DROP_COUNT.get(), alone + 1, "an edit of all");
     rules.insert("route s when n > 7 -> h").expect("it fits");
     rules.merge().expect("it compiles");
-    assert_eq!(SOLE_OWNER_DROPS.get(), alone + 2, "a merge");
+    assert_eq!(SOLE_OWNER_DROP_COUNT.get(), alone + 2, "a merge");
     rules.insert("route t when n > 8 -> h").expect("it fits");
     let message = json!({"n": 5});
     let decision = rules.decide(&message);
     let explained =
         rules.explain_decision(&decision, &message).expect("it compiles").expect("by these rules");
     assert_eq!(explained.target.as_deref(), Some("h"));
-    assert_eq!(SOLE_OWNER_DROPS.get(), alone + 3, "an explanation that asks for a merge");
+    assert_eq!(SOLE_OWNER_DROP_COUNT.get(), alone + 3, "an explanation that asks for a merge");
 }

@@ -2,11 +2,11 @@
 //! *base* is the rule set as last compiled in full; a *segment* is a group of routes compiled
 //! together.
 
-use super::super::base::Base;
+use super::super::base::BaseRules;
 use super::super::declarations::table_name;
 use super::super::error::UnknownStatement;
 use super::super::route::{Route, RouteKey, RouteKeyRef};
-use super::super::segment::{FIRST_INSERTED, Segment, SequenceNumber};
+use super::super::segment::{FIRST_INSERTED_SEQUENCE, Segment, SequenceNumber};
 use super::super::source_edits::RouteChanges;
 use super::super::statement_ref::StatementHead;
 use hashbrown::{HashMap, HashSet};
@@ -23,8 +23,8 @@ pub(super) struct RouteLocation {
 }
 
 impl RouteLocation {
-    pub fn sequence(&self) -> SequenceNumber {
-        self.segment.sequence(self.rule)
+    pub fn sequence_number(&self) -> SequenceNumber {
+        self.segment.sequence_number(self.rule)
     }
 
     /// Returns the parsed route. `None` for a route of the last full compilation, because only
@@ -40,23 +40,23 @@ impl RouteLocation {
 
 /// An index of the current routes by name: the routes of the last full compilation that were not
 /// removed, and the inserted routes.
-pub(super) struct Catalog {
-    pub base: Arc<Base>,
+pub(super) struct RouteCatalog {
+    pub base: Arc<BaseRules>,
     /// The routes that were inserted since the last full compilation and not removed since, by
     /// table and name.
     inserted_by_key: HashMap<RouteKey, RouteLocation>,
     removed_base_routes: HashSet<RuleId>,
     /// The number that the next inserted route gets; it orders routes of equal priority.
-    next_sequence: SequenceNumber,
+    next_sequence_number: SequenceNumber,
 }
 
-impl Catalog {
-    pub fn new(base: Base) -> Catalog {
-        Catalog {
+impl RouteCatalog {
+    pub fn new(base: BaseRules) -> RouteCatalog {
+        RouteCatalog {
             base: Arc::new(base),
             inserted_by_key: HashMap::new(),
             removed_base_routes: HashSet::new(),
-            next_sequence: FIRST_INSERTED,
+            next_sequence_number: FIRST_INSERTED_SEQUENCE,
         }
     }
 
@@ -65,7 +65,7 @@ impl Catalog {
         !self.removed_base_routes.is_empty()
     }
 
-    pub fn find(&self, table: TableId, name: &str) -> Option<RouteLocation> {
+    pub fn find_route(&self, table: TableId, name: &str) -> Option<RouteLocation> {
         if let Some(location) = self.inserted_by_key.get(&RouteKeyRef(table, name)) {
             return Some(location.clone());
         }
@@ -77,13 +77,13 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such route; the error suggests similar names.
-    pub fn existing(
+    pub fn find_existing_route(
         &self,
         table: TableId,
         route: StatementHead<'_>,
     ) -> Result<RouteLocation, UnknownStatement> {
-        self.find(table, route.name).ok_or_else(|| {
-            let base_names = self.base.names.get(table.index()).into_iter().flatten();
+        self.find_route(table, route.name).ok_or_else(|| {
+            let base_names = self.base.route_ids_by_name.get(table.index()).into_iter().flatten();
             let base_names =
                 base_names.filter(|(_, id)| !self.removed_base_routes.contains(*id)).map(|(name, _)| &**name);
             let inserted_names =
@@ -101,10 +101,10 @@ impl Catalog {
     /// Returns the undeclared message fields that a route reads, with the kinds of value that it
     /// accepts in them. `None` for a route of the last full compilation if the rules declare
     /// `input`: its uses are not recorded, because the fields are declared.
-    pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
+    pub fn field_uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
-            Some(route) => Some(Arc::clone(&route.uses)),
-            None => self.base.uses.get(self.base.rules.program().rules[location.rule.index()].span),
+            Some(route) => Some(Arc::clone(&route.field_uses)),
+            None => self.base.field_uses.get(self.base.rules.program().rules[location.rule.index()].span),
         }
     }
 
@@ -115,13 +115,13 @@ impl Catalog {
 
     /// Adds a route to the catalog, under its name. `segment` is the group of inserted routes that
     /// contains it, and `rule` is its id in this segment.
-    pub fn register(&mut self, segment: &Arc<Segment>, rule: RuleId) {
+    pub fn register_route(&mut self, segment: &Arc<Segment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);
     }
 
     /// Removes a current route from the catalog, and returns its table and name.
-    pub fn remove(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
+    pub fn remove_route(&mut self, table: TableId, location: &RouteLocation) -> RouteKey {
         let RouteLocation { segment, rule } = location;
         let key = (table, segment.rules.program().rules[rule.index()].name.clone());
         match location.route() {
@@ -131,36 +131,42 @@ impl Catalog {
         key
     }
 
-    pub fn next_sequence(&self) -> SequenceNumber {
-        self.next_sequence
+    pub fn next_sequence_number(&self) -> SequenceNumber {
+        self.next_sequence_number
     }
 
     /// Reserves the sequence number for a new route and returns it. The number is greater than all
     /// earlier ones, so the route comes after all others of its priority.
-    pub fn reserve_sequence(&mut self) -> SequenceNumber {
-        self.next_sequence += 1;
-        self.next_sequence - 1
+    pub fn reserve_sequence_number(&mut self) -> SequenceNumber {
+        self.next_sequence_number += 1;
+        self.next_sequence_number - 1
     }
 
     /// Installs another base (rule set compiled in full) and removes all inserted routes from the
     /// catalog. `removed_base_routes` are routes of the new base that edits removed or replaced
     /// while it was compiled. Returns the old catalog.
-    pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
-        let next_sequence = self.next_sequence;
-        let new_catalog = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };
+    pub fn replace_base(&mut self, base: BaseRules, removed_base_routes: HashSet<RuleId>) -> RouteCatalog {
+        let next_sequence = self.next_sequence_number;
+        let new_catalog = RouteCatalog {
+            removed_base_routes,
+            next_sequence_number: next_sequence,
+            ..RouteCatalog::new(base)
+        };
         std::mem::replace(self, new_catalog)
     }
 
     /// Returns the current routes that were inserted since the last full compilation.
     fn inserted_routes(&self) -> impl Iterator<Item = (&Arc<Route>, SequenceNumber)> {
-        self.inserted_by_key.values().filter_map(|location| Some((location.route()?, location.sequence())))
+        self.inserted_by_key
+            .values()
+            .filter_map(|location| Some((location.route()?, location.sequence_number())))
     }
 
     /// Returns the current routes of the given segments (groups of inserted routes), ordered by
     /// their sequence numbers.
     pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
         let numbered_routes = |segment: &Segment| {
-            let with_sequence = |(at, route)| (Arc::clone(route), segment.sequence(RuleId(at as u32)));
+            let with_sequence = |(at, route)| (Arc::clone(route), segment.sequence_number(RuleId(at as u32)));
             segment.routes.iter().enumerate().map(with_sequence).collect::<Vec<_>>()
         };
         let mut routes: Vec<_> = segments.iter().flat_map(|segment| numbered_routes(segment)).collect();
@@ -170,14 +176,14 @@ impl Catalog {
     }
 
     /// Returns the edits of routes since the last full compilation, as changes of the source texts.
-    pub fn changes(&self) -> RouteChanges {
-        self.changes_with(TableId(0), None, None)
+    pub fn route_changes(&self) -> RouteChanges {
+        self.route_changes_with(TableId(0), None, None)
     }
 
     /// Returns the edits of routes since the last full compilation, and one more edit: the text
     /// `new` replaces the route `old` of `table`. Without `old`, the text is appended to the table;
     /// without `new`, the route is only removed.
-    pub fn changes_with(
+    pub fn route_changes_with(
         &self,
         table: TableId,
         old: Option<&RouteLocation>,
@@ -188,7 +194,7 @@ impl Catalog {
         let mut texts: Vec<(TableId, SequenceNumber, Arc<str>)> = remaining_routes
             .map(|(route, sequence)| (route.table, sequence, Arc::clone(&route.parsed.text)))
             .collect();
-        let new_sequence = old.map_or(self.next_sequence, RouteLocation::sequence);
+        let new_sequence = old.map_or(self.next_sequence_number, RouteLocation::sequence_number);
         texts.extend(new.map(|text| (table, new_sequence, text)));
         texts.sort_by_key(|(_, sequence, _)| *sequence);
         let mut removed = self.removed_base_routes.clone();

@@ -2,18 +2,18 @@
 //! compaction compiles several *segments* (groups of inserted routes compiled together) into one.
 //! The *base* is the rule set as last compiled in full.
 
-use super::super::base::Base;
+use super::super::base::BaseRules;
 use super::super::declarations::table_name;
 use super::super::route::Route;
 use super::super::segment::{Segment, SequenceNumber};
-use super::{Completion, Writer};
+use super::{LiveWriter, WorkOutcome};
 use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
 /// Maximum number of segments (groups of inserted routes compiled together) that a rule file may
 /// have without compaction. Searching at most this number of segments is cheap.
-const FEW_SEGMENTS: usize = 3;
+const MAX_UNCOMPACTED_SEGMENTS: usize = 3;
 /// A segment (group of inserted routes compiled together) with at least this number of routes is
 /// not compacted any more. The next full recompilation includes its routes.
 const MAX_COMPACTED_ROUTES: usize = 512;
@@ -41,7 +41,7 @@ impl CompactionState {
 
     /// Records that all rules were recompiled, so that the result of a running compaction is
     /// discarded.
-    pub fn supersede(&mut self) {
+    pub fn mark_superseded(&mut self) {
         *self = match self.is_running() {
             true => CompactionState::Superseded,
             false => CompactionState::Idle,
@@ -52,7 +52,7 @@ impl CompactionState {
 /// The data for one compaction, which compiles several segments (groups of inserted routes) into
 /// one.
 pub(in super::super) struct CompactionInput {
-    pub base: Arc<Base>,
+    pub base: Arc<BaseRules>,
     /// The types and uses of message fields in the current rules. The check of the routes needs
     /// them, because all rules must agree on the type of a field.
     pub known_fields: KnownFields,
@@ -66,7 +66,7 @@ pub(in super::super) struct CompactionInput {
 #[derive(Debug)]
 pub(in super::super) struct Incompatible;
 
-impl Writer {
+impl LiveWriter {
     /// Schedules a compaction (which compiles several groups of inserted routes into one) if one is
     /// needed and none runs. If the result is true, the caller must start a thread that calls
     /// [`Writer::next_compaction`] until that method returns `None`.
@@ -90,7 +90,7 @@ impl Writer {
                 continue;
             }
             self.background.compaction = CompactionState::Running;
-            let (base, known_fields) = (Arc::clone(self.base()), self.constraints.counted.snapshot());
+            let (base, known_fields) = (Arc::clone(self.base()), self.constraints.counted_fields.snapshot());
             return Some(CompactionInput { base, known_fields, segments, routes });
         }
         self.background.compaction = CompactionState::Idle;
@@ -107,19 +107,19 @@ impl Writer {
         &mut self,
         input: &CompactionInput,
         compiled: Result<Segment, Incompatible>,
-    ) -> Result<Completion, Incompatible> {
+    ) -> Result<WorkOutcome, Incompatible> {
         let is_current = Arc::ptr_eq(&input.base, self.base());
         debug_assert_eq!(
             self.background.compaction,
             if is_current { CompactionState::Running } else { CompactionState::Superseded }
         );
         if !is_current {
-            return Ok(Completion::Superseded);
+            return Ok(WorkOutcome::Superseded);
         }
         match compiled {
             Ok(segment) => {
                 self.replace_segments(&input.segments, segment);
-                Ok(Completion::Installed)
+                Ok(WorkOutcome::Installed)
             }
             Err(error) => {
                 self.background.compaction = CompactionState::Failed;
@@ -135,14 +135,14 @@ impl Writer {
     }
 
     /// Returns the segments (groups of inserted routes) to compact next; `None` if at most
-    /// [`FEW_SEGMENTS`] could be compacted. All returned segments have routes of the file of the
+    /// [`MAX_UNCOMPACTED_SEGMENTS`] could be compacted. All returned segments have routes of the file of the
     /// newest segment, because routes are checked with the settings of one file. Segments of a
     /// running merge are left out, because the new base will replace them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
-        let Base { rules, declarations, .. } = &**self.base();
+        let BaseRules { rules, declarations, .. } = &**self.base();
         let file_of = |segment: &Segment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);
-            declarations.file_of_table(table_name(rules, table))
+            declarations.file_index_of_table(table_name(rules, table))
         };
         let newest_file = file_of(self.added_segments.last()?);
         let is_candidate = |segment: &Segment| {
@@ -150,7 +150,7 @@ impl Writer {
         };
         let candidates: Vec<&Arc<Segment>> =
             self.added_segments.iter().rev().filter(|segment| is_candidate(segment)).collect();
-        if candidates.len() <= FEW_SEGMENTS {
+        if candidates.len() <= MAX_UNCOMPACTED_SEGMENTS {
             return None;
         }
         let (mut selected, mut routes) = (Vec::new(), 0);
@@ -180,7 +180,7 @@ impl Writer {
         for (at, route) in new.routes.iter().enumerate() {
             let rule = RuleId(at as u32);
             match self.catalog.is_current(route) {
-                true => self.catalog.register(&new, rule),
+                true => self.catalog.register_route(&new, rule),
                 // No snapshot contains the new segment yet, so the removal may have any version.
                 false => new.mark_removed(rule, 1),
             }

@@ -2,11 +2,11 @@
 //! compiles the edited texts into a new *base*, which is the rule set as last compiled in full. A
 //! *segment* is a group of inserted routes compiled together.
 
-use super::super::base::Base;
+use super::super::base::BaseRules;
 use super::super::route::{Route, RouteKey};
 use super::super::segment::{Segment, SequenceNumber};
 use super::super::source_edits::RouteChanges;
-use super::{Completion, Writer, keeps_history_for};
+use super::{LiveWriter, WorkOutcome, keeps_history_for};
 use crate::engine::CompileError;
 use hashbrown::HashSet;
 use rulec_sema::check::CountedFields;
@@ -32,7 +32,7 @@ pub(super) struct RunningMerge {
     segments: Vec<Arc<Segment>>,
     /// The routes that edits removed or replaced since the merge began, as table and name. If the
     /// newly compiled rules have them, they are marked as removed there.
-    removed: Vec<RouteKey>,
+    removed_routes: Vec<RouteKey>,
 }
 
 impl MergeState {
@@ -60,14 +60,14 @@ impl MergeState {
     /// a route. Does nothing if no merge runs.
     pub fn record_removal(&mut self, route: RouteKey) {
         if let MergeState::Running(merge) = self {
-            merge.removed.push(route);
+            merge.removed_routes.push(route);
         }
     }
 
     /// Changes the state of the merge (a recompilation of all rules) from idle to scheduled and
     /// returns true. Returns false, without an effect, if the state is not idle: a thread is then
     /// scheduled or still compiles.
-    fn schedule(&mut self) -> bool {
+    fn schedule_if_idle(&mut self) -> bool {
         let is_idle = self.is_idle();
         if is_idle {
             *self = MergeState::Scheduled;
@@ -77,13 +77,13 @@ impl MergeState {
 
     /// Begins a merge (a recompilation of all rules). Moves the segments (groups of inserted
     /// routes) from `added_segments` into this state. Returns false if a merge already runs.
-    fn begin(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
+    fn start_running(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
         if can_begin {
             *self = MergeState::Running(RunningMerge {
                 segments: std::mem::take(added_segments),
-                removed: Vec::new(),
+                removed_routes: Vec::new(),
             });
         }
         can_begin
@@ -92,7 +92,7 @@ impl MergeState {
     /// Records that other fully compiled rules replace the current ones, so that the result of a
     /// running merge will be discarded. Returns the segments (groups of inserted routes) of that
     /// merge, for the caller to free.
-    pub fn supersede(&mut self) -> Vec<Arc<Segment>> {
+    pub fn mark_superseded(&mut self) -> Vec<Arc<Segment>> {
         match std::mem::take(self) {
             MergeState::Running(merge) => {
                 *self = MergeState::Superseded;
@@ -117,13 +117,13 @@ impl MergeState {
 /// The state from which a merge starts: the current base (the rule set as last compiled in full)
 /// and the edits. The merge compiles both into a new base.
 pub(in super::super) struct MergeInput {
-    pub base: Arc<Base>,
+    pub base: Arc<BaseRules>,
     pub changes: RouteChanges,
     /// Number of edits that the merge (a recompilation of all rules) includes.
-    edits: usize,
+    edit_count: usize,
     /// Routes with this or a greater sequence number were inserted after the merge (recompilation
     /// of all rules) began. The merge does not include them.
-    next_sequence: SequenceNumber,
+    next_sequence_number: SequenceNumber,
 }
 
 /// The error of the last merge (full recompilation in the background), and when to try again.
@@ -131,33 +131,35 @@ pub(super) struct MergeFailure {
     pub error: CompileError,
     /// Number of pending edits at which the next merge (a recompilation of all rules) starts
     /// automatically.
-    retry_at: usize,
+    retry_edit_count: usize,
 }
 
-impl Writer {
+impl LiveWriter {
     /// Schedules a merge (full recompilation in the background) if there are at least `threshold`
     /// pending edits, and no merge is scheduled or runs. If the last merge failed, there must also
     /// be twice as many pending edits as at that time. If the result is true, the caller must start
     /// a thread that calls [`Writer::begin_merge`].
     pub fn schedule_merge(&mut self, threshold: usize) -> bool {
-        let retry_at = self.background.last_failure.as_ref().map_or(0, |failure| failure.retry_at);
-        self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
+        let retry_at =
+            self.background.last_merge_failure.as_ref().map_or(0, |failure| failure.retry_edit_count);
+        self.revision.pending_edit_count >= threshold.max(retry_at)
+            && self.background.merge.schedule_if_idle()
     }
 
     /// Begins a merge (a recompilation of all rules) and returns its input. `None` if there is
     /// nothing to merge.
     pub fn begin_merge(&mut self) -> Option<MergeInput> {
-        if self.revision.pending == 0 {
+        if self.revision.pending_edit_count == 0 {
             self.abort_merge();
             return None;
         }
         let input = MergeInput {
             base: Arc::clone(self.base()),
-            changes: self.changes(),
-            edits: self.revision.pending,
-            next_sequence: self.catalog.next_sequence(),
+            changes: self.route_changes(),
+            edit_count: self.revision.pending_edit_count,
+            next_sequence_number: self.catalog.next_sequence_number(),
         };
-        self.background.merge.begin(&mut self.added_segments).then_some(input)
+        self.background.merge.start_running(&mut self.added_segments).then_some(input)
     }
 
     /// Finishes a merge (a recompilation of all rules) by installing the compiled rules. Discards
@@ -170,27 +172,28 @@ impl Writer {
     pub fn finish_merge(
         &mut self,
         input: &MergeInput,
-        compiled: Result<(Base, CountedFields), CompileError>,
-    ) -> Result<Completion, CompileError> {
+        compiled: Result<(BaseRules, CountedFields), CompileError>,
+    ) -> Result<WorkOutcome, CompileError> {
         let merge = self.background.merge.end();
         let is_current = Arc::ptr_eq(&input.base, self.base());
         debug_assert_eq!(merge.is_some(), is_current, "a replaced base supersedes the merge");
-        let Some(merge) = merge else { return Ok(Completion::Superseded) };
+        let Some(merge) = merge else { return Ok(WorkOutcome::Superseded) };
         match compiled {
             Ok((base, _))
                 if !self.added_segments.iter().all(|new| keeps_history_for(&base.rules, &new.rules)) =>
             {
                 self.restore_segments(merge);
-                Ok(Completion::Superseded)
+                Ok(WorkOutcome::Superseded)
             }
             Ok((base, counted)) => {
-                self.install_merge(input, base, counted, &merge.removed);
-                Ok(Completion::Installed)
+                self.install_merge(input, base, counted, &merge.removed_routes);
+                Ok(WorkOutcome::Installed)
             }
             Err(error) => {
                 self.restore_segments(merge);
-                let retry_at = self.revision.pending.saturating_mul(2);
-                self.background.last_failure = Some(MergeFailure { error: error.clone(), retry_at });
+                let retry_at = self.revision.pending_edit_count.saturating_mul(2);
+                self.background.last_merge_failure =
+                    Some(MergeFailure { error: error.clone(), retry_edit_count: retry_at });
                 Err(error)
             }
         }
@@ -215,29 +218,29 @@ impl Writer {
     fn install_merge(
         &mut self,
         input: &MergeInput,
-        base: Base,
+        base: BaseRules,
         counted: CountedFields,
         removed: &[RouteKey],
     ) {
-        self.constraints.install(counted);
+        self.constraints.update_declared_input(counted);
         let removed_base_routes: HashSet<RuleId> =
             removed.iter().filter_map(|(table, name)| base.route_named(*table, name)).collect();
         self.revision.version += 1;
         removed_base_routes.iter().for_each(|id| base.segment.mark_removed(*id, self.revision.version));
         let old_catalog = self.catalog.replace_base(base, removed_base_routes);
         for segment in std::mem::take(&mut self.added_segments) {
-            let segment = Arc::new(self.renumbered(&segment, input.next_sequence));
+            let segment = Arc::new(self.renumbered_segment(&segment, input.next_sequence_number));
             for (at, route) in segment.routes.iter().enumerate() {
                 if old_catalog.is_current(route) {
-                    self.catalog.register(&segment, RuleId(at as u32));
+                    self.catalog.register_route(&segment, RuleId(at as u32));
                 }
             }
             self.added_segments.push(segment);
         }
-        debug_assert!(self.revision.pending >= input.edits, "merged edits were pending");
-        self.revision.pending = self.revision.pending.saturating_sub(input.edits);
-        self.background.compaction.supersede();
-        self.background.last_failure = None;
+        debug_assert!(self.revision.pending_edit_count >= input.edit_count, "merged edits were pending");
+        self.revision.pending_edit_count = self.revision.pending_edit_count.saturating_sub(input.edit_count);
+        self.background.compaction.mark_superseded();
+        self.background.last_merge_failure = None;
     }
 
     /// Returns a copy of a segment (group of routes) that was added during the merge. In the copy,
@@ -247,14 +250,14 @@ impl Writer {
     /// A new route keeps its number. A route with a number below `next_sequence` (the first number
     /// that was free when the merge began) replaces a route of the new base. It gets the number of
     /// the replaced route, which is a rule id.
-    fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
+    fn renumbered_segment(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
-            let sequence = segment.sequence(RuleId(at as u32));
+            let sequence = segment.sequence_number(RuleId(at as u32));
             let replaced_route =
                 base.route_named(route.table, &route.name).filter(|_| sequence < next_sequence);
-            replaced_route.map_or(sequence, |id| base.segment.sequence(id))
+            replaced_route.map_or(sequence, |id| base.segment.sequence_number(id))
         };
-        segment.with_sequences(segment.routes.iter().enumerate().map(sequence).collect())
+        segment.with_sequence_numbers(segment.routes.iter().enumerate().map(sequence).collect())
     }
 }

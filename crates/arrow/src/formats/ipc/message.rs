@@ -15,7 +15,7 @@ const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 
 /// Maximum number of values of a column or rows of a batch. The Arrow specification recommends this
 /// limit.
-const MAX_VALUES: i64 = i32::MAX as i64;
+const MAX_COLUMN_VALUES: i64 = i32::MAX as i64;
 
 /// A complete message of an Arrow stream. The lengths in its header were checked before this value
 /// was created.
@@ -74,12 +74,12 @@ impl EncapsulatedMessage {
 
     fn check_batch(&self, batch: RecordBatch<'_>) -> Result<(), Message> {
         let rows = batch.length();
-        if !(0..=MAX_VALUES).contains(&rows) {
+        if !(0..=MAX_COLUMN_VALUES).contains(&rows) {
             return Err(message!("a batch claims to have {rows} rows"));
         }
         for node in batch.nodes().into_iter().flatten() {
             let (values, nulls) = (node.length(), node.null_count());
-            if !(0..=MAX_VALUES).contains(&values) || !(0..=values).contains(&nulls) {
+            if !(0..=MAX_COLUMN_VALUES).contains(&values) || !(0..=values).contains(&nulls) {
                 return Err(message!("a column claims to have {values} values, of which {nulls} are null"));
             }
         }
@@ -96,7 +96,7 @@ impl EncapsulatedMessage {
             // Every column needs bytes of its own. If columns could share bytes, a copy of all
             // columns could be far larger than the message.
             used += bytes.len();
-            decompressed = claimed_size(bytes).saturating_add(decompressed);
+            decompressed = claimed_uncompressed_size(bytes).saturating_add(decompressed);
         }
         if used > self.body.len() {
             return Err(message!(
@@ -119,7 +119,7 @@ impl EncapsulatedMessage {
 
 /// Returns the uncompressed size that the header of a compressed column states. The size −1 marks a
 /// column without compression; the result is then 0.
-fn claimed_size(bytes: &[u8]) -> i64 {
+fn claimed_uncompressed_size(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }
 

@@ -57,14 +57,14 @@ impl NetworkSet {
     /// Returns the number of networks that contain the address; `None` if the text is no address.
     /// White space around the address is ignored. An IPv4 address in IPv6 form is looked up both as
     /// IPv4 and as IPv6, as in [`super::is_in_network`].
-    pub fn count_around(&self, address: &str) -> Option<u32> {
+    pub fn count_containing(&self, address: &str) -> Option<u32> {
         let address = parse_address(address)?;
         let canonical = address.to_canonical();
-        let other = if canonical == address { 0 } else { self.count_in_version(canonical) };
-        Some(self.count_in_version(address) + other)
+        let other = if canonical == address { 0 } else { self.count_in_ip_version(canonical) };
+        Some(self.count_in_ip_version(address) + other)
     }
 
-    fn count_in_version(&self, address: IpAddr) -> u32 {
+    fn count_in_ip_version(&self, address: IpAddr) -> u32 {
         let (map, bits, width) = match address {
             IpAddr::V4(address) => (&self.ipv4_prefixes, u128::from(u32::from(address)), 32),
             IpAddr::V6(address) => (&self.ipv6_prefixes, u128::from(address), 128),

@@ -50,7 +50,7 @@ fn take_lowercase_text(fields: &mut Map<String, Json>, name: &str) -> Option<Str
 /// Sets the fields `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if
 /// all three are known. Returns false if the calendar lacks the day, or if the match is a part of a
 /// longer word or number.
-pub fn date(text: &str, found: &mut EntityMatch) -> bool {
+pub fn normalize_date(text: &str, found: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
     let is_timestamp =
         text_after(text, found).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
@@ -89,7 +89,7 @@ pub fn date(text: &str, found: &mut EntityMatch) -> bool {
 /// Replaces the matched fields, such as `hour` and `minute`, by one field `time` on the 24-hour
 /// clock: `15:30` or `15:30:05`. Returns false if the match is no time of day, or if it belongs to
 /// a longer word or number.
-pub fn time(text: &str, found: &mut EntityMatch) -> bool {
+pub fn normalize_time(text: &str, found: &mut EntityMatch) -> bool {
     let follows_date =
         text_before(text, found).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
     let (before, after) = (text_before(text, found), text_after(text, found));
@@ -151,7 +151,7 @@ fn cut_unit_of_next_word(text: &str, found: &mut EntityMatch) {
 /// Sets the field `amount` to a plain number, and `currency` to its code of three letters. `$`
 /// counts as US dollars, and `¥` as yuan. Returns false if the match belongs to a longer word or
 /// number.
-pub fn money(text: &str, found: &mut EntityMatch) -> bool {
+pub fn normalize_money(text: &str, found: &mut EntityMatch) -> bool {
     let fields = &mut found.fields;
     let (Some(amount), Some(currency)) =
         (take_lowercase_text(fields, "amount"), take_lowercase_text(fields, "currency"))
@@ -230,7 +230,7 @@ fn shift_decimal_point(number: &str, places: usize) -> String {
 /// Sets the field `digits` to the digits of the phone number, with `+` before an international
 /// number. Returns false if the match belongs to a longer word or number, or has fewer than 7 or
 /// more than 15 digits.
-pub fn phone(text: &str, found: &mut EntityMatch) -> bool {
+pub fn normalize_phone(text: &str, found: &mut EntityMatch) -> bool {
     let matched = &text[found.range.clone()];
     let is_joined = text_before(text, found)
         .ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
@@ -244,7 +244,7 @@ pub fn phone(text: &str, found: &mut EntityMatch) -> bool {
 /// Sets the field `number` to the number with its sign and without thousands separators. For a
 /// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the
 /// match is a part of a longer word or number.
-pub fn number(text: &str, found: &mut EntityMatch) -> bool {
+pub fn normalize_number(text: &str, found: &mut EntityMatch) -> bool {
     cut_unit_of_next_word(text, found);
     if !is_whole_word_or_number(text, found) {
         return false;

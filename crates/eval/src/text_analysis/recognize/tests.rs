@@ -189,5 +189,5 @@ fn a_name_that_the_rules_declare_is_left_to_them() {
 /// The recognizers run over every text, so their work is part of the limits.
 #[test]
 fn the_work_for_each_byte_is_known() {
-    assert!((100..20_000).contains(&*WORK_PER_BYTE), "{}", *WORK_PER_BYTE);
+    assert!((100..20_000).contains(&*RECOGNIZER_WORK_PER_BYTE), "{}", *RECOGNIZER_WORK_PER_BYTE);
 }

@@ -38,7 +38,7 @@ impl<'s> WorkflowGraph<'s> {
             // The traversals of petgraph visit the last added edge first, but paths should be tried
             // in the listed order.
             for target in graph.successors(source).into_iter().rev() {
-                let edge = if vertex.loop_backs.contains(&vertices[target].id) {
+                let edge = if vertex.loop_back_targets.contains(&vertices[target].id) {
                     EdgeKind::LoopBack
                 } else {
                     EdgeKind::Forward
@@ -67,7 +67,7 @@ impl<'s> WorkflowGraph<'s> {
     /// without a router, and for a parallel node, whose router is never called.
     pub(super) fn routes_of_vertex(&self, vertex_index: usize) -> Option<&'s [Route]> {
         let vertex = &self.vertices[vertex_index];
-        vertex.routes.as_deref().filter(|_| !vertex.parallel)
+        vertex.routes.as_deref().filter(|_| !vertex.is_parallel)
     }
 
     pub(super) fn route_targets(&self, vertex_index: usize, route: &Route) -> Vec<usize> {
@@ -96,7 +96,7 @@ impl<'s> WorkflowGraph<'s> {
     /// True if the targets of a reachable router are read from the output, and so are known only at
     /// run time. Any node may then receive the output, so a fault of a join (node with several
     /// inputs) is only a warning.
-    pub(super) fn has_open_routes(&self) -> bool {
+    pub(super) fn has_runtime_targets(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
         let mut reachable = (0..self.vertices.len()).filter(|vertex_index| self.is_reachable(*vertex_index));
         reachable.any(|vertex_index| {
@@ -128,7 +128,7 @@ impl<'s> WorkflowGraph<'s> {
         for (source, vertex) in self.vertices.iter().enumerate() {
             let listed_targets = vertex.next.iter().filter_map(|id| self.vertex_index(id));
             for target in listed_targets.chain(self.successors(source)) {
-                if !vertex.loop_backs.contains(&self.vertices[target].id) {
+                if !vertex.loop_back_targets.contains(&self.vertices[target].id) {
                     waiting_graph.update_edge(NodeIndex::new(source), NodeIndex::new(target), ());
                 }
             }
@@ -185,12 +185,12 @@ impl<'s> WorkflowGraph<'s> {
         for (source, vertex) in
             self.vertices.iter().enumerate().filter(|(vertex_index, _)| self.is_reachable(*vertex_index))
         {
-            repeatable.extend(vertex.loop_backs.iter().filter_map(|id| self.vertex_index(id)));
+            repeatable.extend(vertex.loop_back_targets.iter().filter_map(|id| self.vertex_index(id)));
             let is_unlisted = |target: &usize| !vertex.next.contains(&self.vertices[*target].id);
             repeatable.extend(self.successors(source).into_iter().filter(is_unlisted));
             let target_lists: Vec<Vec<usize>> = match self.routes_of_vertex(source) {
                 Some(routes) => routes.iter().map(|route| self.route_targets(source, route)).collect(),
-                None if vertex.parallel => vec![self.successors(source)],
+                None if vertex.is_parallel => vec![self.successors(source)],
                 None => Vec::new(),
             };
             for mut targets in target_lists {
@@ -198,8 +198,8 @@ impl<'s> WorkflowGraph<'s> {
                 repeatable.extend(targets.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
             // A parallel node runs its child even if the child also waits for other inputs.
-            for child in self.successors(source).into_iter().filter(|_| vertex.parallel) {
-                if self.vertices[child].incoming.len() > 1 {
+            for child in self.successors(source).into_iter().filter(|_| vertex.is_parallel) {
+                if self.vertices[child].incoming_sources.len() > 1 {
                     repeatable.extend(self.successors(child));
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::super::node::{NodeId, join_names};
 use super::edges::WorkflowGraph;
-use super::{Finding, FindingKind, Severity, dedup_nodes};
+use super::{Finding, FindingKind, Severity, distinct_nodes};
 use petgraph::graph::NodeIndex;
 use rulec_base::{broken_invariant, message};
 use std::collections::{BTreeMap, HashSet};
@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, HashSet};
 /// Checks every join (every node with more than one incoming edge) and adds its faults to
 /// `findings`.
 pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>) {
-    let has_open_routes = graph.has_open_routes();
-    let run_by_parallel = children_of_parallels(graph);
+    let has_open_routes = graph.has_runtime_targets();
+    let run_by_parallel = parallel_child_pairs(graph);
     let repeatable = graph.repeatable_nodes();
     let dominators = graph.dominators();
     let has_router =
         (0..graph.vertices.len()).any(|vertex_index| graph.routes_of_vertex(vertex_index).is_some());
     for (join, vertex) in graph.vertices.iter().enumerate() {
-        if vertex.incoming.len() < 2 || !graph.is_reachable(join) || join == graph.start_index {
+        if vertex.incoming_sources.len() < 2 || !graph.is_reachable(join) || join == graph.start_index {
             continue;
         }
         let id = &vertex.id;
@@ -25,7 +25,8 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
         // may take its second output for another node's missing output. In both cases the finding
         // is only a warning.
         let may_repeat = |vertex_index: &usize| repeatable.contains(vertex_index);
-        let source_indices = || vertex.incoming.iter().filter_map(|source| graph.vertex_index(source));
+        let source_indices =
+            || vertex.incoming_sources.iter().filter_map(|source| graph.vertex_index(source));
         let is_uncertain =
             has_open_routes || may_repeat(&join) || source_indices().any(|source| may_repeat(&source));
         let severity = if is_uncertain { Severity::Warning } else { Severity::Error };
@@ -37,9 +38,9 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
         {
             let parallel = graph.node_id(*parallel);
             let others: Vec<NodeId> =
-                vertex.incoming.iter().filter(|source| **source != parallel).cloned().collect();
+                vertex.incoming_sources.iter().filter(|source| **source != parallel).cloned().collect();
             if !others.is_empty() {
-                let others = join_names(&dedup_nodes(&others));
+                let others = join_names(&distinct_nodes(&others));
                 let message = message!(
                     "`{id}` is run by the parallel node `{parallel}`, so its input from {others} is never \
                     processed"
@@ -56,7 +57,7 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
             let blocked: Vec<NodeId> = blocked.into_iter().map(|source| graph.node_id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but can never receive output from there",
-                join_names(&dedup_nodes(&blocked))
+                join_names(&distinct_nodes(&blocked))
             );
             add(FindingKind::JoinNeverFills, message);
             continue;
@@ -72,14 +73,14 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
             }
         }
         let exclusion = dominated_sources.into_iter().find(|(router_node, dominated_sources)| {
-            dominated_sources.len() > 1 && !some_route_feeds(graph, *router_node, dominated_sources, join)
+            dominated_sources.len() > 1 && !has_feeding_route(graph, *router_node, dominated_sources, join)
         });
         if let Some((router_node, dominated_sources)) = exclusion {
             let dominated_sources: Vec<NodeId> =
                 dominated_sources.into_iter().map(|source| graph.node_id(source)).collect();
             let message = message!(
                 "`{id}` waits for {}, but no route of `{}` leads to all of them",
-                join_names(&dedup_nodes(&dominated_sources)),
+                join_names(&distinct_nodes(&dominated_sources)),
                 graph.node_id(router_node)
             );
             add(FindingKind::ExclusiveJoin, message);
@@ -89,7 +90,7 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
 
 /// True if the router of `router_node` has a route for which every node in `sources` delivers its
 /// output to `join`. The join is a node that waits for several inputs.
-fn some_route_feeds(graph: &WorkflowGraph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
+fn has_feeding_route(graph: &WorkflowGraph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
     let Some(routes) = graph.routes_of_vertex(router_node) else {
         broken_invariant!("a node that chooses among the sources has routes");
         return true;
@@ -103,8 +104,9 @@ fn some_route_feeds(graph: &WorkflowGraph<'_>, router_node: usize, sources: &[us
     })
 }
 
-fn children_of_parallels(graph: &WorkflowGraph<'_>) -> Vec<(usize, usize)> {
-    let parallels = (0..graph.vertices.len()).filter(|vertex_index| graph.vertices[*vertex_index].parallel);
+fn parallel_child_pairs(graph: &WorkflowGraph<'_>) -> Vec<(usize, usize)> {
+    let parallels =
+        (0..graph.vertices.len()).filter(|vertex_index| graph.vertices[*vertex_index].is_parallel);
     let reachable = parallels.filter(|vertex_index| graph.is_reachable(*vertex_index));
     reachable
         .flat_map(|vertex_index| {

@@ -25,7 +25,7 @@ const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
 /// The config fields of a `LOOP` node that limit its rounds. If both are set, the smaller number
 /// applies.
-const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
+const MAX_ROUNDS_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
 
 /// The node that a `LOOP` node repeats, as the config field `body` describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub(super) struct LoopSettings {
     items: Option<Vec<Json>>,
     /// The number of rounds that the config of the `LOOP` node allows: the minimum of the length of
     /// its list and its numbers of rounds. `None` if the config has neither a list nor a number.
-    bound: Option<u64>,
+    max_rounds: Option<u64>,
     condition: Option<Condition>,
 }
 
@@ -62,10 +62,17 @@ pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
 
 /// Checks the config of a `CONDITION` or `LOOP` node before the plan runs. Returns an error if the
 /// node cannot run with this config.
-pub(super) fn check_config(node: &PlanNode, settings: &RunSettings) -> Result<(), PlanError> {
+pub(super) fn check_control_config(node: &PlanNode, settings: &RunSettings) -> Result<(), PlanError> {
     let known: &[&str] = match &*node.kind {
         CONDITION_KIND => &["timeout"],
-        _ => &[BODY_FIELD, "timeout", LIST_FIELDS[0], LIST_FIELDS[1], ROUND_FIELDS[0], ROUND_FIELDS[1]],
+        _ => &[
+            BODY_FIELD,
+            "timeout",
+            LIST_FIELDS[0],
+            LIST_FIELDS[1],
+            MAX_ROUNDS_FIELDS[0],
+            MAX_ROUNDS_FIELDS[1],
+        ],
     };
     let is_known = |name: &String| known.contains(&&**name) || CONDITION_FIELDS.contains(&&**name);
     let refused = |why: Message| PlanError(message!("`{}` cannot run: {why}", node.id));
@@ -83,7 +90,7 @@ pub(super) fn check_config(node: &PlanNode, settings: &RunSettings) -> Result<()
         };
     }
     let body = read_body(node).map_err(refused)?;
-    match settings.kinds.get(&body.kind) {
+    match settings.work_by_node_kind.get(&body.kind) {
         Some(super::NodeWork::Processor(_)) => Ok(()),
         Some(_) => Err(refused(message!(
             "its body is a {}, which cannot be repeated; repeat a node that does work",
@@ -115,7 +122,7 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
 
 /// Reads a number of rounds. Rules accept any number without a fraction, such as `3.0`, so this
 /// function accepts such numbers too. `None` for any other value.
-fn read_rounds(value: &Json) -> Option<u64> {
+fn parse_round_count(value: &Json) -> Option<u64> {
     // A number outside of this range is refused, because its conversion would saturate.
     let whole = |number: &f64| number.fract() == 0.0 && (0.0..u64::MAX as f64).contains(number);
     value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
@@ -127,7 +134,8 @@ pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json
     let condition = read_condition(node).map_err(|error| error.to_string())?;
     let condition = condition.ok_or("it has no condition")?;
     let mut fields = input.as_object().cloned().unwrap_or_default();
-    fields.insert("result".to_owned(), condition.holds(&state.edge_message(&node.id, input)).into());
+    fields
+        .insert("result".to_owned(), condition.holds(&state.edge_condition_message(&node.id, input)).into());
     Ok(Json::Object(fields))
 }
 
@@ -145,16 +153,16 @@ impl LoopSettings {
             Some(other) => return Err(format!("a loop goes through a list, and not through {other}")),
         };
         let mut bound = items.as_ref().map(|items| items.len() as u64);
-        for name in ROUND_FIELDS {
+        for name in MAX_ROUNDS_FIELDS {
             let Some(value) = filled_config.get(name) else { continue };
             let rounds =
-                read_rounds(value).ok_or_else(|| format!("`config.{name}` must be a whole number"))?;
+                parse_round_count(value).ok_or_else(|| format!("`config.{name}` must be a whole number"))?;
             bound = Some(bound.map_or(rounds, |bound| bound.min(rounds)));
         }
         if bound.is_none() && condition.is_none() {
             return Err("nothing ends this loop; give `items`, `iterations` or a `condition`".to_owned());
         }
-        Ok(LoopSettings { body, items, bound, condition })
+        Ok(LoopSettings { body, items, max_rounds: bound, condition })
     }
 
     /// Returns the number of rounds that the loop's config allows; `u64::MAX` if only the loop's
@@ -163,7 +171,7 @@ impl LoopSettings {
     /// # Errors
     /// If the config of a loop without a condition allows more than `limit` rounds.
     pub fn rounds_within(&self, limit: u64) -> Result<u64, String> {
-        match self.bound {
+        match self.max_rounds {
             Some(bound) if bound > limit && self.condition.is_none() => {
                 Err(format!("the loop has {bound} rounds, and at most {limit} are allowed"))
             }
@@ -185,10 +193,10 @@ impl LoopSettings {
 
     /// True if the loop has no condition, or if the condition is true after a round with this input
     /// and this output.
-    pub fn continues(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
+    pub fn should_continue(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
         let mut fields = round_input.as_object().cloned().unwrap_or_default();
         fields.insert("last".to_owned(), output.clone());
-        let message = || state.edge_message(&self.body.id, &Json::Object(fields));
+        let message = || state.edge_condition_message(&self.body.id, &Json::Object(fields));
         self.condition.as_ref().is_none_or(|condition| condition.holds(&message()))
     }
 }
@@ -200,7 +208,7 @@ impl Plan {
         let mut payload = self.to_payload();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
             let Ok(body) = read_body(node) else { continue };
-            let id = self.body_id(node);
+            let id = self.loop_body_id(node);
             let edge = json!({"source": node.id, "target": id});
             let written = json!({"node_id": id, "name": id, "type": body.kind, "config": body.config});
             for (field, value) in [("nodes", written), ("edges", edge)] {
@@ -218,7 +226,7 @@ impl Plan {
     pub fn plan_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
         let mut payload = payload.clone();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
-            let id = self.body_id(node);
+            let id = self.loop_body_id(node);
             let Some(nodes) = payload["nodes"].as_array_mut() else { continue };
             let Some(at) = nodes.iter().position(|other| other["node_id"] == id) else { continue };
             let config = nodes.remove(at)["config"].take();
@@ -235,7 +243,7 @@ impl Plan {
 
     /// Returns the id that the body of a loop has while the rules validate it. No other node has
     /// this id.
-    fn body_id(&self, node: &PlanNode) -> String {
+    fn loop_body_id(&self, node: &PlanNode) -> String {
         let mut id = format!("{}.body", node.id);
         while self.node(&id).is_some() {
             id.push('_');

@@ -10,16 +10,16 @@ const HEADERS_FIELD: &str = "headers";
 const SECRET_HEADERS: [&str; 5] =
     ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"];
 /// The possible names of the field that contains a header's name, if headers are a list of objects.
-const NAME_FIELDS: [&str; 2] = ["name", "key"];
+const HEADER_NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that contains a header's value, if headers are a list of objects.
-const VALUE_FIELD: &str = "value";
+const HEADER_VALUE_FIELD: &str = "value";
 /// Minimum length in bytes of a credential that is searched for in other texts. Also the minimum
 /// length of a truncated text that is compared with the start of a credential. Shorter texts would
 /// match by chance.
 const MIN_CREDENTIAL_BYTES: usize = 4;
 /// Minimum length in bytes of a text that is masked because it is a part of a credential. A pattern
 /// may have matched this part. Shorter texts would match by chance.
-const MIN_PART_BYTES: usize = 8;
+const MIN_CREDENTIAL_PART_BYTES: usize = 8;
 
 /// The credentials that were masked in the headers of a message. The same credentials are then
 /// masked in the other parts of the message's log line.
@@ -30,7 +30,7 @@ impl Credentials {
     /// Masks the values of headers with credentials, in each field `headers` of the message.
     /// Returns the masked credentials. The headers are an object, a list of pairs, or a list of
     /// objects with `name` and `value`.
-    pub fn mask_in(message: &mut Json) -> Credentials {
+    pub fn mask_in_message(message: &mut Json) -> Credentials {
         let mut found = Credentials::default();
         found.mask_headers_in(message);
         found
@@ -76,9 +76,9 @@ impl Credentials {
                 }
             }
             Json::Object(fields) => {
-                let name = NAME_FIELDS.iter().find_map(|field| fields.get(*field)?.as_str());
+                let name = HEADER_NAME_FIELDS.iter().find_map(|field| fields.get(*field)?.as_str());
                 if name.is_some_and(is_secret_header)
-                    && let Some(value) = fields.get_mut(VALUE_FIELD)
+                    && let Some(value) = fields.get_mut(HEADER_VALUE_FIELD)
                 {
                     self.mask_and_store(value);
                 }
@@ -121,7 +121,7 @@ impl Credentials {
     /// Masks each text in `value` that contains one of the credentials, or is a part of one.
     pub fn mask_copies(&self, value: &mut Json) {
         match value {
-            Json::String(text) if self.copies_credential(text) => *text = MASK.to_owned(),
+            Json::String(text) if self.is_credential_copy(text) => *text = MASK.to_owned(),
             Json::Number(number) if self.0.contains(&number.to_string()) => *value = Json::from(MASK),
             Json::Array(items) => items.iter_mut().for_each(|item| self.mask_copies(item)),
             Json::Object(fields) => self.mask_copies_in(fields),
@@ -134,13 +134,13 @@ impl Credentials {
         fields.values_mut().for_each(|value| self.mask_copies(value));
     }
 
-    fn copies_credential(&self, text: &str) -> bool {
+    fn is_credential_copy(&self, text: &str) -> bool {
         // An explanation truncates long texts and marks their ends.
         let (part, is_truncated) = text.strip_suffix('…').map_or((text, false), |start| (start, true));
         self.0.iter().any(|secret| {
             text == secret
                 || secret.len() >= MIN_CREDENTIAL_BYTES && text.contains(secret.as_str())
-                || part.len() >= MIN_PART_BYTES && secret.contains(part)
+                || part.len() >= MIN_CREDENTIAL_PART_BYTES && secret.contains(part)
                 || is_truncated && part.len() >= MIN_CREDENTIAL_BYTES && secret.starts_with(part)
         })
     }
@@ -169,7 +169,7 @@ mod tests {
             ] },
             "cookie": "sweet"
         });
-        let found = Credentials::mask_in(&mut message);
+        let found = Credentials::mask_in_message(&mut message);
         let expected = json!({
             "headers": { "Cookie": MASK, "x-team": "a", "x-api-key": MASK, "authorization": MASK },
             "request": { "Headers": [
@@ -193,7 +193,7 @@ mod tests {
         let mut message = json!({ "headers": {
             "authorization": "Bearer eyJhbGciOi.x", "cookie": "a=\"quoted\"; b", "x-api-key": { "id": 73_121 }
         } });
-        let found = Credentials::mask_in(&mut message);
+        let found = Credentials::mask_in_message(&mut message);
         let mut copies = json!({
             "token": "eyJhbGciOi.x", "middle": "hbGciOi.x…", "short": "eyJ",
             "because": "`headers.cookie` is \"a=\\\"quoted\\\"; b\"", "number": 73_121, "other": 7
@@ -206,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_are_unchanged() {
+    fn messages_without_credentials_are_unchanged() {
         for text in [r#"{"headers": "cookie"}"#, r#"{"headers": {"accept": "x"}}"#, "{}", "5"] {
             let mut message: Json = serde_json::from_str(text).expect("JSON");
             let before = message.clone();
-            assert!(Credentials::mask_in(&mut message).is_empty());
+            assert!(Credentials::mask_in_message(&mut message).is_empty());
             assert_eq!(message, before);
         }
     }

@@ -20,9 +20,9 @@ use time::OffsetDateTime;
 /// Selects the optional parts of each log line; see [`super::DecisionLogBuilder`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOptions {
-    pub message: bool,
-    pub explanation: bool,
-    pub analysis: bool,
+    pub includes_message: bool,
+    pub includes_explanation: bool,
+    pub includes_analysis: bool,
 }
 
 /// The data from which a log line is written, except the outcome. The thread that writes the log
@@ -38,12 +38,12 @@ pub(in crate::route) struct DecisionRecord {
 }
 
 /// A decision in the queue of the log, with the outcome of its message.
-pub(super) struct QueuedEntry {
+pub(super) struct QueuedDecision {
     record: DecisionRecord,
     /// The outcome of the message, without the handler's reply.
     outcome: Outcome,
-    result: &'static str,
-    error: Option<String>,
+    result_name: &'static str,
+    error_text: Option<String>,
     missing_permissions: Vec<String>,
 }
 
@@ -99,8 +99,8 @@ enum LoggedExplanation {
     Masked(Json),
 }
 
-impl QueuedEntry {
-    pub(super) fn new(record: DecisionRecord, outcome: &mut Outcome, result: &'static str) -> QueuedEntry {
+impl QueuedDecision {
+    pub(super) fn new(record: DecisionRecord, outcome: &mut Outcome, result: &'static str) -> QueuedDecision {
         let error = outcome.result.error().map(str::to_owned);
         // Moves the reply out of the outcome while the outcome is cloned, because the reply may be
         // large.
@@ -111,15 +111,22 @@ impl QueuedEntry {
             HandlerOutcome::Refused { missing, .. } => missing.clone(),
             _ => Vec::new(),
         };
-        QueuedEntry { record, outcome: outcome_without_reply, result, error, missing_permissions }
+        QueuedDecision {
+            record,
+            outcome: outcome_without_reply,
+            result_name: result,
+            error_text: error,
+            missing_permissions,
+        }
     }
 
     /// Returns the log line as JSON, including the line feed at its end. Returns an error if the
     /// message contains a number that is not valid JSON.
-    pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
+    pub(super) fn to_json_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let record = &self.record;
-        let explanation =
-            options.explanation.then(|| record.rules.explain_decision(&record.decision, &record.message));
+        let explanation = options
+            .includes_explanation
+            .then(|| record.rules.explain_decision(&record.decision, &record.message));
         let unexplained = match &explanation {
             Some(Ok(None)) => Some("the rules were edited since"),
             Some(Err(_)) => Some("the edited rules could not be merged"),
@@ -129,24 +136,24 @@ impl QueuedEntry {
             time: record.time,
             decision: &record.decision,
             message: &record.message,
-            has_message: options.message,
+            has_message: options.includes_message,
             outcome: &self.outcome,
-            result: self.result,
-            error: self.error.as_deref(),
+            result: self.result_name,
+            error: self.error_text.as_deref(),
             missing_permissions: &self.missing_permissions,
             shadow: record.shadow_difference.as_ref(),
             explanation: explanation.and_then(Result::ok).flatten(),
-            unexplained,
-            analysis: options.analysis.then(|| record.analyze()).flatten(),
+            missing_explanation_reason: unexplained,
+            analysis: options.includes_analysis.then(|| record.analyze_message_text()).flatten(),
         }
-        .into_line()
+        .into_json_line()
     }
 }
 
 impl DecisionRecord {
     /// Returns the analysis of the message's text. `None` if the classifier cannot be trained on
     /// the examples of the rules' intents.
-    fn analyze(&self) -> Option<Json> {
+    fn analyze_message_text(&self) -> Option<Json> {
         let rules = self.rules.rules();
         let analysis = rules.analyze_message(&self.message).ok()?;
         Some(rules.masked_analysis(&analysis))
@@ -173,7 +180,7 @@ pub struct DecidedMessage<'a> {
     message: &'a Json,
     /// Name of the flow that a classifier or a language model chose. `None` if the rules chose a
     /// statement, such as a route.
-    flow: Option<&'a str>,
+    flow_name: Option<&'a str>,
     elapsed: Duration,
     explanation: Option<Explanation>,
     analysis: Option<Json>,
@@ -186,7 +193,7 @@ impl<'a> DecidedMessage<'a> {
         DecidedMessage {
             decision,
             message,
-            flow: None,
+            flow_name: None,
             elapsed: Duration::ZERO,
             explanation: None,
             analysis: None,
@@ -197,7 +204,7 @@ impl<'a> DecidedMessage<'a> {
     /// rules chose a statement, such as a route.
     #[must_use]
     pub fn flow(self, name: Option<&'a str>) -> Self {
-        DecidedMessage { flow: name, ..self }
+        DecidedMessage { flow_name: name, ..self }
     }
 
     /// Sets the duration of the decision, for the field `elapsed_us` of the line.
@@ -226,7 +233,7 @@ impl<'a> DecidedMessage<'a> {
     /// If the message contains a number that is not valid JSON.
     pub fn to_log_line(self) -> Result<Vec<u8>, serde_json::Error> {
         let mut outcome = Outcome { elapsed: self.elapsed, ..Outcome::from_decision(self.decision) };
-        if let Some(flow) = self.flow {
+        if let Some(flow) = self.flow_name {
             outcome.route = Some(flow.to_owned());
         }
         LineParts {
@@ -234,16 +241,16 @@ impl<'a> DecidedMessage<'a> {
             decision: self.decision,
             message: self.message,
             has_message: true,
-            result: decided_result(&outcome, self.decision),
+            result: decided_result_name(&outcome, self.decision),
             outcome: &outcome,
             error: None,
             missing_permissions: &[],
             shadow: None,
             explanation: self.explanation,
-            unexplained: None,
+            missing_explanation_reason: None,
             analysis: self.analysis,
         }
-        .into_line()
+        .into_json_line()
     }
 }
 
@@ -255,7 +262,7 @@ impl<'a> DecidedMessage<'a> {
 /// If the message contains a number that is not valid JSON.
 pub fn observed_log_line(rules: &Rules, message: &Json) -> Result<Vec<u8>, serde_json::Error> {
     let mut message = rules.masked_message(message);
-    Credentials::mask_in(&mut message);
+    Credentials::mask_in_message(&mut message);
     let line = ObservedLine {
         time: format_datetime(OffsetDateTime::now_utc()),
         generation: rules.generation(),
@@ -278,7 +285,7 @@ struct ObservedLine {
 
 /// Returns the value of the log field `result` for a decision without a handler: `decided`,
 /// `no_route` or `invalid`.
-pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -> &'static str {
+pub(in crate::route) fn decided_result_name(outcome: &Outcome, decision: &Decision) -> &'static str {
     match (&outcome.route, decision.refusal()) {
         (_, Some(_)) => "invalid",
         (None, None) => "no_route",
@@ -299,15 +306,15 @@ struct LineParts<'a> {
     missing_permissions: &'a [String],
     shadow: Option<&'a Difference>,
     explanation: Option<Explanation>,
-    unexplained: Option<&'a str>,
+    missing_explanation_reason: Option<&'a str>,
     analysis: Option<Json>,
 }
 
 impl LineParts<'_> {
-    fn into_line(self) -> Result<Vec<u8>, serde_json::Error> {
+    fn into_json_line(self) -> Result<Vec<u8>, serde_json::Error> {
         let LineParts { decision, outcome, .. } = self;
         let mut message = decision.masked_message(self.message);
-        let credentials = Credentials::mask_in(&mut message);
+        let credentials = Credentials::mask_in_message(&mut message);
         let mut args = decision.masked_args();
         let mut analysis = self.analysis;
         let mut explanation = self.explanation.map(|whole| LoggedExplanation::Whole(Box::new(whole)));
@@ -353,7 +360,7 @@ impl LineParts<'_> {
             shadow: self.shadow,
             message: self.has_message.then_some(message),
             explanation,
-            unexplained: self.unexplained,
+            unexplained: self.missing_explanation_reason,
             analysis,
         };
         let mut bytes = serde_json::to_vec(&line)?;

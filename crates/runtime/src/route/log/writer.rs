@@ -2,7 +2,7 @@
 //! Such a failure does not affect any decision, and every line is counted as written or failed. A
 //! partly written line is completed before the next one.
 
-use super::line::{LineOptions, QueuedEntry};
+use super::line::{LineOptions, QueuedDecision};
 use super::{LogCounters, LogTask};
 use crate::task::catch_panic;
 use std::io::{self, Write};
@@ -16,14 +16,14 @@ const MAX_UNFLUSHED_LINES: u64 = 256;
 
 pub(super) struct LogWriter<W> {
     output: W,
-    options: LineOptions,
+    line_options: LineOptions,
     counters: Arc<LogCounters>,
-    /// The bytes of the current line; the first `written_bytes` bytes are already written. After a
+    /// The bytes of the current line; the first `written_byte_count` bytes are already written. After a
     /// failure in the middle of a line, both fields keep their values until the rest is written.
-    line: Vec<u8>,
-    written_bytes: usize,
+    line_bytes: Vec<u8>,
+    written_byte_count: usize,
     /// Number of lines that were written completely since the output was last flushed.
-    unflushed_lines: u64,
+    unflushed_line_count: u64,
     /// Whether the last write failed. A warning is logged only when a series of failures begins.
     last_write_failed: bool,
 }
@@ -32,11 +32,11 @@ impl<W: Write> LogWriter<W> {
     pub(super) fn new(output: W, options: LineOptions, counters: Arc<LogCounters>) -> Self {
         LogWriter {
             output,
-            options,
+            line_options: options,
             counters,
-            line: Vec::new(),
-            written_bytes: 0,
-            unflushed_lines: 0,
+            line_bytes: Vec::new(),
+            written_byte_count: 0,
+            unflushed_line_count: 0,
             last_write_failed: false,
         }
     }
@@ -48,9 +48,9 @@ impl<W: Write> LogWriter<W> {
             match task {
                 LogTask::Write(entry) => {
                     if let Err(error) = self.write_entry(&entry) {
-                        self.report_error(&error);
+                        self.report_write_error(&error);
                     }
-                    if tasks.is_empty() || self.unflushed_lines >= MAX_UNFLUSHED_LINES {
+                    if tasks.is_empty() || self.unflushed_line_count >= MAX_UNFLUSHED_LINES {
                         self.flush();
                     }
                 }
@@ -69,27 +69,29 @@ impl<W: Write> LogWriter<W> {
             }
         }
         self.flush();
-        if !self.line.is_empty() {
-            self.line.clear();
-            self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        if !self.line_bytes.is_empty() {
+            self.line_bytes.clear();
+            self.counters.failed_count.fetch_add(1, Ordering::Relaxed);
         }
         for reply_sender in close_replies {
             let _ = reply_sender.send(());
         }
     }
 
-    fn write_entry(&mut self, entry: &QueuedEntry) -> io::Result<()> {
+    fn write_entry(&mut self, entry: &QueuedDecision) -> io::Result<()> {
         // First writes the rest of an earlier line. Otherwise the two lines would be joined.
         let line = self
             .finish_line()
-            .and_then(|()| catch_write_panic(|| entry.to_line(self.options).map_err(io::Error::from)))
-            .inspect_err(|_| self.count_failed(1))?;
-        (self.line, self.written_bytes) = (line, 0);
+            .and_then(|()| {
+                catch_write_panic(|| entry.to_json_line(self.line_options).map_err(io::Error::from))
+            })
+            .inspect_err(|_| self.count_failed_lines(1))?;
+        (self.line_bytes, self.written_byte_count) = (line, 0);
         self.finish_line().inspect_err(|_| {
             // No byte of the line was written, so there is no rest to keep.
-            if self.written_bytes == 0 {
-                self.line.clear();
-                self.count_failed(1);
+            if self.written_byte_count == 0 {
+                self.line_bytes.clear();
+                self.count_failed_lines(1);
             }
         })
     }
@@ -97,47 +99,48 @@ impl<W: Write> LogWriter<W> {
     /// Writes the bytes of the current line that the output has not accepted yet. After an error,
     /// the rest of the line can be written by another call.
     fn finish_line(&mut self) -> io::Result<()> {
-        if self.line.is_empty() {
+        if self.line_bytes.is_empty() {
             return Ok(());
         }
-        while let Some(rest) = self.line.get(self.written_bytes..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self.line_bytes.get(self.written_byte_count..).filter(|rest| !rest.is_empty())
+        {
             match catch_write_panic(|| self.output.write(rest)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.written_bytes += written,
+                Ok(written) => self.written_byte_count += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        self.line.clear();
-        self.unflushed_lines += 1;
+        self.line_bytes.clear();
+        self.unflushed_line_count += 1;
         Ok(())
     }
 
     fn flush(&mut self) {
         if let Err(error) = self.finish_line() {
-            self.report_error(&error);
+            self.report_write_error(&error);
         }
-        if self.unflushed_lines == 0 {
+        if self.unflushed_line_count == 0 {
             return;
         }
-        let lines = std::mem::take(&mut self.unflushed_lines);
+        let lines = std::mem::take(&mut self.unflushed_line_count);
         match catch_write_panic(|| self.output.flush()) {
             Ok(()) => {
-                self.counters.written.fetch_add(lines, Ordering::Relaxed);
+                self.counters.written_count.fetch_add(lines, Ordering::Relaxed);
                 self.last_write_failed = false;
             }
             Err(error) => {
-                self.count_failed(lines);
-                self.report_error(&error);
+                self.count_failed_lines(lines);
+                self.report_write_error(&error);
             }
         }
     }
 
-    fn count_failed(&self, lines: u64) {
-        self.counters.failed.fetch_add(lines, Ordering::Relaxed);
+    fn count_failed_lines(&self, lines: u64) {
+        self.counters.failed_count.fetch_add(lines, Ordering::Relaxed);
     }
 
-    fn report_error(&mut self, error: &io::Error) {
+    fn report_write_error(&mut self, error: &io::Error) {
         let text = error.to_string();
         if !std::mem::replace(&mut self.last_write_failed, true) {
             tracing::warn!(target: "rulec::log", error = %text, "the decision log cannot be written");

@@ -11,10 +11,10 @@ use rulec_syntax::parse::meant_number;
 impl Checker<'_> {
     /// Returns the diagnostic for a call by which another language computes with times. `args` are
     /// the source texts of the arguments. `None` for other functions.
-    pub(super) fn meant_time(&self, name: &Ident, args: &[&str], span: Span) -> Option<Diagnostic> {
+    pub(super) fn time_call_diagnostic(&self, name: &Ident, args: &[&str], span: Span) -> Option<Diagnostic> {
         let message = message!("there is no function `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
-        if let Some((earlier, later, unit)) = difference(&name.node, args) {
+        if let Some((earlier, later, unit)) = time_difference_parts(&name.node, args) {
             let (difference, one) = (format!("{later} - {earlier}"), meant_number(&format!("1 {unit}"))?);
             let (span, written) = match self.comparison_after(span) {
                 Some((end, "==", "0")) if unit == "day" => {
@@ -29,7 +29,8 @@ impl Checker<'_> {
             let help = message!("times are subtracted, which gives seconds: write `{written}`");
             return Some(diagnostic.help(help).likely_fix(span, written));
         }
-        let written = sum(&name.node, args).or_else(|| part_of_time(&name.node, args))?;
+        let written =
+            time_sum_expression(&name.node, args).or_else(|| time_part_expression(&name.node, args))?;
         let help = message!("write `{replacement}`", replacement = written.clone());
         Some(diagnostic.help(help).likely_fix(span, written))
     }
@@ -72,7 +73,7 @@ fn unit_in_name(name: &str) -> Option<&'static str> {
 }
 
 /// Writes an operand of a subtraction, in parentheses if it is no path or call.
-fn operand(text: &str) -> String {
+fn parenthesize_operand(text: &str) -> String {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '`');
     let is_call = text.ends_with(')') && text.starts_with(is_path) && !text.contains([' ', ',']);
     if text.chars().all(is_path) || is_call { text.to_owned() } else { format!("({text})") }
@@ -80,7 +81,7 @@ fn operand(text: &str) -> String {
 
 /// Returns the earlier time, the later time and the unit of a call that subtracts two times. `None`
 /// for other calls.
-fn difference(name: &str, args: &[&str]) -> Option<(String, String, &'static str)> {
+fn time_difference_parts(name: &str, args: &[&str]) -> Option<(String, String, &'static str)> {
     let lower = name.to_lowercase();
     let has_unit_last = args.last().is_some_and(|unit| unit_of_time(unit).is_some());
     let (earlier, later, unit) = match (lower.replace('_', "").as_str(), args) {
@@ -101,12 +102,12 @@ fn difference(name: &str, args: &[&str]) -> Option<(String, String, &'static str
         (name, [earlier, later]) => (earlier, later, unit_in_name(name)?),
         _ => return None,
     };
-    Some((operand(earlier), operand(later), unit))
+    Some((parenthesize_operand(earlier), parenthesize_operand(later), unit))
 }
 
 /// Returns the expression for a call that adds a duration to a time, or that only gives a duration:
 /// `created + 3d` for `DATEADD(day, 3, created)`, and `3d` for `days(3)`. `None` for other calls.
-fn sum(name: &str, args: &[&str]) -> Option<String> {
+fn time_sum_expression(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let duration = |count: &str, unit: &str| {
         let count = count.trim();
@@ -138,12 +139,12 @@ fn sum(name: &str, args: &[&str]) -> Option<String> {
     } else {
         "+"
     };
-    Some(format!("({} {sign} {duration})", operand(time)))
+    Some(format!("({} {sign} {duration})", parenthesize_operand(time)))
 }
 
 /// Returns the call that reads a part of a time: `hour(now)` for `strftime(now, "%H")`. `None` for
 /// other calls.
-fn part_of_time(name: &str, args: &[&str]) -> Option<String> {
+fn time_part_expression(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let unquoted = |text: &str| text.trim_matches(['"', '\'']).to_owned();
     let (function, time) = match (lower.as_str(), args) {
@@ -189,10 +190,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_compute_with_times() {
+    fn calls_with_times_are_translated() {
         let between = |name: &str, args: &[&str], earlier: &str, later: &str, unit: &str| {
             let expected = Some((earlier.to_owned(), later.to_owned(), unit));
-            let found = difference(name, args);
+            let found = time_difference_parts(name, args);
             assert_eq!(found.as_ref().map(|(a, b, c)| (a.clone(), b.clone(), *c)), expected, "{name}");
         };
         between("DATEDIFF", &["day", "a", "b"], "a", "b", "day");
@@ -201,9 +202,9 @@ mod tests {
         between("datediff", &["b", "a"], "a", "b", "day");
         between("daysBetween", &["x.a", "b ?? c"], "x.a", "(b ?? c)", "day");
         between("differenceInHours", &["b", "a"], "a", "b", "hour");
-        assert_eq!(difference("min", &["a", "b"]), None);
+        assert_eq!(time_difference_parts("min", &["a", "b"]), None);
         let check = |name: &str, args: &[&str], expected: Option<&str>| {
-            let found = sum(name, args).or_else(|| part_of_time(name, args));
+            let found = time_sum_expression(name, args).or_else(|| time_part_expression(name, args));
             assert_eq!(found.as_deref(), expected, "{name}");
         };
         check("DATEADD", &["day", "3", "a"], Some("(a + 3d)"));

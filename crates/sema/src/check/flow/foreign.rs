@@ -2,7 +2,7 @@
 //! `like` for the match mode, and wildcards in a pattern.
 
 use super::super::Checker;
-use super::super::wildcard::{foreign_wildcard, regex_of_wildcards};
+use super::super::wildcard::{wildcards_to_regex, without_foreign_wildcards};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -13,7 +13,7 @@ use rulec_syntax::write::{quote_raw_string, quote_string};
 impl Checker<'_> {
     /// Returns the diagnostic for a word of another language, such as `like`, in place of the match
     /// mode before the patterns `list`. `None` for other words.
-    pub(super) fn foreign_match_mode(
+    pub(super) fn foreign_match_mode_error(
         &self,
         matching: &Ident,
         list: &ast::Expr,
@@ -34,7 +34,7 @@ impl Checker<'_> {
                 match trimmed().any(|text| text.contains(['%', '*', '?', '_'])) {
                     false => format!("contains {}", plain(|text| text.trim_matches(['%', '*']))),
                     true => {
-                        let regexes = texts.iter().map(|text| quote_raw_string(&regex_of_wildcards(text)));
+                        let regexes = texts.iter().map(|text| quote_raw_string(&wildcards_to_regex(text)));
                         format!("regex {}", list_of(regexes.collect()))
                     }
                 }
@@ -48,12 +48,12 @@ impl Checker<'_> {
             }
             "starts_with" | "startswith" | "prefix" | "begins" => {
                 let raw =
-                    texts.iter().map(|text| quote_raw_string(&format!("^{}", regex_of_wildcards(text))));
+                    texts.iter().map(|text| quote_raw_string(&format!("^{}", wildcards_to_regex(text))));
                 format!("regex {}", list_of(raw.collect()))
             }
             "ends_with" | "endswith" | "suffix" => {
                 let raw =
-                    texts.iter().map(|text| quote_raw_string(&format!("{}$", regex_of_wildcards(text))));
+                    texts.iter().map(|text| quote_raw_string(&format!("{}$", wildcards_to_regex(text))));
                 format!("regex {}", list_of(raw.collect()))
             }
             _ => return None,
@@ -75,13 +75,15 @@ impl Checker<'_> {
     /// unless the pattern is a regular expression. `span` is the span of the pattern, or of the
     /// whole list.
     pub(super) fn warn_wildcard_in_flow(&mut self, operator: Op, pattern: &str, span: Span) {
-        let Some(plain) = foreign_wildcard(pattern).filter(|_| operator != Op::Matches) else { return };
+        let Some(plain) = without_foreign_wildcards(pattern).filter(|_| operator != Op::Matches) else {
+            return;
+        };
         let message = message!("this text has a wildcard, which is compared as it is");
         let diagnostic = Diagnostic::new(Code::LooksLikePattern, span, message);
         let is_inner = plain.contains(['%', '*']);
         self.diagnostics.push(match (operator, is_inner) {
             (_, true) => {
-                let regex = quote_raw_string(&regex_of_wildcards(pattern));
+                let regex = quote_raw_string(&wildcards_to_regex(pattern));
                 diagnostic.help(message!("write a flow with `regex [{regex}]`"))
             }
             (Op::Eq, false) => {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) struct PatternMode {
     /// The operator of the match mode, one of [`crate::hir::MATCH_MODES`].
     pub operator: Op,
-    pub text: TextMode,
+    pub text_mode: TextMode,
     /// Whether white space around the message and the pattern is ignored.
     pub trims: bool,
 }
@@ -33,15 +33,15 @@ impl PatternMode {
 
     /// Returns a text in the form in which this mode compares it: trimmed, Unicode-normalized and
     /// case-folded, as the mode requires.
-    pub fn prepare(self, text: &str) -> String {
-        self.text.prepare(self.strip_ignored_space(text)).into_owned()
+    pub fn prepare_text(self, text: &str) -> String {
+        self.text_mode.prepare(self.strip_ignored_space(text)).into_owned()
     }
 
     /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
     /// pattern of this mode can hide a later pattern of the mode `other`.
     fn covers(self, other: PatternMode) -> bool {
-        let folds_chars = self.text.fold && self.text.maps_single_chars();
-        let is_coarser = self.text == other.text || folds_chars && other.text.is_plain();
+        let folds_chars = self.text_mode.folds_case && self.text_mode.maps_single_chars();
+        let is_coarser = self.text_mode == other.text_mode || folds_chars && other.text_mode.is_plain();
         is_coarser && (self.trims || !other.trims)
     }
 }
@@ -64,11 +64,11 @@ const MAX_REGEX_SEARCHES: usize = 100_000;
 /// `mode.operator` is not used.
 struct LiteralMatcher {
     mode: PatternMode,
-    exact: HashMap<String, usize>,
-    contained: Option<LiteralAutomaton>,
+    exact_pattern_indices: HashMap<String, usize>,
+    substring_automaton: Option<LiteralAutomaton>,
     /// The indexes of the `contains` patterns, for which an automaton searches. Entry `i` belongs
     /// to text `i` of the automaton.
-    contained_patterns: Vec<usize>,
+    substring_pattern_indices: Vec<usize>,
 }
 
 impl LiteralMatcher {
@@ -92,26 +92,36 @@ impl LiteralMatcher {
                 continue;
             }
             match pattern.mode.operator {
-                Op::Eq => drop(exact.entry(mode.prepare(&pattern.text)).or_insert(index)),
+                Op::Eq => drop(exact.entry(mode.prepare_text(&pattern.text)).or_insert(index)),
                 Op::Matches => {}
                 _ => {
                     contained_patterns.push(index);
-                    texts.push(mode.prepare(&pattern.text));
+                    texts.push(mode.prepare_text(&pattern.text));
                 }
             }
         }
         let contained = LiteralAutomaton::new(MatchKind::Standard, texts).ok();
-        LiteralMatcher { mode, exact, contained, contained_patterns }
+        LiteralMatcher {
+            mode,
+            exact_pattern_indices: exact,
+            substring_automaton: contained,
+            substring_pattern_indices: contained_patterns,
+        }
     }
 
     /// Returns the index of the first pattern that matches a text; `None` if no pattern matches.
     /// `is_whole` is true if the text is a whole message. An `exact` pattern cannot match a part of
     /// a message.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
-        let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
-        let prepared = self.mode.text.prepare(text);
-        let contained = self.contained.iter().flat_map(|search| search.overlapping_matches(&prepared));
-        let contained = contained.map(|(match_index, _)| self.contained_patterns[match_index]).min();
+        let exact = if is_whole {
+            self.exact_pattern_indices.get(&self.mode.prepare_text(text)).copied()
+        } else {
+            None
+        };
+        let prepared = self.mode.text_mode.prepare(text);
+        let contained =
+            self.substring_automaton.iter().flat_map(|search| search.overlapping_matches(&prepared));
+        let contained = contained.map(|(match_index, _)| self.substring_pattern_indices[match_index]).min();
         exact.into_iter().chain(contained).min()
     }
 }
@@ -119,23 +129,25 @@ impl LiteralMatcher {
 /// Finds the first keyword pattern that matches an example message of a flow which an intent
 /// triggers. Patterns are tried before intents, so such a message selects the flow of the pattern.
 struct PatternMatcher<'m> {
-    literals: &'m [LiteralMatcher],
+    literal_matchers: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
 }
 
 impl<'m> PatternMatcher<'m> {
     fn new(patterns: &[KeywordPattern], literals: &'m [LiteralMatcher]) -> PatternMatcher<'m> {
         let regexes = patterns.iter().enumerate().filter(|(_, pattern)| pattern.mode.operator == Op::Matches);
-        let regexes = regexes
-            .map(|(index, pattern)| (index, LazyRegex::from_checked(&pattern.text, pattern.mode.text.fold)));
-        PatternMatcher { literals, regexes: regexes.collect() }
+        let regexes = regexes.map(|(index, pattern)| {
+            (index, LazyRegex::from_checked(&pattern.text, pattern.mode.text_mode.folds_case))
+        });
+        PatternMatcher { literal_matchers: literals, regexes: regexes.collect() }
     }
 
     /// Returns the index of the first pattern that matches the message `example`; `None` if no
     /// pattern matches. Tries at most `remaining_searches` regular expressions, and subtracts the
     /// number of tried expressions from `remaining_searches`.
     fn first_match(&self, example: &str, remaining_searches: &mut usize) -> Option<usize> {
-        let literal = self.literals.iter().filter_map(|matcher| matcher.first_match(example, true)).min();
+        let literal =
+            self.literal_matchers.iter().filter_map(|matcher| matcher.first_match(example, true)).min();
         let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
         let searched = earlier.take_while(|_| {
             let searches_before = *remaining_searches;
@@ -150,7 +162,7 @@ impl<'m> PatternMatcher<'m> {
 impl Checker<'_> {
     /// Warns about patterns that are never reached. Also warns about patterns that match an example
     /// message of a flow which an intent triggers: the message then never reaches that flow.
-    pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
+    pub(super) fn warn_pattern_conflicts(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
         if patterns.is_empty() {
@@ -168,7 +180,7 @@ impl Checker<'_> {
         for (index, pattern) in patterns.iter().enumerate() {
             let hiding_index = match pattern.mode.operator {
                 Op::Matches => {
-                    let key = (&*pattern.text, pattern.mode.text.fold);
+                    let key = (&*pattern.text, pattern.mode.text_mode.folds_case);
                     Some(*first_regexes.entry(key).or_insert(index))
                 }
                 operator => {

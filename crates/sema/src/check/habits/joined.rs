@@ -21,7 +21,7 @@ impl Checker<'_> {
             return Ok(());
         };
         let mut texts = Vec::new();
-        items.iter().for_each(|item| collect_parts(item, &mut texts));
+        items.iter().for_each(|item| collect_joined_parts(item, &mut texts));
         let texts: Vec<&str> = texts.iter().map(|part| self.loaded.sources.slice(part.span)).collect();
         let written = format!("[{}]", texts.join(", "));
         let word = op.info().spelling;
@@ -60,10 +60,10 @@ fn joining_word(item: &ast::Expr) -> Option<Op> {
 
 /// Adds an element of a list to `parts`. For an element such as `"a" or "b"`, adds its parts
 /// instead.
-fn collect_parts<'e>(item: &'e ast::Expr, parts: &mut Vec<&'e ast::Expr>) {
+fn collect_joined_parts<'e>(item: &'e ast::Expr, parts: &mut Vec<&'e ast::Expr>) {
     match &item.kind {
         ExprKind::Logic(_, inner) if joining_word(item).is_some() => {
-            inner.iter().for_each(|part| collect_parts(part, parts));
+            inner.iter().for_each(|part| collect_joined_parts(part, parts));
         }
         _ => parts.push(item),
     }

@@ -2,9 +2,10 @@
 //! `require "count.max": count > 50`.
 
 use super::super::Checker;
-use super::super::always::{Accepted, accepted_values};
+use super::super::always::{AcceptedSet, accepted_values};
 use crate::hir::{
-    BindingId, Cond, CondKind, Expr, ExprKind, Limits, Object, ObjectPath, ObjectStep, PayloadField, Shape,
+    AllowedValues, BindingId, Cond, CondKind, Expr, ExprKind, FieldShape, ObjectPath, ObjectSchema,
+    ObjectStep, PayloadField,
 };
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -24,7 +25,7 @@ impl Checker<'_> {
         self.warn_presence_of_required(rule, condition);
         let parts = match rule.test {
             RuleTest::Require(_) => condition.conjuncts(),
-            RuleTest::Forbid(_) => condition.alternatives(),
+            RuleTest::Forbid(_) => condition.disjuncts(),
             RuleTest::Compiles => return,
         };
         let is_required = matches!(rule.test, RuleTest::Require(_));
@@ -32,7 +33,9 @@ impl Checker<'_> {
             let (value, accepted) = accepted_values(part)?;
             let allowed = if is_required { accepted } else { accepted.complement()? };
             let field = self.declared_field(value)?;
-            allowed.excludes(&declared_values(field)?).then(|| (part.span, value.span, shown_values(field)))
+            allowed
+                .is_disjoint_from(&declared_values(field)?)
+                .then(|| (part.span, value.span, format_declared_values(field)))
         });
         let Some((part, value, declared)) = found else { return };
         // A group that several payloads include is lowered several times.
@@ -48,12 +51,12 @@ impl Checker<'_> {
         let diagnostic = Diagnostic::new(Code::Contradiction, part, message)
             .here(message!("so every object with an allowed value breaks this rule"));
         let is_whole = is_required && rule.guard.is_none() && condition.span == part;
-        let place = rule.place.as_ref().map(|place| format!("at {} ", slice(place.path.span)));
+        let place = rule.violation_path.as_ref().map(|place| format!("at {} ", slice(place.path.span)));
         let help = match place {
             _ if !is_required => {
                 message!("`forbid` gives what must not hold: correct the condition, or the declaration")
             }
-            place if is_whole && !rule.place.as_ref().is_some_and(|place| place.dotted) => {
+            place if is_whole && !rule.violation_path.as_ref().is_some_and(|place| place.has_dotted_keys) => {
                 let written =
                     format!("forbid {} {}when {shown}", slice(rule.id.span), place.unwrap_or_default());
                 message!("`require` gives what must hold; to refuse these values write `{written}`")
@@ -120,7 +123,7 @@ impl Checker<'_> {
         let (name, objects) = path.split_last()?;
         let object = objects.iter().try_fold(self.object_of(root)?, |object, key| {
             match &object.fields.iter().find(|field| field.name == *key)?.shape {
-                Shape::Object(inner) => Some(inner),
+                FieldShape::Object(inner) => Some(inner),
                 _ => None,
             }
         })?;
@@ -129,7 +132,7 @@ impl Checker<'_> {
 
     /// Returns the schema of the object that a binding names: the validated object, or an element
     /// of a list in it. `None` for any other binding.
-    fn object_of(&self, binding: BindingId) -> Option<&Object> {
+    fn object_of(&self, binding: BindingId) -> Option<&ObjectSchema> {
         let Some(ObjectPath { root, steps, dotted: None }) = self.payload.list_paths.get(&binding) else {
             return (binding == BindingId(0)).then_some(&self.payload.object);
         };
@@ -141,29 +144,29 @@ impl Checker<'_> {
             })
             .collect();
         match &self.field_at(*root, &path?)?.shape {
-            Shape::Objects(elements) => Some(elements),
+            FieldShape::Objects(elements) => Some(elements),
             _ => None,
         }
     }
 }
 
 /// True if every accepted object has a value at this path.
-fn has_required_path(object: &Object, path: &[Arc<str>]) -> bool {
+fn has_required_path(object: &ObjectSchema, path: &[Arc<str>]) -> bool {
     let [name, rest @ ..] = path else { return false };
     let field = object.fields.iter().find(|field| field.name == *name);
-    let Some(field) = field.filter(|field| !field.optional && !field.nullable) else { return false };
+    let Some(field) = field.filter(|field| !field.is_optional && !field.is_nullable) else { return false };
     match (&field.shape, rest) {
         (_, []) => true,
-        (Shape::Object(inner), _) => has_required_path(inner, rest),
-        (Shape::Plain(ty), _) => is_required_in_type(ty, rest),
-        (Shape::Objects(_), _) => false,
+        (FieldShape::Object(inner), _) => has_required_path(inner, rest),
+        (FieldShape::Plain(ty), _) => is_required_in_type(ty, rest),
+        (FieldShape::Objects(_), _) => false,
     }
 }
 
 fn is_required_in_type(ty: &Ty, path: &[Arc<str>]) -> bool {
     let [name, rest @ ..] = path else { return true };
     let field = ty.fields().and_then(|record| record.get(name));
-    field.is_some_and(|field| !field.optional && is_required_in_type(&field.ty, rest))
+    field.is_some_and(|field| !field.is_optional && is_required_in_type(&field.ty, rest))
 }
 
 /// Collects the tests for presence in a condition: the tested value, whether the test holds for a
@@ -177,8 +180,8 @@ fn collect_presence_tests<'c>(cond: &'c Cond, tests: &mut Vec<(&'c Expr, bool, S
             collect_presence_tests(inner, tests);
         }
         CondKind::Predicate(test) => match test.op {
-            Some(Op::IsPresent) => tests.push((&test.left, !test.negated, cond.span)),
-            Some(Op::IsMissing) => tests.push((&test.left, test.negated, cond.span)),
+            Some(Op::IsPresent) => tests.push((&test.left, !test.is_negated, cond.span)),
+            Some(Op::IsMissing) => tests.push((&test.left, test.is_negated, cond.span)),
             _ => {}
         },
         _ => {}
@@ -186,27 +189,36 @@ fn collect_presence_tests<'c>(cond: &'c Cond, tests: &mut Vec<(&'c Expr, bool, S
 }
 
 /// Returns the values that a field may have; `None` if its type alone limits them.
-fn declared_values(field: &PayloadField) -> Option<Accepted<'_>> {
-    if let Some(value) = &field.exactly {
-        return Some(Accepted::Values(vec![Value::from_json(value)]));
+fn declared_values(field: &PayloadField) -> Option<AcceptedSet<'_>> {
+    if let Some(value) = &field.only_value {
+        return Some(AcceptedSet::Values(vec![Value::from_json(value)]));
     }
-    Some(match field.limits.as_ref()? {
-        Limits::OneOf(values) => Accepted::Values(values.iter().map(Value::from_json).collect()),
-        Limits::Range { least, most, inclusive } => Accepted::Between {
-            low: Some((Value::from_json(least), true)),
-            high: Some((Value::from_json(most), *inclusive)),
-        },
+    Some(match field.allowed_values.as_ref()? {
+        AllowedValues::OneOf(values) => AcceptedSet::Values(values.iter().map(Value::from_json).collect()),
+        AllowedValues::Range { lower_bound: least, upper_bound: most, includes_upper_bound: inclusive } => {
+            AcceptedSet::Between {
+                low: Some((Value::from_json(least), true)),
+                high: Some((Value::from_json(most), *inclusive)),
+            }
+        }
     })
 }
 
 /// Returns the declared values of a field as its author writes them, such as `in 0..=50`.
-fn shown_values(field: &PayloadField) -> String {
-    let shown = match (&field.exactly, &field.limits) {
+fn format_declared_values(field: &PayloadField) -> String {
+    let shown = match (&field.only_value, &field.allowed_values) {
         (Some(value), _) => format!("const {value}"),
-        (None, Some(Limits::Range { least, most, inclusive })) => {
+        (
+            None,
+            Some(AllowedValues::Range {
+                lower_bound: least,
+                upper_bound: most,
+                includes_upper_bound: inclusive,
+            }),
+        ) => {
             format!("in {least}..{}{most}", if *inclusive { "=" } else { "" })
         }
-        (None, Some(Limits::OneOf(values))) => {
+        (None, Some(AllowedValues::OneOf(values))) => {
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             format!("in [{}]", values.join(", "))
         }

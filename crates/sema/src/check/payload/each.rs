@@ -5,13 +5,13 @@ use super::super::constant::constant_expr;
 use super::super::decide::always_true;
 use super::super::{Binding, Checked, Checker};
 use super::{ItemOwner, ItemSite, ViolationReport};
-use crate::hir::{BindingId, Cond, Each, Expr, ExprKind, ObjectPath, ObjectStep};
+use crate::hir::{BindingId, Cond, EachBlock, Expr, ExprKind, ObjectPath, ObjectStep};
 use rulec_base::diag::{Code, Diagnostic, comma_list};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::builtins::Function;
 use rulec_lang::ty::{KindSet, Ty};
-use rulec_syntax::ast::{self, Notice};
+use rulec_syntax::ast::{self, ViolationNotice};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
     pub(super) fn lower_closed(
         &mut self,
         id: Option<&'a Spanned<String>>,
-        notice: &'a Notice,
+        notice: &'a ViolationNotice,
         span: Span,
         site: &ItemSite,
     ) -> Checked<()> {
@@ -40,12 +40,12 @@ impl<'a> Checker<'a> {
             shows_value: false,
             correction: self.lower_correction(notice)?,
             notice,
-            completes: false,
-            of_field: true,
+            is_only_corrected: false,
+            is_from_field: true,
         };
-        let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
+        let id = id.map_or_else(|| format!("{}.unsupported", site.owner_name), |id| id.node.clone());
         let elements = EachElements { list, place: None, key: None, element, when: None };
-        self.add_each_block(elements, &site.owner, span, |this| {
+        self.add_each_block(elements, &site.owner_name, span, |this| {
             this.add_requirement(&id, vec![always_true(span)], violation, site)
         })
     }
@@ -70,7 +70,15 @@ impl<'a> Checker<'a> {
         result?;
         let EachElements { list, place, key, element, when } = elements;
         let (list, when) = (self.add_value(list), when.map(|when| self.add_value(when)));
-        self.payload.block.each.push(Each { list, place, key, element, when, block, nest: 1 });
+        self.payload.block.each_blocks.push(EachBlock {
+            list,
+            place,
+            key,
+            element,
+            condition: when,
+            block,
+            nesting_depth: 1,
+        });
         Ok(())
     }
 
@@ -89,7 +97,7 @@ impl<'a> Checker<'a> {
         }
         let place = self.object_path_of(&each.list);
         let scope = self.scope.len();
-        let (key, name) = match &each.names {
+        let (key, name) = match &each.loop_variables {
             (name, None) => (None, name),
             (key, Some(name)) => (Some(key), name),
         };
@@ -116,7 +124,7 @@ impl<'a> Checker<'a> {
         let when = guard.as_ref().ok().cloned().flatten().map(|guard| Expr {
             kind: ExprKind::Cond(Box::new(guard)),
             ty: Ty::BOOL,
-            optional: true,
+            may_be_missing: true,
             span,
         });
         let elements = EachElements { list, place, key, element, when };

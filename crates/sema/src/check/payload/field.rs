@@ -7,7 +7,8 @@ use super::each::EachElements;
 use super::shape::{describe_accepted_value, describe_shape};
 use super::{ItemSite, ViolationReport, is_missing_condition, is_present_condition, negate, test_condition};
 use crate::hir::{
-    Cond, CondKind, Const, Correction, Expr, ExprKind, Limits, ObjectPath, ObjectStep, Operand, Shape,
+    AllowedValues, Cond, CondKind, Const, Correction, Expr, ExprKind, FieldShape, ObjectPath, ObjectStep,
+    Operand,
 };
 use crate::resolve::duplicate_error;
 use hashbrown::HashMap;
@@ -18,7 +19,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_lang::value::{Value, compare, is_identical};
-use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
+use rulec_syntax::ast::{self, FieldItem, Ident, PayloadItem, PayloadItemKind, TypeKind};
 use rulec_syntax::write::quote_string;
 use serde_json::Value as Json;
 use std::cmp::Ordering;
@@ -28,10 +29,10 @@ struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
     /// The expression that reads the field as a value of any type.
-    any: Expr,
+    untyped_read: Expr,
     /// The expression that reads the field as its declared type; a value of another type is
     /// missing.
-    typed: Expr,
+    typed_read: Expr,
     place: ObjectPath,
     repair: Message,
     /// The correction that removes the field; set if the author wrote `remove` after the field.
@@ -40,16 +41,16 @@ struct DeclaredField<'a, 's> {
 
 impl<'a> DeclaredField<'a, '_> {
     fn rule_id(&self, rule: &str) -> String {
-        format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
+        format!("{}.{}.{rule}", self.site.owner_name, self.field.name.node)
     }
 
     /// Returns the condition that the parent of the field is an object. `None` if the parent is
     /// always an object.
-    fn object_test(&self) -> Option<Cond> {
+    fn parent_object_condition(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
 
-    fn violation(
+    fn violation_report(
         &self,
         message: Message,
         shows_value: bool,
@@ -68,8 +69,8 @@ impl<'a> DeclaredField<'a, '_> {
             shows_value,
             correction,
             notice,
-            completes: false,
-            of_field: true,
+            is_only_corrected: false,
+            is_from_field: true,
         }
     }
 }
@@ -77,12 +78,12 @@ impl<'a> DeclaredField<'a, '_> {
 impl<'a> Checker<'a> {
     /// Adds the fields that `items` declare to the scope, so that the rules of the payload can use
     /// their names.
-    pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
+    pub(super) fn bring_fields_into_scope(&mut self, items: &'a [PayloadItem], site: &ItemSite) {
         let diagnostics_before = self.diagnostics.len();
         let mut first_spans: HashMap<&str, Span> = HashMap::new();
         let mut duplicates = Vec::new();
         for item in items {
-            let ItemKind::Field(field) = &item.kind else { continue };
+            let PayloadItemKind::Field(field) = &item.kind else { continue };
             let (name, span) = (&field.name.node, field.name.span);
             if let Some(first) = first_spans.get(name.as_str()) {
                 let duplicate =
@@ -106,7 +107,7 @@ impl<'a> Checker<'a> {
     fn elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
         let InnerType::Element(element) = &ty.inner else { return None };
         // Lists of objects are skipped: separate rules check each element.
-        if element.kinds == KindSet::ALL || element.fields().is_some() {
+        if element.kinds == KindSet::MESSAGE_KINDS || element.fields().is_some() {
             return None;
         }
         let list = match ty.kinds {
@@ -118,32 +119,33 @@ impl<'a> Checker<'a> {
         };
         let var = self.new_var("element", element.kinds);
         let element_read =
-            Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
+            Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), may_be_missing: true, span };
         let body = Box::new(is_present_condition(&element_read, span));
-        let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
+        let kind = CondKind::Quantifier { is_all: true, list: Box::new(list), var, body };
         Some(Cond { kind, span })
     }
 
     /// Adds the rules that a field declaration implies: that the field is present, has its type,
     /// and has an allowed value.
     pub(super) fn add_field_rules(&mut self, field: &'a FieldItem, site: &ItemSite) -> Checked<()> {
-        let shape = self.lower_shape(&field.ty, &mut self.payload.groups.clone())?;
+        let shape = self.lower_shape(&field.ty, &mut self.payload.inlined_groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
         let ty = shape.ty();
         let any = self.field_read(&site.object, name, Ty::ANY, span);
         let typed = self.field_read(&site.object, name, ty.clone(), span);
         let limits = self.lower_limits(field, &typed)?;
-        let constant_limits = limits.as_ref().and_then(|_| self.try_constant_limits(field.limits.as_ref()?));
-        if let Some(written) = &field.limits {
-            self.warn_exact_values(constant_limits.as_ref(), written.values.span);
+        let constant_limits =
+            limits.as_ref().and_then(|_| self.try_constant_limits(field.allowed_values.as_ref()?));
+        if let Some(written) = &field.allowed_values {
+            self.warn_values_ignore_settings(constant_limits.as_ref(), written.values.span);
         }
         let wants = describe_accepted_value(field, &shape, constant_limits.as_ref());
         let correction = self.lower_correction(&field.notice)?;
         let declared = DeclaredField {
             field,
             site,
-            any,
-            typed,
+            untyped_read: any,
+            typed_read: typed,
             place: site.place.with_step(ObjectStep::Key(name.as_str().into())),
             repair: message!("give `{name}` as {wants}"),
             removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
@@ -152,34 +154,34 @@ impl<'a> Checker<'a> {
         self.warn_refused_default(field, default.as_ref(), constant_limits.as_ref());
         if !field.optional {
             let parts = declared
-                .object_test()
+                .parent_object_condition()
                 .into_iter()
-                .chain([is_missing_condition(&declared.any, span)])
+                .chain([is_missing_condition(&declared.untyped_read, span)])
                 .collect();
-            let violation = declared.violation(message!("`{name}` is required"), false, default);
+            let violation = declared.violation_report(message!("`{name}` is required"), false, default);
             self.add_requirement(&declared.rule_id("required"), parts, violation, site)?;
         } else if default.is_some() && site.reported_id.is_none() {
             let is_absent = negate(has_key_condition(&declared));
-            let parts = declared.object_test().into_iter().chain([is_absent]).collect();
-            let completion = declared.violation(message!("`{name}` has a default"), false, default);
-            let completion = ViolationReport { completes: true, ..completion };
+            let parts = declared.parent_object_condition().into_iter().chain([is_absent]).collect();
+            let completion = declared.violation_report(message!("`{name}` has a default"), false, default);
+            let completion = ViolationReport { is_only_corrected: true, ..completion };
             self.add_requirement(&declared.rule_id("default"), parts, completion, site)?;
         }
-        if ty.kinds != KindSet::ALL {
+        if ty.kinds != KindSet::MESSAGE_KINDS {
             let message = message!("`{name}` must be {}", describe_shape(&shape, field.nullable));
-            let violation = declared.violation(message, true, declared.removal.clone());
+            let violation = declared.violation_report(message, true, declared.removal.clone());
             let parts = self.wrong_type_conditions(&declared);
             self.add_requirement(&declared.rule_id("type"), parts, violation, site)?;
         }
-        if let Some(span) = field.not_blank {
+        if let Some(span) = field.not_blank_span {
             self.add_not_blank_rule(&declared, span)?;
         }
         if let Some((rule, allowed, clamp)) = limits {
             let clamp = clamp.or(declared.removal.clone());
-            let violation = declared.violation(message!("`{name}` must be {wants}"), true, clamp);
+            let violation = declared.violation_report(message!("`{name}` must be {wants}"), true, clamp);
             self.add_requirement(&declared.rule_id(rule), vec![negate(allowed)], violation, site)?;
         }
-        if let Some(value) = &field.exactly {
+        if let Some(value) = &field.const_value {
             self.add_const_rule(&declared, value)?;
         }
         self.add_group_rules(declared, &shape)
@@ -187,12 +189,12 @@ impl<'a> Checker<'a> {
 
     /// Returns a list of conditions. If all are true, the field is present but has a wrong type.
     fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
-        let DeclaredField { field, typed, .. } = declared;
+        let DeclaredField { field, typed_read: typed, .. } = declared;
         let span = field.name.span;
         let is_present = if field.optional && !field.nullable {
             has_key_condition(declared)
         } else {
-            is_present_condition(&declared.any, span)
+            is_present_condition(&declared.untyped_read, span)
         };
         let has_wrong_type = match self.elements_fit_condition(typed, &typed.ty, span) {
             None => is_missing_condition(typed, span),
@@ -201,12 +203,12 @@ impl<'a> Checker<'a> {
                 span,
             },
         };
-        declared.object_test().into_iter().chain([is_present, has_wrong_type]).collect()
+        declared.parent_object_condition().into_iter().chain([is_present, has_wrong_type]).collect()
     }
 
     /// Adds the rule for `not blank`. `span` is the span of the words `not blank`.
     fn add_not_blank_rule(&mut self, declared: &DeclaredField<'a, '_>, span: Span) -> Checked<()> {
-        let (name, typed) = (&declared.field.name.node, &declared.typed);
+        let (name, typed) = (&declared.field.name.node, &declared.typed_read);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
             let message =
                 message!("`not blank` applies only to texts, and `{name}` is {}", typed.ty.with_article());
@@ -217,14 +219,14 @@ impl<'a> Checker<'a> {
         let parts = vec![is_present_condition(typed, span), is_missing_condition(&text, span)];
         let message = message!("`{name}` must not be blank");
         let violation =
-            ViolationReport { span, ..declared.violation(message, false, declared.removal.clone()) };
+            ViolationReport { span, ..declared.violation_report(message, false, declared.removal.clone()) };
         self.add_requirement(&declared.rule_id("empty"), parts, violation, declared.site)
     }
 
     /// Adds the rule for `const VALUE`: the field must equal this constant.
     fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, value_expr: &'a ast::Expr) -> Checked<()> {
         let value = self.check_value(value_expr)?;
-        let (name, span, ty) = (&declared.field.name.node, value_expr.span, &declared.typed.ty);
+        let (name, span, ty) = (&declared.field.name.node, value_expr.span, &declared.typed_read.ty);
         let kinds = value.ty.kinds.with_comparable_kinds().intersect(ty.kinds);
         if kinds.is_empty() {
             return self.report_limit_mismatch(
@@ -233,47 +235,48 @@ impl<'a> Checker<'a> {
                 message!("write a value of the field's type"),
             );
         }
-        let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
-        let typed_value = Expr { kind, ty: Ty::from_kinds(kinds), optional: true, span };
+        let kind = ExprKind::Read(Box::new(declared.untyped_read.clone()), kinds);
+        let typed_value = Expr { kind, ty: Ty::from_kinds(kinds), may_be_missing: true, span };
         let wants = constant_json_of(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
         let is_different = negate(test_condition(Op::Eq, typed_value.clone(), Operand::Value(value), span));
         let is_wrong_value =
             Cond { kind: CondKind::Or(vec![is_missing_condition(&typed_value, span), is_different]), span };
         // A value of a wrong type is already reported by another rule.
-        let present_value = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
+        let present_value =
+            if ty.kinds == KindSet::MESSAGE_KINDS { &declared.untyped_read } else { &declared.typed_read };
         let parts = vec![is_present_condition(present_value, span), is_wrong_value];
-        let violation = declared.violation(message!("`{name}` must be {wants}"), true, None);
+        let violation = declared.violation_report(message!("`{name}` must be {wants}"), true, None);
         let violation = ViolationReport { span, repair: message!("write {wants}"), ..violation };
         self.add_requirement(&declared.rule_id("match"), parts, violation, declared.site)
     }
 
     /// Adds the rules of the group that is the field's type. The rules apply to the field, or to
     /// each element if the field is a list.
-    fn add_group_rules(&mut self, declared: DeclaredField<'a, '_>, shape: &Shape) -> Checked<()> {
+    fn add_group_rules(&mut self, declared: DeclaredField<'a, '_>, shape: &FieldShape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
-            (TypeKind::List(Some(element)), Shape::Objects(inner)) => (&**element, inner),
-            (_, Shape::Object(inner)) => (&field.ty, inner),
+            (TypeKind::List(Some(element)), FieldShape::Objects(inner)) => (&**element, inner),
+            (_, FieldShape::Object(inner)) => (&field.ty, inner),
             _ => return Ok(()),
         };
-        let Some(group) = self.type_group(ty) else { return Ok(()) };
-        self.enter_group(&Ident { span: ty.span, ..group.name.clone() })?;
+        let Some(group) = self.group_of_type(ty) else { return Ok(()) };
+        self.begin_group_inlining(&Ident { span: ty.span, ..group.name.clone() })?;
         let site = ItemSite {
-            owner: group.name.node.as_str().into(),
-            object: declared.typed,
+            owner_name: group.name.node.as_str().into(),
+            object: declared.typed_read,
             place: declared.place,
             may_be_non_object: true,
             reported_id: declared.site.reported_id.clone(),
             declared_names: inner.fields.iter().map(|field| field.name.clone()).collect(),
         };
         let result = match shape {
-            Shape::Objects(_) => self.add_element_rules(group, site, field),
+            FieldShape::Objects(_) => self.add_element_rules(group, site, field),
             _ => {
                 self.lower_group_items(group, Vec::new(), &site);
                 Ok(())
             }
         };
-        self.payload.groups.pop();
+        self.payload.inlined_groups.pop();
         result
     }
 
@@ -299,15 +302,15 @@ impl<'a> Checker<'a> {
             shows_value: true,
             correction: None,
             notice: &field.notice,
-            completes: false,
-            of_field: true,
+            is_only_corrected: false,
+            is_from_field: true,
         };
         let parts = vec![is_missing_condition(&object, span)];
         let site = ItemSite { object, place, ..list.clone() };
         let elements =
             EachElements { list: list.object, place: Some(list.place), key: None, element, when: None };
         self.add_each_block(elements, &name, span, |this| {
-            this.add_requirement(&format!("{}.type", site.owner), parts, violation, &site)?;
+            this.add_requirement(&format!("{}.type", site.owner_name), parts, violation, &site)?;
             this.lower_group_items(group, Vec::new(), &site);
             Ok(())
         })
@@ -324,7 +327,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Option<Correction>> {
         let Some(Correction::Default(id)) = correction else { return Ok(None) };
         let value = self.program.value(id).clone();
-        let value = self.constants_for_kinds(value, ty.kinds)?;
+        let value = self.convert_constants_for_kinds(value, ty.kinds)?;
         self.program.values[id.index()] = value.clone();
         if !value.ty.kinds.overlaps(ty.kinds.with_accepted_kinds()) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
@@ -336,7 +339,7 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic);
         }
         // A blank default would violate the rule `not blank`, so it becomes missing.
-        if field.not_blank.is_some() && value.as_const().is_none() {
+        if field.not_blank_span.is_some() && value.as_const().is_none() {
             self.program.values[id.index()] =
                 Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
         }
@@ -349,7 +352,7 @@ impl<'a> Checker<'a> {
         &mut self,
         field: &'a FieldItem,
         default: Option<&Correction>,
-        limits: Option<&Limits>,
+        limits: Option<&AllowedValues>,
     ) {
         let Some(Correction::Default(id)) = default else { return };
         let value = self.program.value(*id);
@@ -358,7 +361,7 @@ impl<'a> Checker<'a> {
         let name = &field.name.node;
         let (message, help) = match limits {
             _ if constant.is_missing() => return,
-            Some(Limits::OneOf(values))
+            Some(AllowedValues::OneOf(values))
                 if !values.iter().any(|allowed| is_identical(Value::from_json(allowed), constant)) =>
             {
                 let texts = values.iter().filter_map(Json::as_str);
@@ -369,22 +372,27 @@ impl<'a> Checker<'a> {
                     let diagnostic = diagnostic.help(message!("did you mean {near}?"));
                     return self.diagnostics.push(diagnostic.likely_fix(span, near));
                 }
-                let written = self.source_on_one_line(field.limits.as_ref().map_or(span, |l| l.values.span));
+                let written =
+                    self.source_on_one_line(field.allowed_values.as_ref().map_or(span, |l| l.values.span));
                 (message, message!("write a value of `{written}`"))
             }
             // `clamp` corrects a default outside the range too.
-            Some(Limits::Range { least, most, inclusive })
-                if !field.limits.as_ref().is_some_and(|l| l.clamp) && {
-                    let order = |bound| compare(constant, Value::from_json(bound));
-                    let is_above = |order: Ordering| order.is_gt() || order.is_eq() && !inclusive;
-                    order(least).is_some_and(Ordering::is_lt) || order(most).is_some_and(is_above)
-                } =>
+            Some(AllowedValues::Range {
+                lower_bound: least,
+                upper_bound: most,
+                includes_upper_bound: inclusive,
+            }) if !field.allowed_values.as_ref().is_some_and(|l| l.should_clamp) && {
+                let order = |bound| compare(constant, Value::from_json(bound));
+                let is_above = |order: Ordering| order.is_gt() || order.is_eq() && !inclusive;
+                order(least).is_some_and(Ordering::is_lt) || order(most).is_some_and(is_above)
+            } =>
             {
-                let written = self.source_on_one_line(field.limits.as_ref().map_or(span, |l| l.values.span));
+                let written =
+                    self.source_on_one_line(field.allowed_values.as_ref().map_or(span, |l| l.values.span));
                 let message = message!("the default {shown} is outside the range of `{name}`");
                 (message, message!("write a value of `{written}`"))
             }
-            _ if field.not_blank.is_some()
+            _ if field.not_blank_span.is_some()
                 && constant.as_str().is_some_and(|text| text.trim().is_empty()) =>
             {
                 let message = message!("the default of `{name}` is blank, but the field must not be blank");
@@ -404,22 +412,22 @@ impl<'a> Checker<'a> {
         field: &'a FieldItem,
         typed: &Expr,
     ) -> Checked<Option<(&'static str, Cond, Option<Correction>)>> {
-        let Some(limits) = &field.limits else { return Ok(None) };
+        let Some(limits) = &field.allowed_values else { return Ok(None) };
         let span = limits.values.span;
         if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
             let (start, end) = (self.check_value(start), self.check_value(end));
-            let start = self.constants_for_kinds(start?, typed.ty.kinds)?;
-            let end = self.constants_for_kinds(end?, typed.ty.kinds)?;
+            let start = self.convert_constants_for_kinds(start?, typed.ty.kinds)?;
+            let end = self.convert_constants_for_kinds(end?, typed.ty.kinds)?;
             let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
             let fits_field = |end: &Expr| {
                 end.ty.kinds.with_comparable_kinds().overlaps(typed.ty.kinds)
                     && end.ty.kinds.overlaps(numbers)
             };
-            if !fits_field(&start) || !fits_field(&end) || typed.ty.kinds == KindSet::ALL {
+            if !fits_field(&start) || !fits_field(&end) || typed.ty.kinds == KindSet::MESSAGE_KINDS {
                 return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
             }
             self.warn_empty_range(&start, &end, *inclusive, span);
-            if limits.clamp && !inclusive {
+            if limits.should_clamp && !inclusive {
                 let message = message!("a range that excludes its end has no greatest value to clamp to");
                 return self.fail(
                     Code::ClampWithoutRange,
@@ -428,22 +436,22 @@ impl<'a> Checker<'a> {
                     message!("write the range with `..=`"),
                 );
             }
-            let clamp = limits.clamp.then(|| {
+            let clamp = limits.should_clamp.then(|| {
                 let ty = if typed.ty.kinds.overlaps(KindSet::DECIMAL) { Ty::DECIMAL } else { Ty::NUMBER };
                 let call = |function, args| Expr::call(function, args, ty.clone(), span);
                 let upper_bounded = call(Function::Min, vec![typed.clone(), end.clone()]);
                 let clamped = call(Function::Max, vec![start.clone(), upper_bounded]);
                 Correction::Clamp(self.add_value(clamped))
             });
-            let range = Operand::Range { start, end, inclusive: *inclusive, wraps: false };
+            let range = Operand::Range { start, end, includes_end: *inclusive, wraps_midnight: false };
             return Ok(Some(("range", test_condition(Op::In, typed.clone(), range, span), clamp)));
         }
-        if limits.clamp {
+        if limits.should_clamp {
             let help = message!("write a range, as in `in 0..=1 clamp`, or leave `clamp` out");
             return self.fail(Code::ClampWithoutRange, span, message!("`clamp` needs a range"), help);
         }
         let values = self.check_value(&limits.values)?;
-        let values = self.constants_for_kinds(values, typed.ty.kinds)?;
+        let values = self.convert_constants_for_kinds(values, typed.ty.kinds)?;
         let element = values.ty.element().kinds.with_comparable_kinds();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
             return self.report_limit_mismatch(

@@ -2,7 +2,7 @@
 
 use super::super::scope::Scope;
 use super::super::{AlreadyReported, Binding, Checked, Checker, join_names};
-use super::{ItemOwner, ItemSite, MAX_COPIES, MAX_ITEM_DEPTH, MAX_ITEMS};
+use super::{ItemOwner, ItemSite, MAX_COPIED_ITEMS, MAX_ITEM_DEPTH, MAX_PAYLOAD_ITEMS};
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -14,7 +14,7 @@ impl<'a> Checker<'a> {
     /// `NAME`.
     pub(super) fn lower_include(&mut self, include: &'a ast::IncludeItem, site: &ItemSite) -> Checked<()> {
         let group = self.find_group(&include.group)?;
-        self.enter_group(&include.group)?;
+        self.begin_group_inlining(&include.group)?;
         let arguments = self.check_group_args(group, include);
         self.pending_type_tests.clear();
         let guard = include.guard.as_ref().map(|guard| self.check_cond(guard)).transpose();
@@ -22,16 +22,16 @@ impl<'a> Checker<'a> {
         self.payload.guards.append(&mut self.pending_type_tests);
         if let (Ok(arguments), Ok(guard)) = (arguments, guard) {
             self.payload.guards.extend(guard);
-            let own_id = include.renamed.as_ref().map(|id| id.node.as_str().into());
+            let own_id = include.rule_id.as_ref().map(|id| id.node.as_str().into());
             let inner = ItemSite {
-                owner: group.name.node.as_str().into(),
+                owner_name: group.name.node.as_str().into(),
                 reported_id: site.reported_id.clone().or(own_id),
                 ..site.clone()
             };
             self.lower_group_items(group, arguments, &inner);
         }
         self.payload.guards.truncate(guards_before);
-        self.payload.groups.pop();
+        self.payload.inlined_groups.pop();
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         {
             Some(symbol) => {
                 self.used_names.insert(&symbol.name.node);
-                Ok(symbol.node)
+                Ok(symbol.declaration)
             }
             None => {
                 let message = message!("there is no group `{}`", name.node);
@@ -62,13 +62,13 @@ impl<'a> Checker<'a> {
 
     /// Starts to inline a group. Returns an error for a group that includes itself or is nested too
     /// deep. The caller later removes the group from the list of groups that are being inlined.
-    pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
+    pub(super) fn begin_group_inlining(&mut self, name: &Ident) -> Checked<()> {
         self.check_payload_size(name.span)?;
-        let is_open = self.payload.groups.iter().any(|open_group| **open_group == *name.node);
-        self.payload.groups.push(name.node.as_str().into());
+        let is_open = self.payload.inlined_groups.iter().any(|open_group| **open_group == *name.node);
+        self.payload.inlined_groups.push(name.node.as_str().into());
         if is_open {
-            let chain = self.payload.groups.join(" → ");
-            self.payload.groups.pop();
+            let chain = self.payload.inlined_groups.join(" → ");
+            self.payload.inlined_groups.pop();
             let message = message!("the group `{}` includes itself", name.node);
             return self.fail(
                 Code::GroupCycle,
@@ -83,11 +83,11 @@ impl<'a> Checker<'a> {
     /// Reports an error if the payload is too large: too deep nesting, or too many items.
     pub(super) fn check_payload_size(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
-        let is_too_deep = state.groups.len() + state.each_depth >= MAX_ITEM_DEPTH;
+        let is_too_deep = state.inlined_groups.len() + state.each_depth >= MAX_ITEM_DEPTH;
         if !is_too_deep && !state.has_too_many_items() {
             return Ok(());
         }
-        if std::mem::replace(&mut state.too_large, true) {
+        if std::mem::replace(&mut state.is_too_big, true) {
             return Err(AlreadyReported);
         }
         let (message, help) = match is_too_deep {
@@ -100,14 +100,16 @@ impl<'a> Checker<'a> {
                     "include the innermost groups directly, or judge the inner objects by a payload of their own"
                 ),
             ),
-            false if state.copies > MAX_COPIES => (
-                message!("with their groups expanded, the payloads have more than {MAX_COPIES} items here"),
+            false if state.copy_count > MAX_COPIED_ITEMS => (
+                message!(
+                    "with their groups expanded, the payloads have more than {MAX_COPIED_ITEMS} items here"
+                ),
                 message!(
                     "groups that include each other several times grow quickly; include each once, or split the payloads"
                 ),
             ),
             false => (
-                message!("with its groups expanded, this payload has more than {MAX_ITEMS} items"),
+                message!("with its groups expanded, this payload has more than {MAX_PAYLOAD_ITEMS} items"),
                 message!(
                     "groups that include each other several times grow quickly; include each once, or split the payload"
                 ),
@@ -127,7 +129,7 @@ impl<'a> Checker<'a> {
         let payload_scope: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer_scope = std::mem::replace(&mut self.scope, payload_scope);
         self.scope.extend(arguments);
-        self.payload.copies += group.body.len();
+        self.payload.copy_count += group.body.len();
         self.lower_items(&group.body, ItemOwner::Object, site);
         self.scope = outer_scope;
     }
@@ -157,7 +159,7 @@ impl<'a> Checker<'a> {
         }
         for param in &params.fields {
             let Some(arg) = args.get(&*param.name) else {
-                if param.optional {
+                if param.is_optional {
                     continue;
                 }
                 let message = message!("the group `{}` needs the argument `{}`", group.name.node, param.name);
@@ -172,7 +174,7 @@ impl<'a> Checker<'a> {
             let guard = self.take_type_tests(arg.name.span);
             let value =
                 self.check_argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
-            let place = match &arg.place {
+            let place = match &arg.violation_path {
                 Some(place) => Some(self.lower_object_path(place)?),
                 None => self.object_path_of(&arg.value),
             };

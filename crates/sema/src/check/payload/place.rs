@@ -22,10 +22,10 @@ impl<'a> Checker<'a> {
             if last_error.and_then(Diagnostic::span).is_some_and(|error_span| span.contains(error_span)) {
                 return Err(AlreadyReported);
             }
-            if let Some(diagnostic) = self.meant_object_path(&path_expr.path) {
+            if let Some(diagnostic) = self.object_path_error(&path_expr.path) {
                 return self.report(diagnostic);
             }
-            if let Some(path) = self.path_below_field(&path_expr.path) {
+            if let Some(path) = self.suggest_nested_path(&path_expr.path) {
                 let message = message!("this is not a path in the judged object");
                 let diagnostic = Diagnostic::new(Code::NotAPlace, span, message);
                 return self.report(
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
                 help,
             );
         };
-        if !path_expr.dotted {
+        if !path_expr.has_dotted_keys {
             return Ok(place);
         }
         let mut steps = place.steps;
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
     /// Returns the error for a path after `at` with one of these mistakes: it is in quotes, its
     /// first name is misspelt, or its first name is a field of the payload which includes the
     /// current group. `None` for other paths.
-    fn meant_object_path(&self, written: &ast::Expr) -> Option<Diagnostic> {
+    fn object_path_error(&self, written: &ast::Expr) -> Option<Diagnostic> {
         let is_path =
             |path: &str| !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
         let (path, root_span) = root_text(written).filter(|(path, _)| is_path(path))?;
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         let is_quoted = matches!(written.kind, ExprKind::Literal(_));
         let bindings = || self.scope.bindings().iter().filter(|binding| binding.place.is_some());
         let visible = || bindings().map(|binding| &*binding.name);
-        let fields = || self.payload.fields.iter().map(|field| &**field);
+        let fields = || self.payload.field_names.iter().map(|field| &**field);
         let is_visible = visible().any(|known| known == name);
         let rest = &path[name.len()..];
         let (replacement, help) = if is_visible && is_quoted {
@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
     /// `config.max_tokens` for `max_tokens`. A field of the innermost value in scope is preferred
     /// to other fields of this name. `None` if there is no such field, or if several others have
     /// the name.
-    fn path_below_field(&self, path: &ast::Expr) -> Option<String> {
+    fn suggest_nested_path(&self, path: &ast::Expr) -> Option<String> {
         let (root, _) = root_text(path)?;
         let text = match &path.kind {
             ExprKind::Literal(_) => &root,
@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
         // The fields of `payload` are names of their own.
         for binding in bindings.iter().filter(|b| b.place.is_some() && *b.name != *"payload") {
             let ty = binding.expr.ty.clone();
-            record.push(Field { name: binding.name.clone(), ty, optional: false, private: false });
+            record.push(Field { name: binding.name.clone(), ty, is_optional: false, is_private: false });
         }
         Some(format!("{}{rest}", path_to_field(&record, &[root.as_str()])?))
     }

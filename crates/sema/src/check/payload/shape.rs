@@ -4,14 +4,14 @@
 use super::super::constant::constant_json_of;
 use super::super::{Checked, Checker};
 use super::MAX_ITEM_DEPTH;
-use crate::hir::{Limits, Object, PayloadField, Shape};
+use crate::hir::{AllowedValues, FieldShape, ObjectSchema, PayloadField};
 use hashbrown::HashSet;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_base::text::NormalizationForm;
 use rulec_lang::ty::{Field, InnerType, KindSet, Ty};
-use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
+use rulec_syntax::ast::{self, FieldItem, PayloadItem, PayloadItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -23,9 +23,13 @@ impl<'a> Checker<'a> {
     /// Collects the fields of an object, including the fields of included groups. `groups` are the
     /// groups that are being inlined, to detect a group that includes itself. Reports nothing,
     /// because the pass that adds rules reports the errors.
-    pub(super) fn collect_object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
+    pub(super) fn collect_object(
+        &mut self,
+        items: &'a [PayloadItem],
+        groups: &mut Vec<Arc<str>>,
+    ) -> ObjectSchema {
         let diagnostics_before = self.diagnostics.len();
-        let mut object = Object::default();
+        let mut object = ObjectSchema::default();
         self.collect_fields(items, groups, &mut HashSet::new(), &mut object);
         self.diagnostics.truncate(diagnostics_before);
         object
@@ -33,14 +37,14 @@ impl<'a> Checker<'a> {
 
     fn collect_fields(
         &mut self,
-        items: &'a [Item],
+        items: &'a [PayloadItem],
         groups: &mut Vec<Arc<str>>,
         field_names: &mut HashSet<&'a str>,
-        object: &mut Object,
+        object: &mut ObjectSchema,
     ) {
-        self.payload.items += items.len();
+        self.payload.item_count += items.len();
         if !groups.is_empty() {
-            self.payload.copies += items.len();
+            self.payload.copy_count += items.len();
         }
         // The collection stops if the payload is too large. The later pass, which adds rules,
         // reports this error.
@@ -49,30 +53,31 @@ impl<'a> Checker<'a> {
         }
         for item in items {
             match &item.kind {
-                ItemKind::Field(field) => {
+                PayloadItemKind::Field(field) => {
                     if !field_names.insert(&field.name.node) {
                         continue;
                     }
-                    let shape = self.lower_shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
-                    let limits = field.limits.as_ref().and_then(|limits| self.try_constant_limits(limits));
+                    let shape = self.lower_shape(&field.ty, groups).unwrap_or(FieldShape::Plain(Ty::ANY));
+                    let limits =
+                        field.allowed_values.as_ref().and_then(|limits| self.try_constant_limits(limits));
                     let default = match field.notice.correction.as_ref().map(|correction| &correction.node) {
                         Some(ast::Correction::Default(value)) => self.try_constant(value),
                         _ => None,
                     };
                     object.fields.push(PayloadField {
                         name: field.name.node.as_str().into(),
-                        optional: field.optional,
-                        nullable: field.nullable,
+                        is_optional: field.optional,
+                        is_nullable: field.nullable,
                         shape,
-                        not_blank: field.not_blank.is_some(),
-                        limits,
-                        exactly: field.exactly.as_ref().and_then(|value| self.try_constant(value)),
+                        forbids_blank: field.not_blank_span.is_some(),
+                        allowed_values: limits,
+                        only_value: field.const_value.as_ref().and_then(|value| self.try_constant(value)),
                         default,
                         docs: item.docs.as_str().into(),
                     });
                 }
-                ItemKind::Closed { .. } => object.closed = true,
-                ItemKind::Include(include) => {
+                PayloadItemKind::Closed { .. } => object.is_closed = true,
+                PayloadItemKind::Include(include) => {
                     let is_open = groups.iter().any(|open_group| **open_group == *include.group.node);
                     if let (false, Ok(group)) = (is_open, self.find_group(&include.group)) {
                         groups.push(group.name.node.as_str().into());
@@ -80,7 +85,7 @@ impl<'a> Checker<'a> {
                         groups.pop();
                     }
                 }
-                ItemKind::Rule(_) | ItemKind::Let { .. } | ItemKind::Each(_) => {}
+                PayloadItemKind::Rule(_) | PayloadItemKind::Let { .. } | PayloadItemKind::Each(_) => {}
             }
         }
     }
@@ -107,15 +112,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn try_constant_limits(&mut self, limits: &'a ast::Limits) -> Option<Limits> {
+    pub(super) fn try_constant_limits(&mut self, limits: &'a ast::AllowedValues) -> Option<AllowedValues> {
         match &limits.values.kind {
-            ast::ExprKind::Range { start, end, inclusive } => Some(Limits::Range {
-                least: self.try_constant(start)?,
-                most: self.try_constant(end)?,
-                inclusive: *inclusive,
+            ast::ExprKind::Range { start, end, inclusive } => Some(AllowedValues::Range {
+                lower_bound: self.try_constant(start)?,
+                upper_bound: self.try_constant(end)?,
+                includes_upper_bound: *inclusive,
             }),
             _ => match self.try_constant(&limits.values)? {
-                Json::Array(values) => Some(Limits::OneOf(values)),
+                Json::Array(values) => Some(AllowedValues::OneOf(values)),
                 _ => None,
             },
         }
@@ -124,8 +129,8 @@ impl<'a> Checker<'a> {
     /// Warns if a setting of the file, such as ignoring case, does not apply to the allowed values
     /// of a field. Allowed values are always compared exactly. `limits` is `None` if the field has
     /// no constant limits; then there is no warning.
-    pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
-        let Some(Limits::OneOf(values)) = limits else { return };
+    pub(super) fn warn_values_ignore_settings(&mut self, limits: Option<&AllowedValues>, span: Span) {
+        let Some(AllowedValues::OneOf(values)) = limits else { return };
         let settings = self.settings_of(span.file);
         let name = match (settings.ignores_case(), settings.form) {
             (true, _) => "case",
@@ -141,25 +146,29 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(super) fn type_group(&mut self, ty: &'a TypeExpr) -> Option<&'a ast::Group> {
+    pub(super) fn group_of_type(&mut self, ty: &'a TypeExpr) -> Option<&'a ast::Group> {
         let TypeKind::Name(name) = &ty.kind else { return None };
-        if Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some() {
+        if Ty::from_builtin_name(name).is_some() || self.symbols.types.get(name).is_some() {
             return None;
         }
         let symbol = self.symbols.groups.get(name)?;
         self.symbols.is_visible(ty.span.file, symbol.name.span).then(|| {
             self.used_names.insert(&symbol.name.node);
-            symbol.node
+            symbol.declaration
         })
     }
 
-    pub(super) fn lower_shape(&mut self, ty: &'a TypeExpr, groups: &mut Vec<Arc<str>>) -> Checked<Shape> {
+    pub(super) fn lower_shape(
+        &mut self,
+        ty: &'a TypeExpr,
+        groups: &mut Vec<Arc<str>>,
+    ) -> Checked<FieldShape> {
         let element = match &ty.kind {
             TypeKind::List(Some(element)) => Some(&**element),
             _ => None,
         };
-        let Some(group) = self.type_group(element.unwrap_or(ty)) else {
-            return self.resolve_type_without_enumerations(ty).map(Shape::Plain);
+        let Some(group) = self.group_of_type(element.unwrap_or(ty)) else {
+            return self.resolve_type_without_enumerations(ty).map(FieldShape::Plain);
         };
         if !group.params.is_empty() {
             let message =
@@ -171,37 +180,37 @@ impl<'a> Checker<'a> {
         }
         let name: Arc<str> = group.name.node.as_str().into();
         let object = if groups.contains(&name) {
-            Object::default()
+            ObjectSchema::default()
         } else {
             groups.push(name);
             let object = self.collect_object(&group.body, groups);
             groups.pop();
             object
         };
-        Ok(if element.is_some() { Shape::Objects(object) } else { Shape::Object(object) })
+        Ok(if element.is_some() { FieldShape::Objects(object) } else { FieldShape::Object(object) })
     }
 }
 
-impl Shape {
+impl FieldShape {
     pub(super) fn ty(&self) -> Ty {
         match self {
-            Shape::Plain(ty) => ty.clone(),
-            Shape::Object(object) => object.record_type(),
+            FieldShape::Plain(ty) => ty.clone(),
+            FieldShape::Object(object) => object.record_type(),
             // Separate rules check each element, so an element of a wrong type does not make the
             // type of the list wrong.
-            Shape::Objects(object) => Ty::list(object.record_type()),
+            FieldShape::Objects(object) => Ty::list(object.record_type()),
         }
     }
 }
 
-impl Object {
+impl ObjectSchema {
     /// Returns the record type of an object with this schema, for rules that read the object.
     pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
             ty: field.shape.ty(),
-            optional: true,
-            private: false,
+            is_optional: true,
+            is_private: false,
         });
         Ty::record(fields.collect())
     }
@@ -209,16 +218,24 @@ impl Object {
 
 /// Returns a phrase that describes the values which a field accepts, for messages. If `limits` is
 /// `None`, the field has no constant limits, and the phrase describes its type.
-pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
+pub(super) fn describe_accepted_value(
+    field: &FieldItem,
+    shape: &FieldShape,
+    limits: Option<&AllowedValues>,
+) -> Message {
     let mut words = match limits {
-        Some(Limits::OneOf(values)) => {
+        Some(AllowedValues::OneOf(values)) => {
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             match values.as_slice() {
                 [only_value] => Message::verbatim(only_value),
                 _ => message!("one of {}", comma_list(values)),
             }
         }
-        Some(Limits::Range { least, most, inclusive }) => {
+        Some(AllowedValues::Range {
+            lower_bound: least,
+            upper_bound: most,
+            includes_upper_bound: inclusive,
+        }) => {
             let kind = describe_shape(shape, false);
             match inclusive {
                 true => message!("{kind} from {least} to {most}"),
@@ -227,7 +244,7 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
         }
         None => describe_shape(shape, false),
     };
-    if field.not_blank.is_some() {
+    if field.not_blank_span.is_some() {
         words = message!("{words} that is not blank");
     }
     if field.nullable {
@@ -238,11 +255,11 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
 
 /// Returns a phrase that describes the type of a field, for messages. If `nullable`, the phrase
 /// ends with "or null".
-pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
+pub(super) fn describe_shape(shape: &FieldShape, nullable: bool) -> Message {
     let words = match shape {
-        Shape::Object(_) => message!("an object"),
-        Shape::Objects(_) => message!("a list of objects"),
-        Shape::Plain(ty) => match (ty.kinds, &ty.inner) {
+        FieldShape::Object(_) => message!("an object"),
+        FieldShape::Objects(_) => message!("a list of objects"),
+        FieldShape::Plain(ty) => match (ty.kinds, &ty.inner) {
             (KindSet::STRING, _) => message!("a text"),
             (KindSet::INT, _) => message!("a whole number"),
             (KindSet::NUMBER | KindSet::FLOAT | KindSet::DECIMAL, _) => message!("a number"),

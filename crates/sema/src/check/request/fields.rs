@@ -8,7 +8,7 @@ use super::{CONTEXT_SCORE, TEXT_FIELD};
 use crate::check::read::UNDECLARED_KINDS;
 use crate::hir::{self, Expr, ExprKind, ExternId, Term};
 use crate::request::{
-    BEST_INTENT_FIELD, Feature, INTENT_FIELD, INTENT_SCORE_FIELD, REQUEST_FIELDS, REQUEST_ROOT,
+    AnalysisFeature, BEST_INTENT_FIELD, INTENT_FIELD, INTENT_SCORE_FIELD, REQUEST_FIELDS, REQUEST_ROOT,
     URGENCY_LEXICON,
 };
 use crate::resolve::Definition;
@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
             "entities" => (self.check_entity_value(path, span_up_to(2))?, 3),
             "keywords" => (
                 self.feature_call(
-                    Feature::Keywords,
+                    AnalysisFeature::Keywords,
                     REQUEST_ROOT,
                     name,
                     Ty::list(Ty::STRING),
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
     /// `owner` and `name` with a dot between them, such as `request.intent`.
     fn feature_call(
         &mut self,
-        feature: Feature,
+        feature: AnalysisFeature,
         owner: &str,
         name: &str,
         ty: Ty,
@@ -81,8 +81,8 @@ impl<'a> Checker<'a> {
             externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
             ExternId(externs.len() as u32 - 1)
         });
-        let optional = text.optional || feature.may_find_nothing();
-        Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
+        let optional = text.may_be_missing || feature.may_find_nothing();
+        Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, may_be_missing: optional, span })
     }
 
     fn check_analysed_text(&mut self, span: Span) -> Checked<Expr> {
@@ -94,14 +94,14 @@ impl<'a> Checker<'a> {
         {
             let reason = NarrowingReason::Fixed(message!("the text that `request` analyses"));
             self.fields.narrow_kinds(&path, KindSet::STRING, span, &reason);
-            let slot = self.fields.intern_slot(None, &path, KindSet::STRING, text_field.private);
-            let optional = text_field.optional || !text_field.ty.kinds.is_subset(KindSet::STRING);
-            return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
+            let slot = self.fields.intern_slot(None, &path, KindSet::STRING, text_field.is_private);
+            let optional = text_field.is_optional || !text_field.ty.kinds.is_subset_of(KindSet::STRING);
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, may_be_missing: optional, span });
         }
-        if std::mem::replace(&mut self.analysis_state.reported_no_text, true) {
+        if std::mem::replace(&mut self.analysis_state.has_reported_missing_text, true) {
             return Err(AlreadyReported);
         }
-        let (diagnostic, help) = match (text_field, self.fields.declared_at(&path)) {
+        let (diagnostic, help) = match (text_field, self.fields.declaration_span(&path)) {
             (Some(text_field), Some(declared)) => {
                 let message = message!(
                     "`request` analyses `text`, which must be a string but is {}",
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
             (BEST_INTENT_FIELD, Ty::STRING),
             (INTENT_SCORE_FIELD, Ty::FLOAT),
         ]);
-        let base = self.feature_call(Feature::Intent, REQUEST_ROOT, INTENT_FIELD, record, span)?;
+        let base = self.feature_call(AnalysisFeature::Intent, REQUEST_ROOT, INTENT_FIELD, record, span)?;
         self.check_field(base, &Spanned::new(field.to_owned(), span), span)
     }
 
@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
                 let index = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
                 let fields = &self.program.analysis.entities[index].fields;
                 let ty = optional_record(fields.iter().map(|field| (&**field, Ty::STRING)));
-                self.feature_call(Feature::Entity(index), "request.entities", name, ty, span)
+                self.feature_call(AnalysisFeature::Entity(index), "request.entities", name, ty, span)
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
@@ -190,7 +190,9 @@ impl<'a> Checker<'a> {
         match index.filter(|_| {
             declared.is_none_or(|declared_span| self.symbols.is_visible(span.file, declared_span))
         }) {
-            Some(index) => self.feature_call(Feature::Lexicon(index), REQUEST_ROOT, name, Ty::FLOAT, span),
+            Some(index) => {
+                self.feature_call(AnalysisFeature::Lexicon(index), REQUEST_ROOT, name, Ty::FLOAT, span)
+            }
             None => {
                 let names = self.request_field_names(span);
                 self.report_unknown_part(name, name_span, UnknownPartOwner::Request, &names, declared)
@@ -231,7 +233,8 @@ impl<'a> Checker<'a> {
     /// Checks `request.context_score`, which the author defines with `let context_score`.
     fn check_context_score(&mut self, span: Span) -> Checked<Expr> {
         let symbol = self.symbols.definition(span.file, CONTEXT_SCORE);
-        let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
+        let Some(symbol) = symbol.filter(|symbol| matches!(symbol.declaration, Definition::Let { .. }))
+        else {
             return self.report_not_analysed(
                 span,
                 message!("no `let context_score` defines the score"),
@@ -281,6 +284,7 @@ enum UnknownPartOwner {
 
 /// Returns a record type with these fields, all of them optional.
 fn optional_record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
-    let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
+    let field =
+        |(name, ty): (&str, Ty)| Field { name: name.into(), ty, is_optional: true, is_private: false };
     Ty::record(fields.into_iter().map(field).collect())
 }

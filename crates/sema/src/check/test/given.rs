@@ -67,7 +67,7 @@ fn span_of_given_value(test: &ast::Test, expect: &Expectation, slot: &Slot) -> O
     let gives_slot = |path: &[ast::Ident]| {
         path.len() <= slot.path.len() && path.iter().zip(&slot.path).all(|(part, name)| *part.node == **name)
     };
-    let column = test.columns.iter().position(|path| gives_slot(path));
-    let given = test.given.iter().find(|(path, _)| gives_slot(path));
-    given.map(|(_, value)| value.span).or_else(|| Some(expect.values.get(column?)?.span))
+    let column = test.case_field_paths.iter().position(|path| gives_slot(path));
+    let given = test.given_values.iter().find(|(path, _)| gives_slot(path));
+    given.map(|(_, value)| value.span).or_else(|| Some(expect.case_values.get(column?)?.span))
 }

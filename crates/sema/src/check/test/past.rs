@@ -1,7 +1,7 @@
 //! Reads the earlier messages of a test: `given history = [ { tool: "login", ago: 5m } ]`.
 
 use super::value_mismatch;
-use crate::check::history::{AGO_FIELD, HISTORY};
+use crate::check::history::{AGO_FIELD, HISTORY_NAME};
 use crate::check::{Checked, Checker};
 use rulec_base::diag::Code;
 use rulec_base::message;
@@ -14,32 +14,32 @@ use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
 /// The earlier messages that a test gives, with the span of their list.
-pub(super) struct GivenPast {
-    elements: Vec<Map<String, Json>>,
+pub(super) struct GivenHistory {
+    messages: Vec<Map<String, Json>>,
     span: Span,
 }
 
 impl<'a> Checker<'a> {
     /// True if this `given` path names the history, and not a field of the message.
     pub(super) fn is_given_history(&self, path: &[Ident]) -> bool {
-        matches!(path, [name] if name.node == HISTORY && self.is_history_name(HISTORY))
+        matches!(path, [name] if name.node == HISTORY_NAME && self.is_history_name(HISTORY_NAME))
     }
 
     /// Reads a list of earlier messages. Each may have some of the fields of the input, a
     /// `decision`, and its time as `at` or its age as `ago`.
-    pub(super) fn read_given_history(&mut self, value: &'a ast::Expr) -> Checked<GivenPast> {
+    pub(super) fn read_given_history(&mut self, value: &'a ast::Expr) -> Checked<GivenHistory> {
         let (json, span) = (self.constant_json(value)?, value.span);
-        let element = self.history_element.clone().unwrap_or(Ty::ANY);
+        let element = self.history_element_type.clone().unwrap_or(Ty::ANY);
         let mut record = element.fields().cloned().unwrap_or_default();
-        record.push(Field { name: AGO_FIELD.into(), ty: Ty::NUMBER, optional: true, private: false });
+        record.push(Field { name: AGO_FIELD.into(), ty: Ty::NUMBER, is_optional: true, is_private: false });
         let help = message!(
             "write earlier messages, oldest first: `given history = [ {{ tool: \"login\", ago: 5m }} ]`"
         );
         let list = Ty::list(Ty::record(record.clone()));
-        if let Some(found) = self.report_unknown_key(value, &list, HISTORY) {
+        if let Some(found) = self.report_unknown_key(value, &list, HISTORY_NAME) {
             return found;
         }
-        if let Some(message) = value_mismatch(&json, &Ty::list(Ty::record(record)), HISTORY) {
+        if let Some(message) = value_mismatch(&json, &Ty::list(Ty::record(record)), HISTORY_NAME) {
             return self.fail(Code::TestInput, span, message, help);
         }
         let Json::Array(elements) = json else {
@@ -49,20 +49,20 @@ impl<'a> Checker<'a> {
             Json::Object(element) => element,
             _ => Map::new(),
         });
-        Ok(GivenPast { elements: elements.collect(), span })
+        Ok(GivenHistory { messages: elements.collect(), span })
     }
 
     /// Returns the earlier messages sorted by time, each with its time and its index added as
     /// fields. `message` is the message of the test, whose field `now` is the current time.
-    pub(super) fn elements_at(
+    pub(super) fn sorted_messages(
         &mut self,
-        past: &GivenPast,
+        past: &GivenHistory,
         message: &Map<String, Json>,
     ) -> Checked<Vec<Json>> {
         let parse = |json: Option<&Json>| json.and_then(Json::as_str).and_then(parse_datetime);
         let now = parse(message.get("now"));
-        let mut elements: Vec<(OffsetDateTime, Map<String, Json>)> = Vec::with_capacity(past.elements.len());
-        for element in &past.elements {
+        let mut elements: Vec<(OffsetDateTime, Map<String, Json>)> = Vec::with_capacity(past.messages.len());
+        for element in &past.messages {
             let mut element = element.clone();
             let ago = element.remove(AGO_FIELD).and_then(|ago| ago.as_f64());
             let at = match (parse(element.get(AT_FIELD)), now) {

@@ -3,18 +3,18 @@
 //! expectation that no rule can satisfy is an error.
 
 use crate::check::{AlreadyReported, Checked, Checker, join_names};
-use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
+use crate::hir::{ExpectedDecision, Outcome, OutcomeExpectations, TableId, TableKind};
 use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_syntax::ast::{Expectation, ExpectedThen, Ident, Literal};
+use rulec_syntax::ast::{Expectation, ExpectedTarget, Ident, Literal};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Returns the help for a test that expects a handler in the place of a route, with the routes
     /// that lead to the handler. `None` if no route and no default leads to a handler of this name.
-    pub(super) fn handler_as_route(&self, handler: &str) -> Option<Message> {
+    pub(super) fn handler_as_route_help(&self, handler: &str) -> Option<Message> {
         let leads =
             |outcome: &Outcome| matches!(outcome, Outcome::Handler { name, .. } if **name == *handler);
         let rules = self.program.rules.iter().filter(|rule| leads(&rule.outcome)).map(|rule| &*rule.name);
@@ -33,32 +33,36 @@ impl<'a> Checker<'a> {
     pub(super) fn read_further_expectations(
         &mut self,
         entry: TableId,
-        expected: &Expect,
+        expected: &ExpectedDecision,
         expect: &'a Expectation,
-    ) -> Checked<Then> {
+    ) -> Checked<OutcomeExpectations> {
         let score = match &expect.score {
             Some((comparison, number)) => Some(self.read_score(expected, comparison, number)?),
             None => None,
         };
-        let Some(then) = &expect.then else { return Ok(Then { score, ..Then::default() }) };
-        let expectation_span = then.names.first().map_or(expect.span, |name| name.span);
+        let Some(then) = &expect.target else {
+            return Ok(OutcomeExpectations { score_bound: score, ..OutcomeExpectations::default() });
+        };
+        let expectation_span = then.target_names.first().map_or(expect.span, |name| name.span);
         let kind = match expected {
-            Expect::Judgement { .. } => TableKind::Requirements,
+            ExpectedDecision::Judgement { .. } => TableKind::Requirements,
             _ => self.program.tables[entry.index()].kind,
         };
         match (kind, expected) {
-            (_, Expect::Nothing) => {
+            (_, ExpectedDecision::Nothing) => {
                 let help = message!(
                     "if nothing is chosen, there is no handler and no next node; write `expect none` alone"
                 );
                 self.fail(Code::UnknownExpectation, expectation_span, message!("`none` has no target"), help)
             }
-            (TableKind::Router, _) => {
-                self.read_next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
-            }
-            (TableKind::Routes, _) => {
-                self.check_handler_expectation(then).map(|handled| Then { score, ..handled })
-            }
+            (TableKind::Router, _) => self.read_next_nodes(then).map(|next| OutcomeExpectations {
+                next_nodes: Some(next),
+                score_bound: score,
+                ..OutcomeExpectations::default()
+            }),
+            (TableKind::Routes, _) => self
+                .check_handler_expectation(then)
+                .map(|handled| OutcomeExpectations { score_bound: score, ..handled }),
             _ => {
                 let help = message!("only routes lead to handlers, and only routers lead to next nodes");
                 self.fail(
@@ -73,11 +77,11 @@ impl<'a> Checker<'a> {
 
     fn read_score(
         &mut self,
-        expected: &Expect,
+        expected: &ExpectedDecision,
         comparison: &Spanned<String>,
         number: &Spanned<Literal>,
     ) -> Checked<(Arc<str>, f64)> {
-        if !matches!(expected, Expect::Flow(_)) {
+        if !matches!(expected, ExpectedDecision::Flow(_)) {
             let help = message!(
                 "the built-in classifier gives a score to intent flows: `expect flows.refund score >= 0.6`"
             );
@@ -111,7 +115,7 @@ impl<'a> Checker<'a> {
         Ok((comparison.node.as_str().into(), bound))
     }
 
-    fn read_next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {
+    fn read_next_nodes(&mut self, then: &'a ExpectedTarget) -> Checked<(Vec<Arc<str>>, bool)> {
         if let Some((name, _)) = then.args.first().or(then.metadata.first()) {
             let help =
                 message!("write the next nodes: `expect ROUTER -> draft, done`, or `-> draft loopback`");
@@ -122,14 +126,17 @@ impl<'a> Checker<'a> {
                 help,
             );
         }
-        Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
+        Ok((
+            then.target_names.iter().map(|name| name.node.as_str().into()).collect(),
+            then.loopback_span.is_some(),
+        ))
     }
 
     /// Checks that some route has the expected handler, with the expected arguments and metadata.
-    fn check_handler_expectation(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
-        let [name] = then.names.as_slice() else {
+    fn check_handler_expectation(&mut self, then: &'a ExpectedTarget) -> Checked<OutcomeExpectations> {
+        let [name] = then.target_names.as_slice() else {
             let names_span =
-                then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
+                then.target_names.iter().map(|name| name.span).reduce(Span::to).ok_or(AlreadyReported)?;
             let help = message!("write one handler: `expect ROUTE -> HANDLER`");
             return self.fail(
                 Code::UnknownExpectation,
@@ -138,7 +145,7 @@ impl<'a> Checker<'a> {
                 help,
             );
         };
-        if let Some(word) = then.loopback {
+        if let Some(word) = then.loopback_span {
             let help = message!("only a router can loop back: remove `loopback`");
             return self.fail(Code::UnknownExpectation, word, message!("a route cannot loop back"), help);
         }
@@ -165,11 +172,11 @@ impl<'a> Checker<'a> {
             let message = message!("no route to `{handler}` has `{}` in its metadata", key.node);
             self.check_known_name(key, &metadata_keys, message)?;
         }
-        Ok(Then {
+        Ok(OutcomeExpectations {
             handler: Some(handler.into()),
             args: self.constant_map(&then.args)?,
             metadata: self.constant_map(&then.metadata)?,
-            ..Then::default()
+            ..OutcomeExpectations::default()
         })
     }
 

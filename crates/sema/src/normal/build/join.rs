@@ -2,8 +2,8 @@
 //! duplicate operands are removed here.
 
 use super::NormalBuilder;
-use crate::hir::{Cond, Expr, Guarded};
-use crate::normal::{CondId, ExprId, NCond, NExpr};
+use crate::hir::{Cond, Expr, GuardedCondition};
+use crate::normal::{CondId, ExprId, NormalCond, NormalExpr};
 use hashbrown::HashSet;
 use rulec_lang::operators::{Op, TestMode};
 
@@ -11,8 +11,8 @@ impl NormalBuilder<'_> {
     /// Builds the condition that a branch of a choice has the truth value `want`; it is false where
     /// the branch is unknown. For a true branch, at least one condition must be usable (read only
     /// present values). If `all`, every usable condition must be true too; otherwise one is enough.
-    pub(super) fn build_branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
-        let parts = conditions.iter().map(|Guarded { usable, cond }| {
+    pub(super) fn build_branch(&mut self, all: bool, conditions: &[GuardedCondition], want: bool) -> CondId {
+        let parts = conditions.iter().map(|GuardedCondition { presence_condition: usable, cond }| {
             let (usable, skipped) = (self.build_cond(usable, want), self.build_cond(usable, !want));
             let holds = self.build_cond(cond, want);
             let part = if all {
@@ -43,10 +43,10 @@ impl NormalBuilder<'_> {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
             match self.normal.cond(id) {
-                NCond::Const(value) if *value == conjunction => {}
-                NCond::Const(_) => return id,
-                NCond::And(inner) if conjunction => flat.extend(inner.iter()),
-                NCond::Or(inner) if !conjunction => flat.extend(inner.iter()),
+                NormalCond::Const(value) if *value == conjunction => {}
+                NormalCond::Const(_) => return id,
+                NormalCond::And(inner) if conjunction => flat.extend(inner.iter()),
+                NormalCond::Or(inner) if !conjunction => flat.extend(inner.iter()),
                 _ => flat.push(id),
             }
         }
@@ -56,8 +56,8 @@ impl NormalBuilder<'_> {
         match flat.as_slice() {
             [] => self.constant_cond(conjunction),
             [one] => *one,
-            _ if conjunction => self.add_cond(NCond::And(flat.into())),
-            _ => self.add_cond(NCond::Or(flat.into())),
+            _ if conjunction => self.add_cond(NormalCond::And(flat.into())),
+            _ => self.add_cond(NormalCond::Or(flat.into())),
         }
     }
 
@@ -65,9 +65,9 @@ impl NormalBuilder<'_> {
     /// that condition is not true.
     pub fn build_complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
-            NCond::Const(value) => self.constant_cond(!value),
-            NCond::Not(inner) => inner,
-            _ => self.add_cond(NCond::Not(id)),
+            NormalCond::Const(value) => self.constant_cond(!value),
+            NormalCond::Not(inner) => inner,
+            _ => self.add_cond(NormalCond::Not(id)),
         }
     }
 
@@ -82,14 +82,14 @@ impl NormalBuilder<'_> {
             return self.constant_cond(true);
         }
         if let (
-            NExpr::Op(Op::Coalesce, left_operand, Some(a)),
-            NExpr::Op(Op::Coalesce, right_operand, Some(b)),
+            NormalExpr::Op(Op::Coalesce, left_operand, Some(a)),
+            NormalExpr::Op(Op::Coalesce, right_operand, Some(b)),
         ) = (self.normal.expr(left), self.normal.expr(right))
             && left_operand == right_operand
         {
             // The second operand matters only if the first is missing.
             let (shared_operand, a, b) = (*left_operand, *a, *b);
-            let present = self.build_present(shared_operand);
+            let present = self.build_is_present(shared_operand);
             let same_default = self.build_same_value(a, b);
             return self.join_conds([present, same_default], false);
         }
@@ -101,7 +101,7 @@ impl NormalBuilder<'_> {
     }
 
     /// Builds the condition that a value is present.
-    pub fn build_present(&mut self, value: ExprId) -> CondId {
+    pub fn build_is_present(&mut self, value: ExprId) -> CondId {
         self.build_comparison(Op::IsMissing, value, None, TestMode::default(), false)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::NormalBuilder;
 use crate::hir::{Operand, Predicate};
-use crate::normal::{CondId, ExprId, NPred, TestKind};
+use crate::normal::{CondId, ExprId, NormalPredicate, TestKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -12,14 +12,14 @@ use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_lang::value::{Tri, Value};
 
 impl NormalBuilder<'_> {
-    pub(super) fn build_test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
-        let want = want != test.negated;
+    pub(super) fn build_predicate(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
+        let want = want != test.is_negated;
         let left = self.build_expr(&test.left);
-        let Some(op) = test.op else { return self.build_truth(left, want) };
+        let Some(op) = test.op else { return self.build_truth_test(left, want) };
         let right = match &test.right {
             Operand::Nothing => None,
             Operand::Value(value) => Some(self.build_expr(value)),
-            Operand::Range { start, end, inclusive, wraps } => {
+            Operand::Range { start, end, includes_end: inclusive, wraps_midnight: wraps } => {
                 let (start, end) = (self.build_expr(start), self.build_expr(end));
                 let upper = if *inclusive { Op::Le } else { Op::Lt };
                 let from_start = self.build_comparison(Op::Lt, left, Some(start), TestMode::default(), !want);
@@ -75,13 +75,13 @@ impl NormalBuilder<'_> {
                 left,
                 right,
                 mode,
-                PredicateContext { arena: &arena, constant: true },
+                PredicateContext { arena: &arena, is_right_constant: true },
             );
             // If a limit is exceeded, the engines evaluate the test at run time and report it.
             if !arena.is_exceeded() {
                 return self.constant_cond(tri == Tri::from(want));
             }
         }
-        self.add_test(NPred { ask: TestKind::Op(op), mode, left, right }, want)
+        self.add_predicate(NormalPredicate { test_kind: TestKind::Op(op), mode, left, right }, want)
     }
 }

@@ -7,13 +7,13 @@ use super::pb::envoy::service::auth::v3 as pb;
 use super::pb::envoy::r#type::v3::HttpStatus;
 use super::pb::google::rpc;
 use super::split_request;
-use super::status::code_of;
+use super::status::grpc_code;
 use crate::doors::access;
 use crate::doors::admitted::Admitted;
 use crate::doors::app::App;
 use crate::problem::Problem;
-use crate::service::Decided;
-use crate::web::ENVOY_PATH;
+use crate::service::DecisionWithAnswer;
+use crate::web::ENVOY_PATH_PREFIX;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use pb::attribute_context::HttpRequest;
 use pb::check_response::HttpResponse;
@@ -22,7 +22,7 @@ use prost_types::{Struct, Value};
 use std::sync::Arc;
 use tonic::{Code, Request, Response, Status};
 
-pub(super) struct Envoy(pub Arc<App>);
+pub(super) struct EnvoyService(pub Arc<App>);
 
 /// Returns the headers of the request that Envoy asks about, without HTTP/2's pseudo-headers. So
 /// the rules read the same headers as for a request over HTTP/1.
@@ -54,11 +54,15 @@ fn headers_of(http: &HttpRequest) -> Result<HeaderMap, Problem> {
 /// Returns the URI at which Envoy would ask over HTTP about a request to `path`.
 fn uri_of(path: &str) -> Result<Uri, Problem> {
     let is_path = path.is_empty() || path.starts_with(['/', '?']);
-    let uri = Uri::try_from(format!("{ENVOY_PATH}{path}"));
+    let uri = Uri::try_from(format!("{ENVOY_PATH_PREFIX}{path}"));
     uri.ok().filter(|_| is_path).ok_or_else(|| Problem::invalid("the path of the request is not valid"))
 }
 
-async fn decide(app: &Arc<App>, admitted: &Admitted, request: pb::CheckRequest) -> Result<Decided, Problem> {
+async fn decide(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    request: pb::CheckRequest,
+) -> Result<DecisionWithAnswer, Problem> {
     let http = request.attributes.and_then(|attributes| attributes.request);
     let http = http.and_then(|request| request.http).filter(|http| !http.method.is_empty());
     let http = http.ok_or_else(|| Problem::invalid("only requests over HTTP can be checked"))?;
@@ -70,7 +74,7 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, request: pb::CheckRequest) 
 
 /// Returns the answer that Envoy gets for a decision. Its metadata names the chosen route and the
 /// generation (version number) of the rules, for Envoy's log and for Envoy's other filters.
-fn check_response(decided: &Decided) -> pb::CheckResponse {
+fn check_response(decided: &DecisionWithAnswer) -> pb::CheckResponse {
     let text = |text: &str| Value { kind: Some(Kind::StringValue(text.to_owned())) };
     let generation = decided.decision.generation().to_string();
     let route = decided.route.as_deref().map(|route| ("route".to_owned(), text(route)));
@@ -99,7 +103,7 @@ fn denied_response(code: Code, status: StatusCode, words: &str) -> pb::CheckResp
 }
 
 #[tonic::async_trait]
-impl pb::authorization_server::Authorization for Envoy {
+impl pb::authorization_server::Authorization for EnvoyService {
     async fn check(&self, request: Request<pb::CheckRequest>) -> Result<Response<pb::CheckResponse>, Status> {
         let (admitted, request) = split_request(request)?;
         let answer = match decide(&self.0, &admitted, request).await {
@@ -107,7 +111,7 @@ impl pb::authorization_server::Authorization for Envoy {
             // An authorization request that cannot be decided is denied, as over HTTP. A failure of
             // the service itself is reported to Envoy as an error instead.
             Err(problem) if problem.status().is_client_error() => {
-                denied_response(code_of(&problem), problem.status(), problem.detail())
+                denied_response(grpc_code(&problem), problem.status(), problem.detail())
             }
             Err(problem) => return Err(problem.into()),
         };

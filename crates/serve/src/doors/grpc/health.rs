@@ -12,11 +12,11 @@ use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_server};
 
-pub(super) struct Health(pub Arc<App>);
+pub(super) struct HealthService(pub Arc<App>);
 
 /// True if `service` is the name of a gRPC service whose health a client may ask for. The empty
 /// name means all services.
-fn is_known(service: &str) -> bool {
+fn is_known_service(service: &str) -> bool {
     ["", RulesServer::NAME, EnvoyServer::NAME].contains(&service)
 }
 
@@ -47,7 +47,7 @@ fn serving_states(
 }
 
 #[tonic::async_trait]
-impl health_server::Health for Health {
+impl health_server::Health for HealthService {
     type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
 
     async fn check(
@@ -55,7 +55,7 @@ impl health_server::Health for Health {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
         let service = request.into_inner().service;
-        match (is_known(&service), self.0.service().is_ready()) {
+        match (is_known_service(&service), self.0.service().is_ready()) {
             (false, _) => Err(Status::not_found(format!("there is no service `{service}`"))),
             (true, true) => Ok(Response::new(health_response(ServingStatus::Serving))),
             (true, false) => Ok(Response::new(health_response(ServingStatus::NotServing))),
@@ -66,7 +66,7 @@ impl health_server::Health for Health {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let is_known = is_known(&request.into_inner().service);
+        let is_known = is_known_service(&request.into_inner().service);
         let states = serving_states(is_known, self.0.service().stopping());
         Ok(Response::new(states.map(Ok).boxed()))
     }

@@ -19,17 +19,17 @@ use tonic::{Request, Response, Status, Streaming};
 
 /// The gRPC service `rulec.v1.Rules`. Each method reads its request, calls the decision service,
 /// and writes the answer.
-pub(super) struct Rules(pub Arc<App>);
+pub(super) struct RulesService(pub Arc<App>);
 
 /// Parses a JSON text that may be empty; `None` if it is empty.
 fn read_optional<'b, T: Deserialize<'b>>(text: &'b [u8]) -> Result<Option<T>, Problem> {
     (!text.is_empty()).then(|| read_request(text)).transpose()
 }
 
-impl Rules {
+impl RulesService {
     /// Checks that the token has the scope, and runs `work` on a thread that may block. Returns the
     /// result of `work`, which is JSON text.
-    async fn ask<T: Send + 'static>(
+    async fn run_with_scope<T: Send + 'static>(
         &self,
         request: Request<T>,
         scope: Scope,
@@ -39,12 +39,12 @@ impl Rules {
         admitted.grant.require_scope(scope)?;
         let known = admitted.clone();
         let work = move |service: &Service| work(service, request, &known);
-        self.0.blocking(&admitted, work).await.map(Bytes::from)
+        self.0.run_blocking(&admitted, work).await.map(Bytes::from)
     }
 }
 
 #[tonic::async_trait]
-impl pb::rules_server::Rules for Rules {
+impl pb::rules_server::Rules for RulesService {
     type DecideStreamStream = BoxStream<'static, Result<pb::DecideStreamResponse, Status>>;
 
     async fn decide(
@@ -77,7 +77,7 @@ impl pb::rules_server::Rules for Rules {
             };
             service.judge(&request.kind, judged)
         };
-        let judgement = self.ask(request, Scope::Decide, work).await?;
+        let judgement = self.run_with_scope(request, Scope::Decide, work).await?;
         Ok(Response::new(pb::JudgeResponse { judgement }))
     }
 
@@ -89,7 +89,7 @@ impl pb::rules_server::Rules for Rules {
             let message = read_request(&request.message)?;
             service.analyze(&AnalyzeRequest { rules: non_empty(&request.rules), message })
         };
-        let analysis = self.ask(request, Scope::Decide, work).await?;
+        let analysis = self.run_with_scope(request, Scope::Decide, work).await?;
         Ok(Response::new(pb::AnalyzeResponse { analysis }))
     }
 
@@ -103,7 +103,7 @@ impl pb::rules_server::Rules for Rules {
             let message = read_request(&request.message)?;
             service.observe(&ObserveRequest { rules: non_empty(&request.rules), message })
         };
-        let (_, receipt) = self.0.blocking(&admitted, observe).await?;
+        let (_, receipt) = self.0.run_blocking(&admitted, observe).await?;
         receipt.wait().await?;
         Ok(Response::new(pb::ObserveResponse {}))
     }
@@ -122,7 +122,7 @@ impl pb::rules_server::Rules for Rules {
             };
             service.run_workflow(&request.name, run, admitted.deadline)
         };
-        let report = self.ask(request, Scope::Decide, work).await?;
+        let report = self.run_with_scope(request, Scope::Decide, work).await?;
         Ok(Response::new(pb::RunWorkflowResponse { report }))
     }
 
@@ -135,7 +135,7 @@ impl pb::rules_server::Rules for Rules {
                 service.test(&TestRequest { rules: non_empty(&request.rules), ..TestRequest::default() })?;
             Ok(tested.to_string().into_bytes())
         };
-        let results = self.ask(request, Scope::Explain, work).await?;
+        let results = self.run_with_scope(request, Scope::Explain, work).await?;
         Ok(Response::new(pb::RunTestsResponse { results }))
     }
 
@@ -144,7 +144,7 @@ impl pb::rules_server::Rules for Rules {
         request: Request<pb::ListRulesRequest>,
     ) -> Result<Response<pb::ListRulesResponse>, Status> {
         let work = |service: &Service, _, _: &Admitted| service.overview();
-        let description = self.ask(request, Scope::Explain, work).await?;
+        let description = self.run_with_scope(request, Scope::Explain, work).await?;
         Ok(Response::new(pb::ListRulesResponse { description }))
     }
 
@@ -155,10 +155,10 @@ impl pb::rules_server::Rules for Rules {
         let (admitted, request) = split_request(request)?;
         admitted.grant.require_scope(Scope::Explain)?;
         let describe = move |service: &Service| {
-            let set = service.set(non_empty(&request.rules).as_deref())?;
-            service.describe(set.name(), request.known_tag.as_bytes())
+            let set = service.rule_set(non_empty(&request.rules).as_deref())?;
+            service.tag_and_description(set.name(), request.known_tag.as_bytes())
         };
-        let (tag, description) = self.0.blocking(&admitted, describe).await?;
+        let (tag, description) = self.0.run_blocking(&admitted, describe).await?;
         let description = description.map(Bytes::from).unwrap_or_default();
         Ok(Response::new(pb::GetRulesResponse { description, tag }))
     }

@@ -13,18 +13,18 @@ const PROBLEM_METADATA_KEY: &str = "rulec-problem-bin";
 /// clients refuse larger metadata.
 const MAX_PROBLEM_BYTES: usize = 4 << 10;
 /// Maximum number of bytes of the error message in a status.
-const MAX_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_STATUS_MESSAGE_BYTES: usize = 2 << 10;
 
 /// Returns the gRPC status code of an error.
-pub(super) fn code_of(problem: &Problem) -> Code {
+pub(super) fn grpc_code(problem: &Problem) -> Code {
     let row = GRPC_CODES.iter().find(|(kind, ..)| *kind == problem.kind());
     row.map_or(Code::Unknown, |(_, _, code)| *code)
 }
 
-/// Returns the start of an error message, at most [`MAX_MESSAGE_BYTES`] bytes. The message may be
+/// Returns the start of an error message, at most [`MAX_STATUS_MESSAGE_BYTES`] bytes. The message may be
 /// long, because it may repeat a name that a client sent.
 fn truncate_detail(words: &str) -> &str {
-    let end = (0..=words.len().min(MAX_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
+    let end = (0..=words.len().min(MAX_STATUS_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]
 }
 
@@ -35,7 +35,7 @@ impl From<Problem> for Status {
         if json.len() <= MAX_PROBLEM_BYTES {
             metadata.insert_bin(PROBLEM_METADATA_KEY, BinaryMetadataValue::from_bytes(json.as_bytes()));
         }
-        Status::with_metadata(code_of(&problem), truncate_detail(problem.detail()), metadata)
+        Status::with_metadata(grpc_code(&problem), truncate_detail(problem.detail()), metadata)
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use axum::body::Body;
 
     #[test]
-    fn each_status_leads_back_to_its_error() {
+    fn each_problem_is_encoded_in_its_status() {
         for (problem, code, status) in [
             (Problem::invalid("x"), Code::InvalidArgument, 400),
             (Problem::unauthorized("x"), Code::Unauthenticated, 401),
@@ -82,9 +82,9 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_cut() {
+    fn long_error_messages_are_truncated() {
         let status = Status::from(Problem::invalid("é".repeat(5000)));
-        assert_eq!(status.message().len(), MAX_MESSAGE_BYTES);
+        assert_eq!(status.message().len(), MAX_STATUS_MESSAGE_BYTES);
         assert!(status.metadata().get_bin(PROBLEM_METADATA_KEY).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! A stream of decisions over gRPC: messages in and answers out, in order, with bounded memory.
 
 use super::decide::decide;
+use super::message_too_large_problem;
 use super::pb::rulec::v1 as pb;
-use super::status::code_of;
-use super::too_large;
+use super::status::grpc_code;
 use crate::doors::admitted::Admitted;
-use crate::doors::app::{App, in_task};
+use crate::doors::app::{App, run_in_task};
 use crate::limits::LimitName;
 use crate::problem::Problem;
 use axum::http::StatusCode;
@@ -32,23 +32,23 @@ enum DecisionTurn {
 struct RequestMessages {
     app: Arc<App>,
     requests: Streaming<pb::DecideStreamRequest>,
-    turns: Arc<RwLock<()>>,
+    turn_lock: Arc<RwLock<()>>,
 }
 
 impl RequestMessages {
     /// Waits for the next message of the client; `None` at the end of the stream.
     async fn next(&mut self) -> Result<Option<(pb::DecideRequest, DecisionTurn)>, Status> {
-        let deadline = self.app.service().limits().deadline;
+        let deadline = self.app.service().limits().request_time_limit;
         let Ok(next) = tokio::time::timeout(deadline, self.requests.message()).await else {
             self.app.service().metrics().count_limit(LimitName::deadline);
             return Err(Problem::too_slow("no message came in time; see `--deadline`").into());
         };
         let next = next.map_err(|status| match status.code() {
-            Code::OutOfRange => too_large(&self.app).into(),
+            Code::OutOfRange => message_too_large_problem(&self.app).into(),
             _ => status,
         })?;
         let Some(request) = next.map(|next| next.request.unwrap_or_default()) else { return Ok(None) };
-        let turns = self.turns.clone();
+        let turns = self.turn_lock.clone();
         let turn = match request.record {
             true => DecisionTurn::Alone { _held: turns.write_owned().await },
             false => DecisionTurn::Shared { _held: turns.read_owned().await },
@@ -64,7 +64,7 @@ pub(super) fn answer_stream(
     admitted: Admitted,
     requests: Streaming<pb::DecideStreamRequest>,
 ) -> BoxStream<'static, Result<pb::DecideStreamResponse, Status>> {
-    let messages = RequestMessages { app: app.clone(), requests, turns: Arc::default() };
+    let messages = RequestMessages { app: app.clone(), requests, turn_lock: Arc::default() };
     let messages = stream::try_unfold(messages, |mut messages| async move {
         Ok::<_, Status>(messages.next().await?.map(|next| (next, messages)))
     });
@@ -73,7 +73,7 @@ pub(super) fn answer_stream(
         let (app, admitted) = (app.clone(), admitted.clone());
         async move {
             let (request, _turn) = next?;
-            Ok(in_task(async move { answer_one(&app, admitted, &request).await }).await?)
+            Ok(run_in_task(async move { answer_message(&app, admitted, &request).await }).await?)
         }
     });
     answers.buffered(MAX_OPEN_MESSAGES).boxed()
@@ -81,7 +81,7 @@ pub(super) fn answer_stream(
 
 /// Decides one message of a stream, or returns the error for it. Each message has a deadline of its
 /// own.
-async fn answer_one(
+async fn answer_message(
     app: &Arc<App>,
     admitted: Admitted,
     request: &pb::DecideRequest,
@@ -106,5 +106,5 @@ fn to_answer(app: &App, problem: &Problem) -> Answer {
         app.service().metrics().count_limit(LimitName::deadline);
     }
     let json = problem.to_json().to_string();
-    Answer::Problem(pb::Problem { code: code_of(problem).into(), problem: json.into() })
+    Answer::Problem(pb::Problem { code: grpc_code(problem).into(), problem: json.into() })
 }

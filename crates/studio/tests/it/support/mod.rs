@@ -97,13 +97,13 @@ impl Open {
         }
         let of = |name: &str| Some(folder.path().join(name)).filter(|path| path.exists());
         let main = files.first().map_or("", |(name, _)| name);
-        let rules = vec![RulesFile { path: folder.path().join(main), root: None }];
+        let rules = vec![RulesFile { path: folder.path().join(main), import_root: None }];
         let mut options =
-            Options { rules, log: of("log.jsonl"), input: of("input.jsonl"), ..Options::default() };
+            Options { rules, log: of("log.jsonl"), message_file: of("input.jsonl"), ..Options::default() };
         change(&mut options);
         let runtime = Runtime::new().expect("there is a runtime");
         let server = runtime.block_on(Server::bind(&options)).expect("a studio opens");
-        let address = server.address();
+        let address = server.url();
         let rest = address.strip_prefix("http://127.0.0.1:").expect("it is on loopback");
         let (port, token) = rest.split_once("/#token=").expect("the address has a token");
         let (port, token) = (port.parse().expect("the port is a number"), token.to_owned());

@@ -4,7 +4,7 @@
 
 use super::super::foreign_comments::foreign_comment;
 use super::super::{Rule, foreign, remedy};
-use super::{ParseFailure, is_item};
+use super::{ParseFailure, is_payload_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -32,10 +32,10 @@ impl ParseFailure<'_, '_> {
             return foreign_comment(self.cx.file, self.cx.text, start)
                 .map(|diagnostic| Diagnostic { code: Code::Unexpected, ..diagnostic });
         }
-        if is_item(self.rule) {
+        if is_payload_item(self.rule) {
             return self.foreign_schema();
         }
-        if self.is_in_fields() {
+        if self.statement_declares_fields() {
             return self.foreign_type();
         }
         self.foreign_symbol().or_else(|| self.foreign_value())
@@ -124,7 +124,8 @@ impl ParseFailure<'_, '_> {
     fn foreign_value(&self) -> Option<Diagnostic> {
         let is_number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.token_before().map(|token| token.kind);
-        if self.expects_rule(Rule::kw_then) || self.expects_rule(Rule::kw_else) && !super::is_item(self.rule)
+        if self.expects_rule(Rule::kw_then)
+            || self.expects_rule(Rule::kw_else) && !super::is_payload_item(self.rule)
         {
             let word = if self.expects_rule(Rule::kw_then) { "then" } else { "else" };
             let message = message!("expected `{word}`, found {}", self.describe_found());
@@ -232,9 +233,10 @@ impl ParseFailure<'_, '_> {
             None => {
                 let message = message!("the handler must follow `->`");
                 let is_possible = self.cx.declared().declares("handler", self.found_text)
-                    || !self.cx.declared().has_any("handler");
-                let written = format!("default -> {}", self.source(self.token_index..self.cx.tokens.end));
-                if !is_possible || !remedy::reads_as_statement(&written) {
+                    || !self.cx.declared().declares_any("handler");
+                let written =
+                    format!("default -> {}", self.source_of_tokens(self.token_index..self.cx.tokens.end));
+                if !is_possible || !remedy::is_valid_short_statement(&written) {
                     return self.unexpected_token(message, message!("write `default -> HANDLER`"));
                 }
                 let help = message!("write `{written}`");

@@ -12,7 +12,8 @@ use rulec_base::span::Span;
 
 /// The type names that are recognized in `let total = price: decimal`, for which the help suggests
 /// `as`.
-const TYPES: [&str; 8] = ["string", "int", "number", "float", "bool", "decimal", "datetime", "list"];
+const SUGGESTED_TYPE_NAMES: [&str; 8] =
+    ["string", "int", "number", "float", "bool", "decimal", "datetime", "list"];
 
 impl ParseFailure<'_, '_> {
     pub(super) fn missing_when(&self) -> Option<Diagnostic> {
@@ -113,7 +114,7 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         if matches!(self.found_text, ":" | "then" | "THEN" | "Then") {
-            return self.mark_in_condition().or_else(|| arrow_error(self.span));
+            return self.foreign_mark_in_condition().or_else(|| arrow_error(self.span));
         }
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
         let has_text = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
@@ -174,14 +175,15 @@ impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for `:` or `then` within the condition of a route, where an arrow
     /// follows later. `None` if no arrow follows, because the symbol or word was then meant as the
     /// arrow.
-    fn mark_in_condition(&self) -> Option<Diagnostic> {
+    fn foreign_mark_in_condition(&self) -> Option<Diagnostic> {
         let after = self.token_index + 1;
-        let is_arrow = |index: &usize| matches!(self.text_of(*index), "->" | "=>");
+        let is_arrow = |index: &usize| matches!(self.text_of_token(*index), "->" | "=>");
         (after..self.cx.tokens.end).find(is_arrow)?;
         let found = self.found_text;
         // In `history within: 1h: …`, the first colon was read as the colon of the quantifier.
         let early = (self.cx.tokens.start + 1..self.token_index).find(|index| {
-            self.text_of(*index) == ":" && matches!(self.text_of(index - 1), "within" | "after" | "before")
+            self.text_of_token(*index) == ":"
+                && matches!(self.text_of_token(index - 1), "within" | "after" | "before")
         });
         if let Some(colon) = early {
             let span = self.span_of_tokens(colon..colon + 1);
@@ -212,32 +214,35 @@ impl ParseFailure<'_, '_> {
         if self.found_text != ":" || !is_condition {
             return None;
         }
-        let is_quoted = self.kind_of(name) == Some(TokenKind::String);
+        let is_quoted = self.kind_of_token(name) == Some(TokenKind::String);
         let start = if is_quoted { name } else { self.path_start(self.token_index)? };
-        let field = self.source(start..name + 1).trim_matches('"');
+        let field = self.source_of_tokens(start..name + 1).trim_matches('"');
         let is_path = field.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
             && field.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let follows_logic = matches!(
-            self.text_of(start.checked_sub(1)?),
+            self.text_of_token(start.checked_sub(1)?),
             "when" | "and" | "or" | "unless" | "not" | "&&" | "||" | "(" | "="
         );
         let value = self.token_index + 1;
         let ends = |index: &usize| {
-            matches!(self.text_of(*index), "and" | "or" | "unless" | "->" | "=>" | "&&" | "||" | "where")
+            matches!(
+                self.text_of_token(*index),
+                "and" | "or" | "unless" | "->" | "=>" | "&&" | "||" | "where"
+            )
         };
         let end = self.expression_end(value);
         let end = (value..end).find(ends).unwrap_or(end);
         let has_arrow =
-            (value + 1..self.cx.tokens.end).any(|index| matches!(self.text_of(index), "->" | "=>"));
+            (value + 1..self.cx.tokens.end).any(|index| matches!(self.text_of_token(index), "->" | "=>"));
         if !is_path || !follows_logic || end == value || self.rule == Rule::route_statement && !has_arrow {
             return None;
         }
-        let word = self.text_of(value);
+        let word = self.text_of_token(value);
         let is_name = end == value + 1
-            && self.kind_of(value) == Some(TokenKind::Word)
+            && self.kind_of_token(value) == Some(TokenKind::Word)
             && !matches!(word, "true" | "false" | "null");
         // `let total = price: decimal`
-        if is_name && self.rule == Rule::let_statement && TYPES.contains(&word) {
+        if is_name && self.rule == Rule::let_statement && SUGGESTED_TYPE_NAMES.contains(&word) {
             let span = self.span_of_tokens(start..end);
             let written = format!("{field} as {word}");
             let message = message!("the type of a value follows `as`, not `:`");
@@ -250,9 +255,9 @@ impl ParseFailure<'_, '_> {
         }
         let written = match word {
             "{" => self.comparisons_of_record(field, value)?,
-            "[" => format!("{field} in {}", self.source(value..end)),
+            "[" => format!("{field} in {}", self.source_of_tokens(value..end)),
             "null" => format!("{field} is missing"),
-            _ => format!("{field} == {}", self.source(value..end)),
+            _ => format!("{field} == {}", self.source_of_tokens(value..end)),
         };
         let span = self.span_of_tokens(start..end);
         let message = message!("a field is compared with `==`, not with `:`");
@@ -268,12 +273,15 @@ impl ParseFailure<'_, '_> {
         let mut comparisons = Vec::new();
         let mut index = open + 1;
         while index < close {
-            let operator = foreign::operator_of_name(self.text_of(index).trim_matches('"'))?;
-            let end = (index + 2..close).find(|end| self.text_of(*end) == ",").unwrap_or(close);
-            if self.text_of(index + 1) != ":" || end == index + 2 || self.text_of(index + 2) == "{" {
+            let operator = foreign::operator_of_name(self.text_of_token(index).trim_matches('"'))?;
+            let end = (index + 2..close).find(|end| self.text_of_token(*end) == ",").unwrap_or(close);
+            if self.text_of_token(index + 1) != ":"
+                || end == index + 2
+                || self.text_of_token(index + 2) == "{"
+            {
                 return None;
             }
-            comparisons.push(format!("{field} {operator} {}", self.source(index + 2..end)));
+            comparisons.push(format!("{field} {operator} {}", self.source_of_tokens(index + 2..end)));
             index = end + 1;
         }
         (!comparisons.is_empty()).then(|| comparisons.join(" and "))

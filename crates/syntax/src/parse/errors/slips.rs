@@ -31,7 +31,7 @@ use std::ops::Range;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a small mistake at the unexpected token. `None` if none is
     /// recognized.
-    pub(super) fn slip(&self) -> Option<Diagnostic> {
+    pub(super) fn small_mistake(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.spaced_unit() {
             return Some(diagnostic);
         }
@@ -41,7 +41,7 @@ impl ParseFailure<'_, '_> {
         if self.is_at_end() {
             return self.quantifier_without_condition();
         }
-        if let Some(diagnostic) = self.file_of_list() {
+        if let Some(diagnostic) = self.malformed_list_file() {
             return Some(diagnostic);
         }
         self.text_in_parts()
@@ -50,53 +50,53 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.word_slip())
             .or_else(|| self.type_of_definition())
             .or_else(|| self.body_of_extern())
-            .or_else(|| self.mark_in_name())
-            .or_else(|| self.misplaced_part())
-            .or_else(|| self.parts_in_other_order())
+            .or_else(|| self.symbol_in_name())
+            .or_else(|| self.misplaced_word_or_symbol())
+            .or_else(|| self.misordered_clauses())
             .or_else(|| self.field_slip())
             .or_else(|| self.type_of_other_language())
             .or_else(|| self.comma_after_condition())
             .or_else(|| self.colon_as_comparison())
-            .or_else(|| self.bare_literal())
+            .or_else(|| self.unquoted_literal())
             .or_else(|| self.ternary())
             .or_else(|| self.unnamed_arguments())
             .or_else(|| self.entry_without_value())
             .or_else(|| self.arrow_as_comparison())
             .or_else(|| self.else_after_route())
-            .or_else(|| self.quantifier_separator())
-            .or_else(|| self.allowed_values())
+            .or_else(|| self.wrong_quantifier_separator())
+            .or_else(|| self.allowed_values_in_type())
             .or_else(|| self.dashed_list())
             .or_else(|| self.comma_in_test())
-            .or_else(|| self.next_in_test())
+            .or_else(|| self.next_index_in_test())
             .or_else(|| self.late_priority())
-            .or_else(|| self.bare_text())
+            .or_else(|| self.unquoted_text())
     }
 
     /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are
     /// missing: `list words from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
-    fn file_of_list(&self) -> Option<Diagnostic> {
+    fn malformed_list_file(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement {
             return None;
         }
         if self.found_text == "from" && self.expects_rule(Rule::equals) {
             let start = Span { end: self.span.start, ..self.span };
             let message = message!("the name and its value are separated by `=`");
-            let written = format!("{} = from", self.source(self.cx.tokens.start..self.token_index));
+            let written = format!("{} = from", self.source_of_tokens(self.cx.tokens.start..self.token_index));
             return Some(
                 super::unexpected_token(self.span, message, message!("write `{written}`")).fix(start, "= "),
             );
         }
-        shapes::bare_file(self.cx)
+        shapes::unquoted_file_name(self.cx)
     }
 
     /// Returns the text of a token of the statement, or an empty text. `index` is the index of the
     /// token among the significant tokens of the file.
-    pub(super) fn text_of(&self, index: usize) -> &str {
+    pub(super) fn text_of_token(&self, index: usize) -> &str {
         let is_inside = self.cx.tokens.contains(&index);
         self.cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| self.token_text(sig.token))
     }
 
-    pub(super) fn kind_of(&self, index: usize) -> Option<TokenKind> {
+    pub(super) fn kind_of_token(&self, index: usize) -> Option<TokenKind> {
         self.cx.sigs.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|sig| sig.token.kind)
     }
 
@@ -106,7 +106,7 @@ impl ParseFailure<'_, '_> {
         span(tokens.start).to(span(tokens.end - 1))
     }
 
-    pub(super) fn source(&self, tokens: Range<usize>) -> &str {
+    pub(super) fn source_of_tokens(&self, tokens: Range<usize>) -> &str {
         match tokens.is_empty() {
             true => "",
             false => &self.cx.text[self.span_of_tokens(tokens).range()],
@@ -119,17 +119,18 @@ impl ParseFailure<'_, '_> {
         let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
         let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
         let after = self.token_index + 1;
-        let is_name = matches!(self.kind_of(after), Some(TokenKind::Word | TokenKind::Quoted))
-            && !super::is_reserved(self.text_of(after));
+        let is_name = matches!(self.kind_of_token(after), Some(TokenKind::Word | TokenKind::Quoted))
+            && !super::is_reserved(self.text_of_token(after));
         let is_reference = self.is_preceded_by("->") || self.is_preceded_by("goto");
         // At the start of a line, or before `=`, `when` or `priority`, the keyword begins the next
         // statement.
         let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
-        let begins_statement = begins_line || matches!(self.text_of(after + 1), "=" | "when" | "priority");
+        let begins_statement =
+            begins_line || matches!(self.text_of_token(after + 1), "=" | "when" | "priority");
         if !expects_name || !is_keyword || !is_name || !is_reference || begins_statement {
             return None;
         }
-        let name = self.text_of(after);
+        let name = self.text_of_token(after);
         let span = self.span_of_tokens(self.token_index..after + 1);
         if self.found_text == "table" && self.is_preceded_by("->") {
             let message = message!("a table is entered by `goto`");
@@ -141,11 +142,11 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an address, version or date without quotes: `10.0.0.1`, `1.2.3`,
     /// `2026-01-31T10:00:00Z`. `None` without such a mistake.
-    fn bare_literal(&self) -> Option<Diagnostic> {
+    fn unquoted_literal(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| {
             use TokenKind::{Colon, Dot, Number, Operator};
-            let kind = self.kind_of(index)?;
-            let is_sign = matches!(self.text_of(index), "-" | "+" | "/");
+            let kind = self.kind_of_token(index)?;
+            let is_sign = matches!(self.text_of_token(index), "-" | "+" | "/");
             (matches!(kind, Number | Dot | Colon) || kind == Operator && is_sign).then_some(())
         };
         let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
@@ -161,7 +162,7 @@ impl ParseFailure<'_, '_> {
         if first + 3 > end {
             return None;
         }
-        foreign::bare_literal_error(self.span_of_tokens(first..end), self.source(first..end))
+        foreign::bare_literal_error(self.span_of_tokens(first..end), self.source_of_tokens(first..end))
     }
 
     /// Returns the end of the expression that begins at the token `start`. This is the index of the
@@ -185,7 +186,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
             use TokenKind::{Arrow, Colon, Comma, Semicolon};
             let begins = kind.opens_bracket()
                 || matches!(kind, Arrow | Comma | Semicolon | Colon)
@@ -202,7 +203,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for `a ? b : c`, as a value or as the target of a route. `None`
     /// without such a mistake.
     fn ternary(&self) -> Option<Diagnostic> {
-        let is_mark = |index: &usize| self.text_of(*index) == "?";
+        let is_mark = |index: &usize| self.text_of_token(*index) == "?";
         let is_value = self.found_text == ":";
         let mark = match is_value {
             true => (self.cx.tokens.start..self.token_index).rev().find(is_mark)?,
@@ -214,17 +215,17 @@ impl ParseFailure<'_, '_> {
             false => return None,
         };
         let start = self.expression_start(mark);
-        let colon = (mark..self.cx.tokens.end).find(|index| self.text_of(*index) == ":")?;
+        let colon = (mark..self.cx.tokens.end).find(|index| self.text_of_token(*index) == ":")?;
         let end = self.expression_end(colon + 1);
         if start == mark || mark + 1 == colon || colon + 1 == end {
             return None;
         }
-        let parts = [start..mark, mark + 1..colon, colon + 1..end].map(|part| self.source(part));
+        let parts = [start..mark, mark + 1..colon, colon + 1..end].map(|part| self.source_of_tokens(part));
         let [condition, then, other] = parts;
         let span = self.cx.sigs[mark].token.span(self.cx.file);
         let message = message!("`? :` is not an operator");
         let before = start.checked_sub(1).filter(|before| *before >= self.cx.tokens.start);
-        if before.is_some_and(|before| self.text_of(before) == "->") {
+        if before.is_some_and(|before| self.text_of_token(before) == "->") {
             let help = message!(
                 "write two routes: one with `and {condition} -> {then}`, and after it one with `-> {other}`"
             );
@@ -241,16 +242,16 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an arrow instead of `>=`, as in `n => 3`. `None` without such a
     /// mistake.
     fn arrow_as_comparison(&self) -> Option<Diagnostic> {
-        let is_arrow = |index: usize| self.text_of(index) == "=>";
+        let is_arrow = |index: usize| self.text_of_token(index) == "=>";
         let is_literal =
-            |index: usize| matches!(self.kind_of(index), Some(TokenKind::Number | TokenKind::String));
+            |index: usize| matches!(self.kind_of_token(index), Some(TokenKind::Number | TokenKind::String));
         let arrow = match self.token_index.checked_sub(1) {
             Some(before) if is_arrow(before) && is_literal(self.token_index) => before,
             _ if is_arrow(self.token_index) && is_literal(self.token_index + 1) => self.token_index,
             // In `when n => limit -> h`, the first arrow was parsed as the arrow of the route.
             _ if matches!(self.found_text, "->" | ".")
                 && self.rule == Rule::route_statement
-                && (self.token_index..self.cx.tokens.end).any(|index| self.text_of(index) == "->") =>
+                && (self.token_index..self.cx.tokens.end).any(|index| self.text_of_token(index) == "->") =>
             {
                 (self.cx.tokens.start..self.token_index).find(|index| is_arrow(*index))?
             }
@@ -272,8 +273,8 @@ impl ParseFailure<'_, '_> {
         }
         let after = self.token_index + 1;
         let message = message!("a route has no `{}`", self.found_text);
-        if matches!(self.text_of(after), "->" | "=>" | ":") {
-            let target = self.text_of(after + 1);
+        if matches!(self.text_of_token(after), "->" | "=>" | ":") {
+            let target = self.text_of_token(after + 1);
             let help = message!(
                 "for messages that no route matches, write `default -> {target}` on a line of its own"
             );
@@ -292,12 +293,12 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a quantifier that has another word or symbol where `:` is
     /// required, such as `any a in list where a > 3`. `None` without such a mistake.
-    fn quantifier_separator(&self) -> Option<Diagnostic> {
+    fn wrong_quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
         let expects_condition = self.expects_rule(Rule::colon)
             && (self.cx.tokens.start..self.token_index)
-                .any(|index| matches!(self.text_of(index), "any" | "all" | "count"));
+                .any(|index| matches!(self.text_of_token(index), "any" | "all" | "count"));
         if !is_separator || !expects_condition {
             return None;
         }
@@ -309,8 +310,8 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a list of allowed values in a type: `x: enum["a", "b"]`, `x:
     /// string in ["a", "b"]`. `None` without such a mistake.
-    fn allowed_values(&self) -> Option<Diagnostic> {
-        if !self.is_in_fields() {
+    fn allowed_values_in_type(&self) -> Option<Diagnostic> {
+        if !self.statement_declares_fields() {
             return None;
         }
         let before = self.token_before().map_or("", |token| self.token_text(token));
@@ -327,11 +328,14 @@ impl ParseFailure<'_, '_> {
         let message = message!("a type has no list of allowed values");
         let end = self.closing_bracket_or_end(open);
         let elements = open + 1..end;
-        let is_value = |index: usize| self.kind_of(index) == Some(TokenKind::String);
-        let values: Vec<&str> =
-            elements.clone().filter(|index| is_value(*index)).map(|index| self.text_of(index)).collect();
-        let is_enumeration =
-            !values.is_empty() && elements.clone().all(|index| is_value(index) || self.text_of(index) == ",");
+        let is_value = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
+        let values: Vec<&str> = elements
+            .clone()
+            .filter(|index| is_value(*index))
+            .map(|index| self.text_of_token(index))
+            .collect();
+        let is_enumeration = !values.is_empty()
+            && elements.clone().all(|index| is_value(index) || self.text_of_token(index) == ",");
         if !is_enumeration {
             let help = message!("declare the type only, and test the values in a rule: `x in [1, 2]`");
             return self.unexpected_token(message, help);
@@ -347,7 +351,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn closing_bracket_or_end(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for index in open..self.cx.tokens.end {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
             depth += usize::from(kind.opens_bracket() || text == "<");
             depth -= usize::from(kind.closes_bracket() || text == ">");
             if depth == 0 {
@@ -364,7 +368,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let elements = self.token_index + 1..self.cx.tokens.end;
-        let list = foreign::dashed_elements(self.source(elements))?;
+        let list = foreign::dashed_elements(self.source_of_tokens(elements))?;
         let span = self.span_of_tokens(self.token_index..self.cx.tokens.end);
         let message = message!("the elements of a list are written in brackets");
         let diagnostic = super::unexpected_token(self.span, message, message!("write `= {list}`"));
@@ -373,11 +377,11 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `next[0]` where a test expects a node, as in `expect check ->
     /// next[0]`. A test must name the node itself. `None` without such a mistake.
-    fn next_in_test(&self) -> Option<Diagnostic> {
+    fn next_index_in_test(&self) -> Option<Diagnostic> {
         let is_next = self.found_text == "["
             && self.is_preceded_by("next")
             && self.token_index >= 2
-            && matches!(self.text_of(self.token_index - 2), "->" | ",");
+            && matches!(self.text_of_token(self.token_index - 2), "->" | ",");
         if self.rule != Rule::test_statement || !is_next {
             return None;
         }
@@ -392,19 +396,22 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a definition with a type: `let x: bool = …`. `None` without such
     /// a mistake.
     pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
-        let equals = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "=")?;
+        let equals =
+            (self.token_index..self.cx.tokens.end).find(|index| self.text_of_token(*index) == "=")?;
         let span = self.span_of_tokens(self.token_index..equals);
         let message = message!("a definition has no type: the type follows from its value");
-        let help = message!("remove `{}`", self.source(self.token_index..equals));
+        let help = message!("remove `{}`", self.source_of_tokens(self.token_index..equals));
         Some(super::unexpected_token(self.span, message, help).fix(span, ""))
     }
 
     /// Returns the diagnostic for a list without brackets: `list words = "a", "b"`. `None` without
     /// such a mistake.
     pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
-        let equals = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "=")?;
+        let equals =
+            (self.cx.tokens.start..self.token_index).find(|index| self.text_of_token(*index) == "=")?;
         let elements = equals + 1..self.cx.tokens.end;
-        let (span, list) = (self.span_of_tokens(elements.clone()), format!("[{}]", self.source(elements)));
+        let (span, list) =
+            (self.span_of_tokens(elements.clone()), format!("[{}]", self.source_of_tokens(elements)));
         let message = message!("the elements of a list are written in brackets");
         let diagnostic = super::unexpected_token(self.span, message, message!("write `{list}`"));
         Some(diagnostic.fix(span, list))
@@ -412,10 +419,11 @@ impl ParseFailure<'_, '_> {
 
     /// Finds a field whose `?` follows its type, as in `n: int?`, and returns its span and its
     /// correct spelling. The unexpected token is the `?`. `None` if no field ends before the `?`.
-    pub(super) fn misplaced_mark(&self) -> Option<(Span, String)> {
+    pub(super) fn misplaced_optional_mark(&self) -> Option<(Span, String)> {
         let colon = self.colon_before(self.token_index)?;
         let first = colon - 1;
-        let field = format!("{}?: {}", self.text_of(first), self.source(colon + 1..self.token_index));
+        let field =
+            format!("{}?: {}", self.text_of_token(first), self.source_of_tokens(colon + 1..self.token_index));
         Some((self.span_of_tokens(first..self.token_index + 1), field))
     }
 
@@ -425,7 +433,7 @@ impl ParseFailure<'_, '_> {
         let is_late = self.rule == Rule::route_statement
             && matches!(self.found_text, "priority" | "disabled")
             && self.expects_rule(Rule::EOI);
-        let rest = self.source(self.token_index..self.cx.tokens.end);
+        let rest = self.source_of_tokens(self.token_index..self.cx.tokens.end);
         is_late.then_some(())?;
         self.unexpected_token(
             message!("`{word}` must be written before `when`", word = self.found_text),
@@ -435,15 +443,15 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a text without quotes that contains `@`: `contains @example.com`.
     /// `None` without such a mistake.
-    fn bare_text(&self) -> Option<Diagnostic> {
-        if self.found_text != "@" || self.is_in_fields() {
+    fn unquoted_text(&self) -> Option<Diagnostic> {
+        if self.found_text != "@" || self.statement_declares_fields() {
             return None;
         }
         let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
         let end = (self.token_index + 1..self.cx.tokens.end)
             .find(|index| !touches(*index))
             .unwrap_or(self.cx.tokens.end);
-        let text = format!("\"{}\"", self.source(self.token_index..end));
+        let text = format!("\"{}\"", self.source_of_tokens(self.token_index..end));
         let span = self.span_of_tokens(self.token_index..end);
         Some(foreign::foreign_syntax_error(span, message!("a text is written in quotes"), &text))
     }
@@ -451,7 +459,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for several fields or results after one `given` or `expect` of a
     /// test: `given a = 1, b = 2`. `None` without such a mistake.
     fn comma_in_test(&self) -> Option<Diagnostic> {
-        let next = self.text_of(self.token_index + 1);
+        let next = self.text_of_token(self.token_index + 1);
         if self.rule != Rule::test_statement
             || !matches!(self.found_text, "," | ";")
             || matches!(next, "given" | "expect" | "}")
@@ -460,7 +468,7 @@ impl ParseFailure<'_, '_> {
         }
         let before = (self.cx.tokens.start..self.token_index).rev();
         let word =
-            before.map(|index| self.text_of(index)).find(|text| matches!(*text, "given" | "expect"))?;
+            before.map(|index| self.text_of_token(index)).find(|text| matches!(*text, "given" | "expect"))?;
         let message = message!("each `{word}` has one part");
         let diagnostic =
             super::unexpected_token(self.span, message, message!("write `{word} {next} …` on its own"));

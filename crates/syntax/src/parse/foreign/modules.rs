@@ -6,7 +6,7 @@ use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::Op;
 
 /// Modules and classes of other languages that hold functions on values.
-const MODULES: [&str; 19] = [
+const FOREIGN_MODULES: [&str; 19] = [
     "strings",
     "string",
     "str",
@@ -33,12 +33,13 @@ const MODULES: [&str; 19] = [
 /// parentheses. `None` for other calls.
 pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Option<String> {
     let module = base.to_lowercase();
-    if !MODULES.contains(&module.as_str()) {
+    if !FOREIGN_MODULES.contains(&module.as_str()) {
         return None;
     }
     let args = split_arguments(args)?;
     // A value with this name has methods without a value among their arguments: `str.slice(2, 5)`.
-    let is_value = |arg: &str| arg.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_text(arg);
+    let is_value =
+        |arg: &str| arg.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_quoted_text(arg);
     if !args.iter().any(|arg| is_value(arg)) {
         return None;
     }
@@ -51,7 +52,7 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
     };
     if matches!(module.as_str(), "re" | "regex" | "regexp") {
         // Some languages write the pattern first, others the text.
-        let (pattern, value) = if is_text(first) { (first, second) } else { (second, first) };
+        let (pattern, value) = if is_quoted_text(first) { (first, second) } else { (second, first) };
         let is_match = matches!(
             lower.as_str(),
             "match"
@@ -64,7 +65,7 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
                 | "find"
                 | "findstring"
         );
-        let pattern = raw_text(pattern).filter(|_| is_match)?;
+        let pattern = to_raw_string(pattern).filter(|_| is_match)?;
         return Some(format!("{value} matches {pattern}"));
     }
     Some(match lower.as_str() {
@@ -88,13 +89,13 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
 }
 
 /// True for a text in quotes of any language, also with a prefix such as `r`.
-fn is_text(arg: &str) -> bool {
+fn is_quoted_text(arg: &str) -> bool {
     arg.trim_start_matches(['r', '@']).starts_with(['"', '\'', '`'])
 }
 
 /// Returns a regular expression in quotes of any language as a raw text of this language. `None`
 /// for another value, and for a text with escapes.
-fn raw_text(arg: &str) -> Option<String> {
+fn to_raw_string(arg: &str) -> Option<String> {
     let is_raw = arg.starts_with(['r', '@', '`']);
     let inner = arg.trim_start_matches(['r', '@']);
     let inner =

@@ -13,7 +13,7 @@ pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String
         "R" => Some(format!("r{text}")),
         "b" | "B" | "u" | "U" | "s" | "t" | "f" | "F" | "fr" | "rf" => {
             let inner = text.trim_start_matches('r').trim_matches('"');
-            Some(joined_template(inner).unwrap_or_else(|| text.to_owned()))
+            Some(template_to_join_call(inner).unwrap_or_else(|| text.to_owned()))
         }
         _ => None,
     }
@@ -22,7 +22,7 @@ pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String
 /// Returns the call `join([…], "")` that replaces a string template of another language, such as
 /// `hi {name}`. The braces may be doubled, or follow a `$`. `None` if the template contains no name
 /// in braces.
-pub fn joined_template(template: &str) -> Option<String> {
+pub fn template_to_join_call(template: &str) -> Option<String> {
     let (mut parts, mut has_name) = (Vec::new(), false);
     let mut rest = template;
     while let Some(open) = rest.find('{') {
@@ -50,14 +50,14 @@ pub fn joined_template(template: &str) -> Option<String> {
 /// Returns the diagnostic for a date, time, network address or version without quotes. `None` for
 /// any other text.
 pub(in super::super) fn bare_literal_error(span: Span, text: &str) -> Option<Diagnostic> {
-    let (message, replacement): (Message, String) = if let Some(date) = iso_date(text) {
+    let (message, replacement): (Message, String) = if let Some(date) = to_iso_date(text) {
         match date.contains('T') {
             true => (message!("a time is written as a text"), format!("\"{date}\"")),
             false => {
                 (message!("a date is written as a text: `{text}` is arithmetic"), format!("date(\"{date}\")"))
             }
         }
-    } else if is_address(text) {
+    } else if is_ipv4_address(text) {
         (message!("a network address is written as a text"), format!("\"{text}\""))
     } else if is_version(text) {
         (message!("a version is written as a text"), format!("version(\"{text}\")"))
@@ -74,7 +74,7 @@ fn are_digits(text: &str) -> bool {
 
 /// Converts a date such as `31.01.2026` to the order of ISO 8601, with the time after it if there
 /// is one. A time without an offset gets the offset `Z`. `None` if the text is no date.
-fn iso_date(text: &str) -> Option<String> {
+fn to_iso_date(text: &str) -> Option<String> {
     let (date, time) = text.split_once('T').map_or((text, None), |(date, time)| (date, Some(time)));
     let separator = date.find(['-', '/', '.']).map(|at| &date[at..=at])?;
     let parts: Vec<&str> = date.split(separator).collect();
@@ -99,7 +99,7 @@ fn iso_date(text: &str) -> Option<String> {
     })
 }
 
-fn is_address(text: &str) -> bool {
+fn is_ipv4_address(text: &str) -> bool {
     let address = text.split_once('/').map_or(text, |(address, _)| address);
     address.split('.').count() == 4 && address.split('.').all(|part| part.parse::<u8>().is_ok())
 }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn templates_become_calls_of_join() {
         let check = |template: &str, expected: Option<&str>| {
-            assert_eq!(joined_template(template).as_deref(), expected, "{template}");
+            assert_eq!(template_to_join_call(template).as_deref(), expected, "{template}");
         };
         check("hi {user.name}!", Some("join([\"hi \", user.name, \"!\"], \"\")"));
         check("{{text}}", Some("text"));

@@ -1,6 +1,6 @@
 //! Writes the routes that mean the same as a statement of another language, for a help text.
 
-use super::super::remedy::reads_as_statement;
+use super::super::remedy::is_valid_short_statement;
 use super::StatementReader;
 use crate::lex::TokenKind;
 use rulec_base::diag::{Message, comma_list};
@@ -8,10 +8,10 @@ use rulec_base::message;
 use std::ops::Range;
 
 /// Maximum number of routes that a help text repeats.
-const MAX_ROUTES: usize = 4;
+const MAX_SHOWN_ROUTES: usize = 4;
 
 /// Words that other languages write before the result of a rule.
-const VERBS: [&str; 21] = [
+const RESULT_VERBS: [&str; 21] = [
     "return", "goto", "call", "do", "run", "send", "to", "use", "forward", "route", "go", "invoke", "exec",
     "execute", "then", "dispatch", "yield", "handle", "redirect", "trigger", "respond",
 ];
@@ -32,7 +32,7 @@ impl MeantRoute {
 
 /// Returns the help text that suggests writing these routes. `None` if there is no route, if there
 /// are too many, or if one of them would have an error.
-pub(super) fn written_routes(routes: &[MeantRoute]) -> Option<Message> {
+pub(super) fn routes_help(routes: &[MeantRoute]) -> Option<Message> {
     let count = routes.iter().filter(|route| route.condition.is_some()).count();
     let mut written = Vec::new();
     for (index, route) in routes.iter().enumerate() {
@@ -49,7 +49,9 @@ pub(super) fn written_routes(routes: &[MeantRoute]) -> Option<Message> {
             route.priority.as_ref().map(|number| format!(" priority {number}")).unwrap_or_default();
         written.push(format!("route {name}{priority} when {condition} -> {}", route.target));
     }
-    if routes.is_empty() || routes.len() > MAX_ROUTES || !written.iter().all(|text| reads_as_statement(text))
+    if routes.is_empty()
+        || routes.len() > MAX_SHOWN_ROUTES
+        || !written.iter().all(|text| is_valid_short_statement(text))
     {
         return None;
     }
@@ -64,7 +66,7 @@ pub(super) fn written_routes(routes: &[MeantRoute]) -> Option<Message> {
 
 /// Returns the general help text, which shows how routes are written. It is used if the meaning of
 /// a statement is not certain.
-pub(super) fn shape_of_routes() -> Message {
+pub(super) fn general_routes_help() -> Message {
     message!("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest")
 }
 
@@ -72,14 +74,16 @@ impl StatementReader<'_> {
     /// True if a route may lead to this name: the file declares the handler, or declares none.
     pub(super) fn is_possible_handler(&self, name: &str) -> bool {
         self.declared().declares("handler", name)
-            || !self.declared().has_any("handler") && !crate::parse::is_reserved(name)
+            || !self.declared().declares_any("handler") && !crate::parse::is_reserved(name)
     }
 
     /// Returns the target of a route at the token `start`, and the index after it: the name of a
     /// handler with its arguments, after an optional verb. `None` if no name is there.
     pub(super) fn target_at(&self, start: usize) -> Option<(String, usize)> {
         let mut name = start;
-        while VERBS.contains(&self.lower(name).as_str()) || matches!(self.text(name), "->" | "=>") {
+        while RESULT_VERBS.contains(&self.lowercase_text(name).as_str())
+            || matches!(self.text(name), "->" | "=>")
+        {
             name += 1;
         }
         let text = match self.kind(name)? {
@@ -88,7 +92,7 @@ impl StatementReader<'_> {
             _ => return None,
         };
         let is_called = self.text(name + 1) == "(" && !self.begins_line(name + 1);
-        let end = if is_called { self.closing(name + 1)? + 1 } else { name + 1 };
+        let end = if is_called { self.closing_bracket(name + 1)? + 1 } else { name + 1 };
         if self.declared().declares("table", text) && !self.declared().declares("handler", text) {
             return Some((format!("goto {text}"), end));
         }
@@ -98,25 +102,26 @@ impl StatementReader<'_> {
         if !is_called {
             return Some((text.to_owned(), end));
         }
-        let arguments = self.arguments(text, name + 2..end - 1);
+        let arguments = self.named_arguments(text, name + 2..end - 1);
         Some((arguments.map_or_else(|| "HANDLER".to_owned(), |arguments| format!("{text}{arguments}")), end))
     }
 
     /// Returns the arguments of a call with the names of the handler's parameters, in parentheses.
     /// Empty for no arguments. `None` if a name is not known.
-    fn arguments(&self, handler: &str, tokens: Range<usize>) -> Option<String> {
+    fn named_arguments(&self, handler: &str, tokens: Range<usize>) -> Option<String> {
         let mut values = Vec::new();
         let mut start = tokens.start;
         while start < tokens.end {
-            let end =
-                self.find_outside(start..tokens.end, |index| self.text(index) == ",").unwrap_or(tokens.end);
+            let end = self
+                .find_outside_brackets(start..tokens.end, |index| self.text(index) == ",")
+                .unwrap_or(tokens.end);
             if end == start {
                 return None;
             }
             values.push(start..end);
             start = end + 1;
         }
-        let names = self.parameters(handler);
+        let names = self.parameter_names(handler);
         let mut written = Vec::new();
         for (index, value) in values.iter().enumerate() {
             let is_named = self.is_word(value.start) && self.text(value.start + 1) == ":";
@@ -124,16 +129,16 @@ impl StatementReader<'_> {
                 true => String::new(),
                 false => format!("{}: ", names.get(index)?),
             };
-            written.push(format!("{name}{}", self.translated(value.clone())));
+            written.push(format!("{name}{}", self.translated_expression(value.clone())));
         }
         Some(if written.is_empty() { String::new() } else { format!("({})", written.join(", ")) })
     }
 
     /// Returns the names of a handler's parameters. Empty for a handler that the file does not
     /// declare.
-    fn parameters(&self, handler: &str) -> Vec<&str> {
+    fn parameter_names(&self, handler: &str) -> Vec<&str> {
         let Some(open) = self.declared().parameter_bracket_of(handler) else { return Vec::new() };
-        let close = self.closing(open).unwrap_or(open);
+        let close = self.closing_bracket(open).unwrap_or(open);
         let is_start = |index: &usize| matches!(self.text(index - 1), "(" | ",") && self.is_word(*index);
         (open + 1..close).filter(is_start).map(|index| self.text(index)).collect()
     }

@@ -1,7 +1,7 @@
 //! Recognizes rules of other languages: the rules of production systems (`rule "a" when … then …
 //! end`), policies (`permit (…) when { … }`) and rules in braces (`allow { … }`).
 
-use super::routes::{MeantRoute, shape_of_routes, written_routes};
+use super::routes::{MeantRoute, general_routes_help, routes_help};
 use super::{ForeignStatement, StatementReader};
 use crate::lex::{TokenKind, is_name};
 use crate::parse::is_reserved;
@@ -9,7 +9,7 @@ use rulec_base::message;
 use std::ops::Range;
 
 /// Maximum number of tokens of a rule of another language. A longer rule is not recognized.
-const MAX_TOKENS: usize = 200;
+const MAX_RULE_TOKENS: usize = 200;
 
 impl StatementReader<'_> {
     /// Returns the rule `rule NAME when CONDITION then RESULT end` at the token `start`. `None` for
@@ -19,36 +19,37 @@ impl StatementReader<'_> {
             TokenKind::String | TokenKind::SingleQuoted | TokenKind::Word => self.text(start + 1),
             _ => return None,
         };
-        let limit = self.sigs.len().min(start + MAX_TOKENS);
+        let limit = self.sigs.len().min(start + MAX_RULE_TOKENS);
         // `no-loop true` and other attributes may precede the condition.
-        let is_word =
-            |words: &'static [&'static str]| move |index: usize| words.contains(&self.lower(index).as_str());
-        let when = self.find_outside(start + 1..limit, is_word(&["when", "if"]))?;
-        let then = self.find_outside(when + 1..limit, is_word(&["then"]))?;
-        let begins_next = |index: usize| self.begins_line(index) && self.lower(index) == "rule";
+        let is_word = |words: &'static [&'static str]| {
+            move |index: usize| words.contains(&self.lowercase_text(index).as_str())
+        };
+        let when = self.find_outside_brackets(start + 1..limit, is_word(&["when", "if"]))?;
+        let then = self.find_outside_brackets(when + 1..limit, is_word(&["then"]))?;
+        let begins_next = |index: usize| self.begins_line(index) && self.lowercase_text(index) == "rule";
         if (start + 1..then).any(begins_next) || then == when + 1 {
             return None;
         }
-        let end = self.find_outside(then + 1..limit, is_word(&["end"]));
+        let end = self.find_outside_brackets(then + 1..limit, is_word(&["end"]));
         let end = end.filter(|end| !(then..*end).any(begins_next));
-        let result = then + 1..end.unwrap_or_else(|| self.next_line(then));
+        let result = then + 1..end.unwrap_or_else(|| self.next_line_start(then));
         let mut after = end.map_or(result.end, |end| end + 1);
         after += usize::from(self.text(after) == ";");
-        let salience =
-            (start + 2..when).find(|index| matches!(self.lower(*index).as_str(), "salience" | "priority"));
+        let salience = (start + 2..when)
+            .find(|index| matches!(self.lowercase_text(*index).as_str(), "salience" | "priority"));
         let priority = salience.filter(|index| self.kind(index + 1) == Some(TokenKind::Number));
         let routes = self.target_of_rule(result).zip(self.condition_of_rule(when + 1..then)).map(
             |(target, condition)| MeantRoute {
-                name: Some(identifier(name)),
+                name: Some(to_route_name(name)),
                 priority: priority.map(|index| self.text(index + 1).to_owned()),
                 condition: Some(condition),
                 target,
             },
         );
-        let help = written_routes(routes.as_slice()).unwrap_or_else(|| {
-            message!("a rule is written `route {name} when CONDITION -> HANDLER`", name = identifier(name))
+        let help = routes_help(routes.as_slice()).unwrap_or_else(|| {
+            message!("a rule is written `route {name} when CONDITION -> HANDLER`", name = to_route_name(name))
         });
-        Some(ForeignStatement { end: after, help, names: Vec::new() })
+        Some(ForeignStatement { end_token: after, help, declared_names: Vec::new() })
     }
 
     /// Returns the condition of a rule, which may consist of patterns such as `$m : Message(text ==
@@ -57,7 +58,7 @@ impl StatementReader<'_> {
         let mut parts = Vec::new();
         let mut at = tokens.start;
         while at < tokens.end {
-            if matches!(self.lower(at).as_str(), "and" | "&&" | "," | ";") {
+            if matches!(self.lowercase_text(at).as_str(), "and" | "&&" | "," | ";") {
                 at += 1;
                 continue;
             }
@@ -66,20 +67,24 @@ impl StatementReader<'_> {
                 ty += 2;
             }
             let is_pattern = self.text(ty).starts_with(char::is_uppercase) && self.text(ty + 1) == "(";
-            let close = self.closing(ty + 1).filter(|close| is_pattern && *close < tokens.end);
+            let close = self.closing_bracket(ty + 1).filter(|close| is_pattern && *close < tokens.end);
             let Some(close) = close else {
                 // No patterns: the whole is a condition, as in other languages with `rule`.
-                return (parts.is_empty() && at == tokens.start).then(|| self.unwrapped(tokens));
+                return (parts.is_empty() && at == tokens.start)
+                    .then(|| self.translated_without_parentheses(tokens));
             };
             let mut start = ty + 2;
             while start < close {
-                let end = self.find_outside(start..close, |index| self.text(index) == ",").unwrap_or(close);
+                let end = self
+                    .find_outside_brackets(start..close, |index| self.text(index) == ",")
+                    .unwrap_or(close);
                 if end == start || (start..end).any(|index| self.text(index) == ":") {
                     return None;
                 }
-                let condition = self.translated(start..end);
-                let has_or =
-                    self.find_outside(start..end, |index| matches!(self.text(index), "||" | "or")).is_some();
+                let condition = self.translated_expression(start..end);
+                let has_or = self
+                    .find_outside_brackets(start..end, |index| matches!(self.text(index), "||" | "or"))
+                    .is_some();
                 parts.push(if has_or { format!("({condition})") } else { condition });
                 start = end + 1;
             }
@@ -105,14 +110,14 @@ impl StatementReader<'_> {
     /// Returns the policy `permit (…) when { … };` at the token `start`. `None` for other
     /// statements.
     pub(super) fn policy(&self, start: usize) -> Option<ForeignStatement> {
-        let mut end = self.closing(start + 1)? + 1;
+        let mut end = self.closing_bracket(start + 1)? + 1;
         let mut conditions = Vec::new();
         let mut is_clear = true;
         while matches!(self.text(end), "when" | "unless") && self.text(end + 1) == "{" {
-            let close = self.closing(end + 1)?;
+            let close = self.closing_bracket(end + 1)?;
             is_clear &= close > end + 2;
             if close > end + 2 {
-                let condition = self.translated(end + 2..close);
+                let condition = self.translated_expression(end + 2..close);
                 conditions.push(match self.text(end) {
                     "when" => condition,
                     _ => format!("not ({condition})"),
@@ -125,8 +130,8 @@ impl StatementReader<'_> {
             .then(|| MeantRoute::new(Some(conditions.join(" and ")), "HANDLER".to_owned()))
             .into_iter()
             .collect();
-        let help = written_routes(&routes).unwrap_or_else(shape_of_routes);
-        Some(ForeignStatement { end, help, names: Vec::new() })
+        let help = routes_help(&routes).unwrap_or_else(general_routes_help);
+        Some(ForeignStatement { end_token: end, help, declared_names: Vec::new() })
     }
 
     /// Returns the rule `allow { … }`, `allow if { … }` or `deny[msg] { … }` at the token `start`.
@@ -135,10 +140,10 @@ impl StatementReader<'_> {
         if !self.is_name(start) {
             return None;
         }
-        let line_end = self.next_line(start);
+        let line_end = self.next_line_start(start);
         let mut at = start + 1;
         if self.text(at) == "[" {
-            at = self.closing(at)? + 1;
+            at = self.closing_bracket(at)? + 1;
         }
         let mut is_rule = at > start + 1;
         if matches!(self.text(at), "contains") && self.is_word(at + 1) {
@@ -156,7 +161,7 @@ impl StatementReader<'_> {
             return None;
         }
         let (body, end) = match self.text(at) {
-            "{" => (at + 1..self.closing(at)?, self.closing(at)? + 1),
+            "{" => (at + 1..self.closing_bracket(at)?, self.closing_bracket(at)? + 1),
             _ if self.text(at - 1) == "if" => (at..line_end, line_end),
             _ => return None,
         };
@@ -167,9 +172,9 @@ impl StatementReader<'_> {
         let mut first = body.start;
         while first < body.end {
             let is_next = |index: usize| index > first && self.begins_line(index) || self.text(index) == ";";
-            let next = self.find_outside(first..body.end, is_next).unwrap_or(body.end);
+            let next = self.find_outside_brackets(first..body.end, is_next).unwrap_or(body.end);
             if next > first {
-                conditions.push(self.translated(first..next));
+                conditions.push(self.translated_expression(first..next));
             }
             first = next + usize::from(self.text(next) == ";" && next < body.end);
         }
@@ -178,16 +183,16 @@ impl StatementReader<'_> {
             name: Some(name.to_owned()),
             ..MeantRoute::new(Some(conditions.join(" and ")), target.to_owned())
         };
-        let help = written_routes(&[route]).unwrap_or_else(|| {
+        let help = routes_help(&[route]).unwrap_or_else(|| {
             message!("a rule is written `route {name} when CONDITION -> HANDLER`", name = name.to_owned())
         });
-        Some(ForeignStatement { end, help, names: Vec::new() })
+        Some(ForeignStatement { end_token: end, help, declared_names: Vec::new() })
     }
 }
 
 /// Converts the name of a rule, which may be a text with spaces, to the name of a route. Returns
 /// the placeholder `NAME` if the result cannot be a name.
-fn identifier(name: &str) -> String {
+fn to_route_name(name: &str) -> String {
     let name = name.trim_matches(['"', '\'']).trim();
     let joined: String =
         name.chars().map(|c| if unicode_ident::is_xid_continue(c) { c } else { '_' }).collect();

@@ -6,7 +6,7 @@ use rulec_base::message;
 
 /// The units of numbers, each with its name, factor and divisor. A number with a unit is multiplied
 /// by factor / divisor, so `5ms` is 5 × 1 / 1000 seconds.
-pub const UNITS: &[(&str, i64, i64)] = &[
+pub const UNITS_WITH_FACTORS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
     ("m", 60, 1),
@@ -57,7 +57,12 @@ pub(in super::super) fn meant_unit(word: &str) -> Option<&'static str> {
         "week" | "weeks" | "周" | "星期" | "个星期" => "w",
         // `M` is rejected, because it more often means millions or megabytes than minutes.
         "m" if word == "M" => return None,
-        _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
+        _ => {
+            return UNITS_WITH_FACTORS
+                .iter()
+                .map(|(name, ..)| *name)
+                .find(|name| name.eq_ignore_ascii_case(word));
+        }
     })
 }
 
@@ -140,7 +145,7 @@ pub(in super::super) fn sum_of_durations(parts: &[&str]) -> Option<String> {
     let mut read = Vec::new();
     for part in parts {
         let (digits, unit) = part.split_at(digits_end(part));
-        let row = UNITS.iter().find(|(name, ..)| *name == meant_unit(unit).unwrap_or(unit))?;
+        let row = UNITS_WITH_FACTORS.iter().find(|(name, ..)| *name == meant_unit(unit).unwrap_or(unit))?;
         let (name, factor, divisor) = *row;
         if name.ends_with(['B']) || unit.is_empty() {
             return None;
@@ -203,7 +208,7 @@ pub(in super::super) fn decimal_and_octal_values(text: &str) -> Option<(String, 
 
 /// Returns the decimal digits of a number with the prefix `0x`, `0o` or `0b`. `None` for other
 /// texts.
-fn decimal_digits(text: &str) -> Option<String> {
+fn to_decimal_digits(text: &str) -> Option<String> {
     let lower = text.to_lowercase().replace('_', "");
     let radix = match lower.get(..2)? {
         "0x" => 16,
@@ -227,28 +232,28 @@ fn joined_duration(text: &str) -> Option<String> {
     if parts.len() < 2 { None } else { sum_of_durations(&parts) }
 }
 
-pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
+pub(super) fn unknown_unit_error(text: &str, digits: &str, unit: &str) -> BadLiteral {
     if let Some(sum) = joined_duration(text) {
         return BadLiteral {
-            range: 0..text.len(),
+            error_range: 0..text.len(),
             message: message!("a duration has one number and one unit"),
             help: message!("write `{replacement}`", replacement = sum.clone()),
             replacement: Some(sum),
         };
     }
-    let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
+    let names: Vec<String> = UNITS_WITH_FACTORS.iter().map(|(name, ..)| format!("`{name}`")).collect();
     let number = with_factor(digits, unit);
     let replacement = with_unit(digits, unit)
         .or_else(|| number.clone())
         .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
-        .or_else(|| decimal_digits(text));
+        .or_else(|| to_decimal_digits(text));
     let help = match &replacement {
         Some(_) if matches!(unit, "K" | "k" | "M") && number.is_some() => message!(
             "write `{}` for the number, or `{digits}{}B` for bytes",
             number.unwrap_or_default(),
             if unit == "M" { "M" } else { "k" }
         ),
-        Some(replacement) if decimal_digits(text).is_some() => {
+        Some(replacement) if to_decimal_digits(text).is_some() => {
             message!("write the number in decimal: `{replacement}`", replacement = replacement.clone())
         }
         Some(replacement) if meant_unit(unit).is_some() || number.is_some() => {
@@ -274,5 +279,5 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
         }
     };
     let message = message!("`{unit}` is not a unit");
-    BadLiteral { range: digits.len()..text.len(), message, help, replacement }
+    BadLiteral { error_range: digits.len()..text.len(), message, help, replacement }
 }

@@ -9,7 +9,7 @@ use rulec_base::span::Span;
 use rulec_lang::operators::{Negation, Op};
 
 /// Verbs of English to which `n't` is joined.
-const VERBS: &[&str] = &[
+const CONTRACTED_VERBS: &[&str] = &[
     "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "won", "can", "couldn",
     "shouldn", "wouldn", "mustn", "needn", "ain",
 ];
@@ -20,17 +20,19 @@ const MAX_NEGATION_CHARS: usize = 200;
 /// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
 /// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
 pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic> {
-    let (span, meant) = meant_test(text, apostrophe)?;
+    let (span, meant) = negation_meaning(text, apostrophe)?;
     let message = message!("`{}` is not an operator", &text[span.range()]);
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
     Some(match meant {
-        Meant::Operator(written) => diagnostic.help(message!("write `{written}`")).fix(span, written),
-        Meant::Choice(help) => diagnostic.help(help),
+        NegationMeaning::Operator(written) => {
+            diagnostic.help(message!("write `{written}`")).fix(span, written)
+        }
+        NegationMeaning::Choice(help) => diagnostic.help(help),
     })
 }
 
 /// What an author means by a negation.
-enum Meant {
+enum NegationMeaning {
     /// An operator or test of this language, which the help suggests instead of the negation.
     Operator(String),
     /// One of several tests is meant; the help text names them.
@@ -38,11 +40,11 @@ enum Meant {
 }
 
 /// Returns the span of a negation, and what it means. `None` for other words.
-fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
+fn negation_meaning(text: &str, apostrophe: Span) -> Option<(Span, NegationMeaning)> {
     let before = &text[..apostrophe.start as usize];
     let start = before.trim_end_matches(char::is_alphabetic).len();
     let verb = before[start..].to_lowercase();
-    if !VERBS.contains(&verb.as_str()) {
+    if !CONTRACTED_VERBS.contains(&verb.as_str()) {
         return None;
     }
     let (is_be, is_have) = (
@@ -88,11 +90,16 @@ fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
         _ => ("", 0),
     };
     let (meant, count) = match word(0) {
-        _ if !written.is_empty() => (Meant::Operator(written.to_owned()), count),
-        empty @ ("empty" | "blank") if is_be => (Meant::Choice(help_for_empty(&before[..start], empty)), 1),
+        _ if !written.is_empty() => (NegationMeaning::Operator(written.to_owned()), count),
+        empty @ ("empty" | "blank") if is_be => {
+            (NegationMeaning::Choice(help_for_empty(&before[..start], empty)), 1)
+        }
         verb => match negated_operator(verb) {
-            Some(operator) => (Meant::Operator(operator), 1),
-            None => (Meant::Choice(message!("`not` comes before the operator: `x not contains \"a\"`")), 0),
+            Some(operator) => (NegationMeaning::Operator(operator), 1),
+            None => (
+                NegationMeaning::Choice(message!("`not` comes before the operator: `x not contains \"a\"`")),
+                0,
+            ),
         },
     };
     let length = count.checked_sub(1).map_or(0, |last| words[last].1);
@@ -146,7 +153,7 @@ fn help_for_empty(before: &str, word: &str) -> Message {
 ///
 /// The language has no such syntax: a text is a regular expression only after `matches`, and as the
 /// pattern of `capture`.
-pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
+pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let at = backslash.start as usize;
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let open = line_start + opening_slash(&text[line_start..at])?;

@@ -2,14 +2,14 @@
 //! comments without `#`.
 
 use super::super::{literal, terminals};
-use crate::lex::{MAX_HASHES, Token, TokenKind};
+use crate::lex::{MAX_RAW_STRING_HASHES, Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 
 /// Returns the diagnostic for a line of prose, which is neither a statement nor a comment. `span`
 /// is the span of a character in this line, and `text` is the text of the file.
-pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
+pub(super) fn prose_line_error(span: Span, text: &str) -> Diagnostic {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim_end();
     let whole = Span::new(span.file, start, start + line.len());
@@ -74,8 +74,8 @@ pub(super) fn unclosed_string_error(token: Token, span: Span, slice: &str, text:
     }
     if token.kind == TokenKind::UnclosedRaw {
         let count = slice.find('"').unwrap_or(1) - 1;
-        if count > MAX_HASHES {
-            let message = message!("a raw string has at most {MAX_HASHES} `#` at each end");
+        if count > MAX_RAW_STRING_HASHES {
+            let message = message!("a raw string has at most {MAX_RAW_STRING_HASHES} `#` at each end");
             return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer `#`"));
         }
         let hashes = "#".repeat(count);

@@ -23,14 +23,14 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// and means the operator `meant`. If the unknown operator ignores the case, the help and the
     /// fix contain the whole comparison with its left operand `left`. `None` if no right operand
     /// follows.
-    fn other_operator(
+    fn unknown_operator_error(
         &self,
-        left: Span,
-        count: usize,
+        left_operand: Span,
+        element_count: usize,
         (meant, ignores_case): (&str, bool),
     ) -> Option<Diagnostic> {
-        let (right, right_span) = self.rest_of_comparison(self.position + count)?;
-        let span = self.element_span(self.position).to(self.element_span(self.position + count - 1));
+        let (right, right_span) = self.rest_of_comparison(self.position + element_count)?;
+        let span = self.element_span(self.position).to(self.element_span(self.position + element_count - 1));
         let message = message!("unknown operator `{word}`", word = self.span_text(span));
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message);
         if !ignores_case {
@@ -38,8 +38,8 @@ impl PrecedenceClimber<'_, '_, '_> {
                 diagnostic.help(message!("write `{replacement}`", replacement = meant)).fix(span, meant),
             );
         }
-        let written = format!("{} {meant} {right} ignoring case", self.span_text(left));
-        let whole = left.to(right_span);
+        let written = format!("{} {meant} {right} ignoring case", self.span_text(left_operand));
+        let whole = left_operand.to(right_span);
         Some(diagnostic.help(message!("write `{replacement}`", replacement = written)).fix(whole, written))
     }
 
@@ -77,7 +77,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             }
             _ => return None,
         };
-        self.other_operator(left, count, meant)
+        self.unknown_operator_error(left, count, meant)
     }
 
     /// Returns the diagnostic for an operator of a query language: `_gte`, `nin`, `greaterThan` or
@@ -101,17 +101,17 @@ impl PrecedenceClimber<'_, '_, '_> {
             let name = if name == "exact" { "eq" } else { name };
             let meant = foreign::operator_of_name(name)?;
             let op = Op::from_spelling(&meant)?;
-            (name.len() > 1 && op.info().accepts.case && op != Op::In).then_some(meant)
+            (name.len() > 1 && op.info().accepted_modifiers.accepts_case && op != Op::In).then_some(meant)
         };
         if let Some(meant) = without_case(&name) {
-            return self.other_operator(left, 1, (&meant, true));
+            return self.unknown_operator_error(left, 1, (&meant, true));
         }
         if let Some(meant) = name.strip_prefix('n').and_then(without_case).filter(|meant| meant != "==") {
-            return self.other_operator(left, 1, (&format!("not {meant}"), true));
+            return self.unknown_operator_error(left, 1, (&format!("not {meant}"), true));
         }
-        let is_known = foreign::has_one_meaning(word) || foreign::operator_help(word).is_some();
+        let is_known = foreign::means_one_operator(word) || foreign::operator_help(word).is_some();
         let meant = foreign::operator_of_name(word).filter(|_| !is_known)?;
-        self.other_operator(left, 1, (&meant, false))
+        self.unknown_operator_error(left, 1, (&meant, false))
     }
 
     /// Returns the diagnostic for a negation after its operator, as in `text contains not "a"`. The

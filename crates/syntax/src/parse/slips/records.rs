@@ -10,7 +10,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 /// Maximum length in bytes of a condition that a help text proposes.
-const MAX_CONDITION: usize = 160;
+const MAX_CONDITION_BYTES: usize = 160;
 
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the diagnostic for a record in place of a condition, as in `when { n: 3 }`. The
@@ -28,7 +28,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let entries = self.entries_of(self.pairs[record.index]).filter(|_| is_condition)?;
         let message = message!("a condition is not written as a record");
         Some(match self.conditions_of(&entries, None) {
-            Some(written) if written.len() <= MAX_CONDITION => {
+            Some(written) if written.len() <= MAX_CONDITION_BYTES => {
                 let is_joined = written.contains(" and ") || written.contains(" or ");
                 let written =
                     if is_joined && self.elements.len() > 1 { format!("({written})") } else { written };
@@ -48,7 +48,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the diagnostic for a comparison that is written as a record after its left operand,
     /// as in `n { gt: 3 }`. The parser is at the record. `None` without such a mistake.
     pub(in super::super) fn record_as_comparison(&self, left: Span) -> Option<Diagnostic> {
-        let record = self.peek().filter(|element| element.kind == ExprElementKind::Braces)?;
+        let record = self.peek().filter(|element| element.pair_or_token_index == ExprElementKind::Braces)?;
         let entries = self.entries_of(self.pairs[record.index])?;
         let left_text = &self.cx.text[left.range()];
         let written = self.conditions_of(&entries, Some(left_text))?;

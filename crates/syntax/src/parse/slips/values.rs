@@ -12,7 +12,7 @@ use rulec_base::span::Span;
 use rulec_lang::operators::{self, Op};
 
 /// Words by which other languages mean a missing value, or test whether a value is missing.
-const MISSING: &[&str] = &[
+const WORDS_FOR_MISSING: &[&str] = &[
     "unset",
     "undefined",
     "null",
@@ -33,7 +33,7 @@ const MISSING: &[&str] = &[
     "空值",
 ];
 /// Words by which other languages mean that a value is present.
-const PRESENT: &[&str] = &[
+const WORDS_FOR_PRESENT: &[&str] = &[
     "set",
     "defined",
     "given",
@@ -53,7 +53,7 @@ const PRESENT: &[&str] = &[
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a value in the syntax of another language. The parser is directly
     /// after a complete operand. `None` if no such mistake is recognized.
-    pub(super) fn slip_of_values(&self) -> Option<Diagnostic> {
+    pub(super) fn value_slip(&self) -> Option<Diagnostic> {
         self.digits_in_groups()
             .or_else(|| self.shell_comparison())
             .or_else(|| self.presence_in_words())
@@ -186,7 +186,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             () if !is_end => return None,
             () if exists => !is_negated,
             () if is_null => is_negated,
-            () if count > 0 && (PRESENT.contains(&word.as_str()) || matches!(word.as_str(), "value")) => {
+            () if count > 0
+                && (WORDS_FOR_PRESENT.contains(&word.as_str()) || matches!(word.as_str(), "value")) =>
+            {
                 !is_negated
             }
             () if count == 0 && matches!(word.as_str(), "missing" | "present") => word == "present",
@@ -222,8 +224,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let written = self.span_text(span);
         let is_one_of = |words: &[&str]| words.contains(&word.as_str());
         let message = message!("`{written}` is not a test");
-        if is_one_of(MISSING) || is_one_of(PRESENT) {
-            let test = if is_one_of(MISSING) == is_negated { "is present" } else { "is missing" };
+        if is_one_of(WORDS_FOR_MISSING) || is_one_of(WORDS_FOR_PRESENT) {
+            let test = if is_one_of(WORDS_FOR_MISSING) == is_negated { "is present" } else { "is missing" };
             let help = message!("write `{value} {test}`");
             return Some(unexpected_token(span, message, help).fix(span, test));
         }
@@ -390,7 +392,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
     /// mistake.
     pub(super) fn range_in_brackets(&self, op: Op, element: ExprElement) -> Option<Diagnostic> {
-        let is_bracket = matches!(element.kind, ExprElementKind::Brackets | ExprElementKind::Group);
+        let is_bracket =
+            matches!(element.pair_or_token_index, ExprElementKind::Brackets | ExprElementKind::Group);
         if op != Op::In || !is_bracket {
             return None;
         }

@@ -15,15 +15,15 @@ use rulec_lang::ty::Ty;
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a misused or misspelt word. The parser is directly after a
     /// complete operand. `None` if no such mistake is recognized.
-    pub(super) fn slip_of_words(&self) -> Option<Diagnostic> {
+    pub(super) fn word_slip(&self) -> Option<Diagnostic> {
         let token =
             self.cx.sigs.partition_point(|sig| sig.token.end <= self.element_span(self.position).start);
         shapes::early_priority(self.cx, token)
-            .or_else(|| shapes::line_number(self.cx, token))
+            .or_else(|| shapes::pasted_line_number(self.cx, token))
             .or_else(|| self.in_network())
             .or_else(|| self.range_in_words())
             .or_else(|| self.time_ago())
-            .or_else(|| self.loopback())
+            .or_else(|| self.misspelt_loopback())
     }
 
     /// Returns the operand that replaces `words[*]`, which means every element of the list `base`.
@@ -35,7 +35,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let list = self.span_text(base);
         match op {
             Op::In => Some(list.to_owned()),
-            op => op.info().accepts.quantity.then(|| format!("any {list}")),
+            op => op.info().accepted_modifiers.accepts_quantity.then(|| format!("any {list}")),
         }
     }
 
@@ -46,7 +46,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let is_suffix = |index: &usize| matches!(self.kind_at(*index), Some(Member | Brackets | Group));
         let next = (self.position + 1..self.elements.len()).find(|index| !is_suffix(index));
         let word = next.map_or("", |next| self.text_at(next));
-        word == "is" || Op::from_spelling(word).is_some_and(|op| op.is_word() && is_condition_operator(op))
+        word == "is"
+            || Op::from_spelling(word).is_some_and(|op| op.is_spelled_as_word() && is_condition_operator(op))
     }
 
     /// Returns the diagnostic for `in network "10.0.0.0/8"`, where `in_network` must be one word.
@@ -113,7 +114,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let message = message!("`{}` is not a value", self.span_text(span));
         let is_comparison =
             number > 0 && matches!(self.text_at(number - 1), "<" | ">" | "<=" | ">=" | "==" | "=");
-        let Some(left) = self.last_left.filter(|_| is_comparison).map(|left| self.span_text(left)) else {
+        let Some(left) = self.last_left_operand.filter(|_| is_comparison).map(|left| self.span_text(left))
+        else {
             let replacement = format!("now - {duration}");
             return Some(foreign_syntax_error(span, message, &replacement));
         };
@@ -124,7 +126,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the diagnostic for a misspelt `loopback` in a router. `None` without such a mistake.
-    fn loopback(&self) -> Option<Diagnostic> {
+    fn misspelt_loopback(&self) -> Option<Diagnostic> {
         let mut end = self.position + 1;
         while matches!(self.text_at(end), "-" | "back") && end < self.position + 3 {
             end += 1;
@@ -173,7 +175,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let is_negated = self.text_at(index) == "not";
         index += usize::from(is_negated);
         index += usize::from(matches!(self.text_at(index), "a" | "an"));
-        let ty = Ty::meant_name(self.text_at(index)).filter(|_| index + 1 == self.comparison_end(index))?;
+        let ty = Ty::builtin_for_type_name(self.text_at(index))
+            .filter(|_| index + 1 == self.comparison_end(index))?;
         let first = self.position.checked_sub(1)?;
         // The value before `is` is the operand of a comparison, which may have several elements.
         let start =

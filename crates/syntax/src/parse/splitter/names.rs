@@ -8,13 +8,13 @@ use crate::lex::TokenKind;
 impl Splitter<'_> {
     /// True if the statement keyword at `index` is used as a name, so that no statement begins
     /// there.
-    pub(super) fn is_name(&self, index: usize) -> bool {
+    pub(super) fn is_keyword_as_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
         let previous_kind = index.checked_sub(1).and_then(kind);
         if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
-        if self.codes[index] == terminals::IMPORT && self.follows_file(index) {
+        if self.codes[index] == terminals::IMPORT && self.follows_file_name(index) {
             return true;
         }
         if self.follows_name(index) {
@@ -25,11 +25,11 @@ impl Splitter<'_> {
             // exception is `given history = …` in a test.
             return self.open_brackets.len() != self.base_bracket_count()
                 || self.expects_continuation(index)
-                || self.is_counted(index)
+                || self.is_history_after_count(index)
                 || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
-            return !self.starts_block(index);
+            return !self.starts_workflow(index);
         }
         match self.codes[index] {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
@@ -43,7 +43,7 @@ impl Splitter<'_> {
                 // may also be a string.
                 !self.is_followed_by_named_block(index)
                     && self.current.as_ref().is_some_and(|current| {
-                        current.is_one_of(&[Rule::flow_statement])
+                        current.is_statement_of(&[Rule::flow_statement])
                             && (previous_kind == Some(TokenKind::String) || current.first_token + 2 == index)
                     })
             }
@@ -54,7 +54,7 @@ impl Splitter<'_> {
     /// True for the word `import` after the name of a file, as in `from "x.rules" import a` or
     /// `"x.rules" import`. The author wrote the words of one import in a wrong order, so no second
     /// statement begins here.
-    fn follows_file(&self, index: usize) -> bool {
+    fn follows_file_name(&self, index: usize) -> bool {
         let is_text =
             |index: usize| self.sigs.get(index).is_some_and(|sig| sig.token.kind == TokenKind::String);
         let names_file = |current: &CurrentStatement| {
@@ -75,14 +75,15 @@ impl Splitter<'_> {
     /// so no second statement begins here.
     fn follows_name(&self, index: usize) -> bool {
         let keyword = terminals::terminal(self.codes[index]);
-        let (declares, is_test) = (keyword.declares_name(), keyword.statement == Some(Rule::test_statement));
+        let (declares, is_test) =
+            (keyword.declares_name(), keyword.statement_rule == Some(Rule::test_statement));
         let is_bare = |current: &CurrentStatement| {
             let is_name = match self.sigs[current.first_token].token.kind {
                 TokenKind::Word => declares,
                 TokenKind::String => is_test,
                 _ => false,
             };
-            current.word.is_none() && current.first_token + 1 == index && is_name
+            current.keyword.is_none() && current.first_token + 1 == index && is_name
         };
         self.sigs[index].indent().is_none()
             && self.current.as_ref().is_some_and(is_bare)
@@ -117,7 +118,7 @@ impl Splitter<'_> {
     /// True for the word `history` after a word such as `count` on the same line, as in
     /// `when count history > 3`. No statement begins there, and the error is about `count`. False
     /// before `by` or `keep`, as in a `history` statement, and before `within`, as in expressions.
-    fn is_counted(&self, index: usize) -> bool {
+    fn is_history_after_count(&self, index: usize) -> bool {
         index > 0
             && self.sigs[index].indent().is_none()
             && (index + 1 == self.sigs.len()
@@ -127,11 +128,11 @@ impl Splitter<'_> {
 
     /// True if the word `workflow` at `index` begins a statement: a name and a brace follow it, or
     /// it begins a line on which the current statement cannot continue.
-    fn starts_block(&self, index: usize) -> bool {
+    fn starts_workflow(&self, index: usize) -> bool {
         let indent =
             self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
         self.is_followed_by_named_block(index)
-            || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+            || indent.is_some_and(|indent| self.probably_begins_statement(index, indent))
     }
 
     /// True if a name and a brace follow the word at `index`, with at most a description between

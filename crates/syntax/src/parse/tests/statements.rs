@@ -30,9 +30,9 @@ fn statement_codes(text: &str) -> Vec<(Rule, String)> {
     let mut found = Vec::new();
     let mut raw = splitter::split_statements(super::FILE, text, &stream, &mut Vec::new());
     while let Some(statement) = raw.pop() {
-        let rule = statement.word.and_then(|word| word.statement);
-        found.extend(rule.map(|rule| (rule, stream.codes[statement.tokens].to_owned())));
-        raw.extend(statement.table.into_iter().flat_map(|(inner, _)| inner));
+        let rule = statement.keyword.and_then(|word| word.statement_rule);
+        found.extend(rule.map(|rule| (rule, stream.token_codes[statement.tokens].to_owned())));
+        raw.extend(statement.table_body.into_iter().flat_map(|(inner, _)| inner));
     }
     found
 }
@@ -100,7 +100,7 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
         assert!(first.is_none() || first.map(|first| format_tree(first, &codes)) == alone, "{codes:?}");
         // The last statement is parsed by its own rule. Payloads and groups are parsed in parts.
         let in_parts = |rule: &Rule| matches!(rule, Rule::payload_statement | Rule::group_statement);
-        let rule = terminals::terminal(codes.as_bytes()[0]).statement.filter(|rule| !in_parts(rule));
+        let rule = terminals::terminal(codes.as_bytes()[0]).statement_rule.filter(|rule| !in_parts(rule));
         let own = rule.and_then(|rule| ParseTree::parse(rule, &codes).ok());
         let own = own.as_ref().and_then(ParseTree::root).filter(|own| own.tokens() == (0..codes.len()));
         assert!(own.is_none_or(|own| Some(format_tree(own, &codes)) == alone), "{codes:?}");

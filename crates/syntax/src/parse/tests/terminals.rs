@@ -1,7 +1,7 @@
 //! Tests of the terminals: `grammar/tokens.pest` must match the table, and the lexer must emit the
 //! table's codes.
 
-use crate::lex::{self, MAX_HASHES};
+use crate::lex::{self, MAX_RAW_STRING_HASHES};
 use crate::parse::terminals::{self, TerminalClass};
 use crate::parse::{Grammar, Rule, phrase, stream};
 use pest::Parser;
@@ -22,7 +22,7 @@ fn keywords() -> Vec<&'static str> {
 
 /// Returns the codes that the lexer gives for a text.
 fn lex_codes(text: &str) -> String {
-    stream::tokenize_in_parts(text, 1).codes
+    stream::tokenize_in_parts(text, 1).token_codes
 }
 
 /// True if the rule matches exactly these codes.
@@ -56,7 +56,7 @@ fn generate_tokens_pest() -> String {
         writeln!(out, "{:?} = {{ \"{}\" }}{spelling}", terminal.rule, code(at)).expect("a string takes it");
     }
     out.push_str("\n// These match without a node of the tree, and messages never list them as expected.\n");
-    for (terminal, at) in terminals::terminals_with_codes().filter(|(terminal, _)| terminal.is_bare()) {
+    for (terminal, at) in terminals::terminals_with_codes().filter(|(terminal, _)| terminal.has_bare_rule()) {
         let rule = format!("{:?}", terminal.rule);
         let name = rule.trim_start_matches("kw_");
         writeln!(out, "bare_{name} = _{{ \"{}\" }}", code(at)).expect("a string takes it");
@@ -115,7 +115,7 @@ fn codes_are_one_ascii_character_and_their_own() {
     for (terminal, code) in terminals::terminals_with_codes() {
         assert!(code.is_ascii() && seen.insert(code), "{:?}", terminal.rule);
         assert_eq!(terminals::terminal(code).rule, terminal.rule);
-        if let Some(rule) = terminal.statement {
+        if let Some(rule) = terminal.statement_rule {
             assert_eq!(format!("{rule:?}"), format!("{}_statement", terminal.text));
             assert_eq!(terminals::statement_word(rule), Some(terminal.text));
         }
@@ -171,7 +171,7 @@ fn reserved_words_are_no_names() {
 #[test]
 fn every_other_token_is_its_terminal() {
     use Rule as R;
-    let raw = format!("r{0}\"a\"{0}", "#".repeat(MAX_HASHES));
+    let raw = format!("r{0}\"a\"{0}", "#".repeat(MAX_RAW_STRING_HASHES));
     let check = |texts: &[&str], rules: &[Rule]| {
         for text in texts {
             let codes = lex_codes(text);

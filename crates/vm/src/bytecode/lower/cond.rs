@@ -5,7 +5,7 @@ use super::{Label, LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};
 use crate::bytecode::instr::{CmpJump, Instr, JumpOn};
 use rulec_base::{broken_invariant, message};
-use rulec_sema::normal::{CondId, NCond, Part, PredId};
+use rulec_sema::normal::{CondId, NormalCond, Part, PredId};
 use smallvec::SmallVec;
 
 /// Work that remains to be done while a condition is lowered. The tasks are on an explicit stack,
@@ -42,29 +42,31 @@ impl Lowering<'_> {
                 }
             };
             let on = JumpOn::new(true, jump_if);
-            if let Some(shared) = self.shared.get(&cond.0).copied() {
+            if let Some(shared) = self.shared_cond_indexes.get(&cond.0).copied() {
                 self.emit_jump(Instr::Shared { on, to: 0, shared }, &mut labels[label])?;
                 continue;
             }
             match find_cond(normal, cond)? {
-                NCond::Const(holds) if *holds == jump_if => {
+                NormalCond::Const(holds) if *holds == jump_if => {
                     self.emit_jump(Instr::Jump { to: 0 }, &mut labels[label])?;
                 }
-                NCond::Const(_) => {}
-                NCond::Predicate { pred, want } => {
+                NormalCond::Const(_) => {}
+                NormalCond::Predicate { pred, want } => {
                     self.emit_test(*pred, *want, jump_if, &mut labels[label])?
                 }
-                NCond::Each { .. } => {
+                NormalCond::Each { .. } => {
                     let each = self.find_loop(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;
                 }
-                NCond::Not(inner) => {
+                NormalCond::Not(inner) => {
                     tasks.push(LoweringTask::Emit { cond: *inner, jump_if: !jump_if, label })
                 }
-                NCond::And(parts) => {
+                NormalCond::And(parts) => {
                     push_operand_tasks(parts, false, jump_if, label, &mut tasks, &mut labels)
                 }
-                NCond::Or(parts) => push_operand_tasks(parts, true, jump_if, label, &mut tasks, &mut labels),
+                NormalCond::Or(parts) => {
+                    push_operand_tasks(parts, true, jump_if, label, &mut tasks, &mut labels)
+                }
             }
         }
         Ok(std::mem::take(&mut labels[0]))
@@ -73,13 +75,13 @@ impl Lowering<'_> {
     fn emit_test(
         &mut self,
         id: PredId,
-        want: bool,
+        wanted_result: bool,
         jump_if: bool,
         label: &mut Label,
     ) -> Result<(), LowerError> {
         let pred = self.chunk.preds.get(id.index()).ok_or(LowerError::Malformed("unknown predicate"))?;
-        let on = JumpOn::new(want, jump_if);
-        let instr = slot_test_instr(pred, want, jump_if).unwrap_or(if pred.memo {
+        let on = JumpOn::new(wanted_result, jump_if);
+        let instr = slot_test_instr(pred, wanted_result, jump_if).unwrap_or(if pred.is_memoized {
             Instr::Memo { on, to: 0, pred: id.0 }
         } else {
             Instr::Test { on, to: 0, pred: id.0 }
@@ -89,29 +91,29 @@ impl Lowering<'_> {
 
     pub(super) fn add_loop(&mut self, part: Part, each: Loop) -> Result<(), LowerError> {
         let id = checked_index(self.chunk.loops.len(), message!("loops"))?;
-        self.chunk.levels = self.chunk.levels.max(each.level.saturating_add(1));
+        self.chunk.max_loop_depth = self.chunk.max_loop_depth.max(each.level.saturating_add(1));
         self.chunk.loops.push(each);
-        self.loops.insert(part, id);
+        self.loop_indexes.insert(part, id);
         Ok(())
     }
 
     pub(super) fn find_loop(&self, part: Part) -> Result<u32, LowerError> {
-        self.loops.get(&part).copied().ok_or(LowerError::Malformed("unknown loop"))
+        self.loop_indexes.get(&part).copied().ok_or(LowerError::Malformed("unknown loop"))
     }
 }
 
-/// Adds tasks for the operands of an `and` or `or`. One operand with the result `decisive` decides
+/// Adds tasks for the operands of an `and` or `or`. One operand with the result `deciding_result` decides
 /// the whole condition: `false` for `and`, `true` for `or`. The code of these tasks jumps to
 /// `label` if the whole condition is true or, with `jump_if` false, if it is not true.
 fn push_operand_tasks(
     parts: &[CondId],
-    decisive: bool,
+    deciding_result: bool,
     jump_if: bool,
     label: usize,
     tasks: &mut Tasks,
     labels: &mut Labels,
 ) {
-    if jump_if == decisive {
+    if jump_if == deciding_result {
         tasks.extend(parts.iter().rev().map(|cond| LoweringTask::Emit { cond: *cond, jump_if, label }));
         return;
     }
@@ -124,7 +126,7 @@ fn push_operand_tasks(
     tasks.push(LoweringTask::Emit { cond: *last, jump_if, label });
     tasks.extend(rest.iter().rev().map(|cond| LoweringTask::Emit {
         cond: *cond,
-        jump_if: decisive,
+        jump_if: deciding_result,
         label: after_label,
     }));
 }

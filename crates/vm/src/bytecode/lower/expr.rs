@@ -7,10 +7,10 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
 use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
-use rulec_sema::normal::{ExprId, NConst, NExpr, NFold, Part};
+use rulec_sema::normal::{ExprId, NormalConst, NormalExpr, NormalFold, Part};
 
 impl Lowering<'_> {
-    pub(super) fn find_expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {
+    pub(super) fn find_expr(&self, id: ExprId) -> Result<&NormalExpr, LowerError> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
@@ -21,35 +21,46 @@ impl Lowering<'_> {
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
-            NExpr::Fold { fold, list, kinds, body, level, nest } => {
-                let history = self.history_loop(list, body, fold.summed(), level)?;
-                self.note_growing(Part::Expr(expr), list, history.is_some());
-                let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
-                if let Some(summed) = fold.summed() {
-                    self.expr_block(summed)?;
+            NormalExpr::Fold { fold, list, kinds, body, level, nest } => {
+                let history = self.history_loop(list, body, fold.summed_expr(), level)?;
+                self.record_growing_loop(Part::Expr(expr), list, history.is_some());
+                let (list, body) = (self.lower_operand(list)?, self.block_for_cond(body)?);
+                if let Some(summed) = fold.summed_expr() {
+                    self.block_for_expr(summed)?;
                 }
                 self.add_loop(
                     Part::Expr(expr),
-                    Loop { list, kinds, body, level, all: false, nest, history },
+                    Loop { list, kinds, body, level, requires_all: false, nesting: nest, history },
                 )?;
             }
-            NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
-                self.note_growing(Part::Expr(expr), list, false);
-                let (list, body) = (self.lower_operand(list)?, self.cond_block(holds)?);
-                self.cond_block(fails)?;
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest, history: None })?;
+            NormalExpr::Quantifier {
+                is_all: all,
+                list,
+                kinds,
+                true_cond: holds,
+                false_cond: fails,
+                level,
+                nest,
+            } => {
+                self.record_growing_loop(Part::Expr(expr), list, false);
+                let (list, body) = (self.lower_operand(list)?, self.block_for_cond(holds)?);
+                self.block_for_cond(fails)?;
+                self.add_loop(
+                    Part::Expr(expr),
+                    Loop { list, kinds, body, level, requires_all: all, nesting: nest, history: None },
+                )?;
             }
-            NExpr::Cond { holds, fails, .. } => {
-                self.cond_block(holds)?;
-                self.cond_block(fails)?;
+            NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } => {
+                self.block_for_cond(holds)?;
+                self.block_for_cond(fails)?;
             }
-            NExpr::If { cond, .. } => {
-                self.cond_block(cond)?;
+            NormalExpr::If { cond, .. } => {
+                self.block_for_cond(cond)?;
             }
             _ => {}
         }
         if self.uses.has_own_block(Part::Expr(expr)) {
-            self.expr_block(id)?;
+            self.block_for_expr(id)?;
         }
         Ok(())
     }
@@ -58,18 +69,18 @@ impl Lowering<'_> {
     /// be computed.
     pub(super) fn lower_operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
         Ok(match self.find_expr(id)? {
-            NExpr::Slot(slot) => Operand::Slot(*slot),
-            NExpr::Var(level) => Operand::Var(*level),
-            NExpr::History(_) => Operand::History,
-            NExpr::Const(NConst(constant)) => {
+            NormalExpr::Slot(slot) => Operand::Slot(*slot),
+            NormalExpr::Var(level) => Operand::Var(*level),
+            NormalExpr::History(_) => Operand::History,
+            NormalExpr::Const(NormalConst(constant)) => {
                 let constant = constant.clone();
                 Operand::Const(self.constant_index(&constant)?)
             }
-            _ => Operand::Block(self.expr_block(id)?),
+            _ => Operand::Block(self.block_for_expr(id)?),
         })
     }
 
-    pub(super) fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
+    pub(super) fn block_for_expr(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.expr_blocks.get(&id.0) {
             return Ok(*block);
         }
@@ -81,13 +92,14 @@ impl Lowering<'_> {
         // A condition used as a value has two blocks, "is true" and "is false", which evaluate the
         // same operands. Without the cache, each nested condition used as a value would double the
         // work.
-        let cache_cell = if info.evaluations > 1 && (info.is_loop_invariant() || info.has_condition_value) {
-            let cell = self.chunk.cached;
-            self.chunk.cached = checked_index(cell as usize + 1, message!("values"))?;
-            Some(CacheCell { cell, varies: !info.is_loop_invariant() })
-        } else {
-            None
-        };
+        let cache_cell =
+            if info.evaluation_count > 1 && (info.is_loop_invariant() || info.has_condition_value) {
+                let cell = self.chunk.cached_block_count;
+                self.chunk.cached_block_count = checked_index(cell as usize + 1, message!("values"))?;
+                Some(CacheCell { cell_index: cell, depends_on_loops: !info.is_loop_invariant() })
+            } else {
+                None
+            };
         let block = self.close_block(BlockKind::Value, start, registers, cache_cell)?;
         self.expr_blocks.insert(id.0, block);
         Ok(block)
@@ -112,66 +124,66 @@ impl Lowering<'_> {
             return self.emit(Instr::Eval { dst, block });
         }
         match self.find_expr(id)?.clone() {
-            NExpr::Const(NConst(constant)) => {
+            NormalExpr::Const(NormalConst(constant)) => {
                 let constant = self.constant_index(&constant)?;
                 self.emit(Instr::Const { dst, constant })
             }
-            NExpr::Slot(slot) => self.emit(Instr::Slot { dst, slot: slot.0 }),
-            NExpr::Var(level) => self.emit(Instr::Var { dst, level }),
-            NExpr::History(_) => self.emit(Instr::History { dst }),
-            NExpr::Window(bound, list, operand) => {
+            NormalExpr::Slot(slot) => self.emit(Instr::Slot { dst, slot: slot.0 }),
+            NormalExpr::Var(level) => self.emit(Instr::Var { dst, level }),
+            NormalExpr::History(_) => self.emit(Instr::History { dst }),
+            NormalExpr::Window(bound, list, operand) => {
                 let operand = self.emit_operand_pair(list, operand, dst, registers)?;
                 self.emit(Instr::Window { bound, dst, list: dst, operand })
             }
-            NExpr::Field(base, key) => {
+            NormalExpr::Field(base, key) => {
                 self.emit_expr(base, dst, registers, false)?;
                 let key = self.string_index(&key)?;
                 self.emit(Instr::Field { dst, base: dst, key })
             }
-            NExpr::Index(base, key) => {
+            NormalExpr::Index(base, key) => {
                 let key_register = self.emit_operand_pair(base, key, dst, registers)?;
                 self.emit(Instr::Index { dst, base: dst, key: key_register })
             }
-            NExpr::List(items) => {
+            NormalExpr::List(items) => {
                 let items = self.emit_consecutive(&items, dst, registers)?;
                 self.emit(Instr::List { dst, items })
             }
-            NExpr::Op(Op::Coalesce, left, Some(right)) => {
+            NormalExpr::Op(Op::Coalesce, left, Some(right)) => {
                 self.emit_expr(left, dst, registers, false)?;
                 let mut present = Label::default();
                 self.emit_jump(Instr::IfPresent { src: dst, to: 0 }, &mut present)?;
                 self.emit_expr(right, dst, registers, false)?;
                 self.bind_label(present)
             }
-            NExpr::Op(op, left, Some(right)) => {
+            NormalExpr::Op(op, left, Some(right)) => {
                 let right = self.emit_operand_pair(left, right, dst, registers)?;
                 self.emit(Instr::Binary { op, dst, left: dst, right })
             }
-            NExpr::Op(op, operand, None) => {
+            NormalExpr::Op(op, operand, None) => {
                 self.emit_expr(operand, dst, registers, false)?;
                 self.emit(Instr::Unary { op, dst, src: dst })
             }
-            NExpr::Read(inner, kinds) => {
+            NormalExpr::Read(inner, kinds) => {
                 self.emit_expr(inner, dst, registers, false)?;
                 self.emit(Instr::Read { dst, src: dst, kinds })
             }
-            NExpr::Call(function, args) => self.emit_call(function, &args, dst, registers),
-            NExpr::Extern(function, args) => {
+            NormalExpr::Call(function, args) => self.emit_call(function, &args, dst, registers),
+            NormalExpr::Extern(function, args) => {
                 let args = self.emit_consecutive(&args, dst, registers)?;
                 self.emit(Instr::Extern { dst, args, function: function.0 })
             }
-            NExpr::Fold { fold, .. } => self.emit_fold(id, fold, dst),
-            NExpr::Quantifier { fails, .. } => {
-                let (each, fails) = (self.find_loop(Part::Expr(id.0))?, self.cond_block(fails)?);
+            NormalExpr::Fold { fold, .. } => self.emit_fold(id, fold, dst),
+            NormalExpr::Quantifier { false_cond: fails, .. } => {
+                let (each, fails) = (self.find_loop(Part::Expr(id.0))?, self.block_for_cond(fails)?);
                 self.emit(Instr::Quantifier { dst, each, fails })
             }
-            NExpr::Cond { holds, fails, .. } => {
-                let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);
+            NormalExpr::Cond { true_cond: holds, false_cond: fails, .. } => {
+                let (holds, fails) = (self.block_for_cond(holds)?, self.block_for_cond(fails)?);
                 self.emit(Instr::Cond { dst, holds, fails })
             }
-            NExpr::If { cond, then, other, .. } => {
+            NormalExpr::If { cond, then_value: then, else_value: other, .. } => {
                 let (mut fails, mut end) = (Label::default(), Label::default());
-                let block = self.cond_block(cond)?;
+                let block = self.block_for_cond(cond)?;
                 self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;
                 self.emit_expr(then, dst, registers, false)?;
                 self.emit_jump(Instr::Jump { to: 0 }, &mut end)?;
@@ -182,16 +194,16 @@ impl Lowering<'_> {
         }
     }
 
-    fn emit_fold(&mut self, id: ExprId, fold: NFold, dst: Reg) -> Result<(), LowerError> {
+    fn emit_fold(&mut self, id: ExprId, fold: NormalFold, dst: Reg) -> Result<(), LowerError> {
         let each = self.find_loop(Part::Expr(id.0))?;
         match fold {
-            NFold::Count => self.emit(Instr::Count { dst, each }),
-            NFold::Sum(value) => {
-                let value = self.expr_block(value)?;
+            NormalFold::Count => self.emit(Instr::Count { dst, each }),
+            NormalFold::Sum(value) => {
+                let value = self.block_for_expr(value)?;
                 self.emit(Instr::Sum { dst, each, value })
             }
-            NFold::First => self.emit(Instr::Find { dst, each, last: false }),
-            NFold::Last => self.emit(Instr::Find { dst, each, last: true }),
+            NormalFold::First => self.emit(Instr::Find { dst, each, last: false }),
+            NormalFold::Last => self.emit(Instr::Find { dst, each, last: true }),
         }
     }
 
@@ -207,8 +219,8 @@ impl Lowering<'_> {
                 let constant = self.constant_value(text);
                 if let Some(text) = constant.as_ref().and_then(|constant| constant.value().as_str()) {
                     self.emit_expr(other, dst, registers, false)?;
-                    let to = checked_index(self.chunk.similar.len(), message!("texts"))?;
-                    self.chunk.similar.push(text.into());
+                    let to = checked_index(self.chunk.similarity_texts.len(), message!("texts"))?;
+                    self.chunk.similarity_texts.push(text.into());
                     return self.emit(Instr::Similar { dst, src: dst, to });
                 }
             }

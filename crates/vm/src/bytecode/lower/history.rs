@@ -4,12 +4,12 @@
 //! message; the cached results are then grouped by the compared values.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
-use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES, MAX_GROUPS};
+use crate::bytecode::chunk::{HistoryLoop, KeyComparison, MAX_COMPARED_BYTES, MAX_ELEMENT_GROUPS};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Cost, Op};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalPredicate, Part, TestKind};
 use smallvec::SmallVec;
 
 impl Lowering<'_> {
@@ -17,7 +17,7 @@ impl Lowering<'_> {
     /// - The list `list` is neither the history (recorded messages) nor a window of it.
     /// - The value `summed` is expensive, or reads anything but the loop's element.
     /// - The condition `body` is expensive, or reads anything but the loop's element. At most
-    ///   [`MAX_GROUPS`] comparisons with the current message are allowed.
+    ///   [`MAX_ELEMENT_GROUPS`] comparisons with the current message are allowed.
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
@@ -35,12 +35,12 @@ impl Lowering<'_> {
         }
         let normal = self.normal;
         let parts: SmallVec<[CondId; 4]> = match find_cond(normal, body)? {
-            NCond::And(parts) => parts.iter().copied().collect(),
+            NormalCond::And(parts) => parts.iter().copied().collect(),
             _ => SmallVec::from_elem(body, 1),
         };
         let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
             parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
-        let mut groups = [None; MAX_GROUPS];
+        let mut groups = [None; MAX_ELEMENT_GROUPS];
         // A comparison with a constant forms groups too, so that loops with different constants
         // share results.
         if open.is_empty() {
@@ -52,7 +52,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        if open.len() > MAX_GROUPS {
+        if open.len() > MAX_ELEMENT_GROUPS {
             return Ok(None);
         }
         for (cond, place) in open.into_iter().zip(&mut groups) {
@@ -61,18 +61,18 @@ impl Lowering<'_> {
                 return Ok(None);
             }
         }
-        let body = self.block_of_all(&closed)?;
-        let keys = groups.iter().flatten().map(|groups: &ElementGroups| groups.key).collect();
+        let body = self.conjunction_block(&closed)?;
+        let keys = groups.iter().flatten().map(|groups: &KeyComparison| groups.key_block).collect();
         let key = (body, keys, summed.map(|value| value.0));
-        let next = checked_index(self.history_memos.len(), message!("loops"))?;
-        let memo = *self.history_memos.entry(key).or_insert(next);
-        Ok(Some(HistoryLoop { body, groups, memo }))
+        let next = checked_index(self.history_memo_numbers.len(), message!("loops"))?;
+        let memo = *self.history_memo_numbers.entry(key).or_insert(next);
+        Ok(Some(HistoryLoop { body, groups, memo_number: memo }))
     }
 
     /// Records the loop `part` if its list is the history, because its work then grows with the
     /// history. Does nothing if `is_remembered`: the results of the loop are cached between
     /// decisions.
-    pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
+    pub(super) fn record_growing_loop(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
             self.growing_loops.insert(part);
         }
@@ -81,9 +81,9 @@ impl Lowering<'_> {
     /// True if an expression is the history or a window of it, such as the last hour.
     fn is_history(&self, list: ExprId) -> bool {
         match self.normal.exprs.get(list.index()) {
-            Some(NExpr::History(_)) => true,
-            Some(NExpr::Window(WindowBound::Hashed, ..)) => false,
-            Some(NExpr::Window(_, list, _)) => self.is_history(*list),
+            Some(NormalExpr::History(_)) => true,
+            Some(NormalExpr::Window(WindowBound::Hashed, ..)) => false,
+            Some(NormalExpr::Window(_, list, _)) => self.is_history(*list),
             _ => false,
         }
     }
@@ -91,9 +91,11 @@ impl Lowering<'_> {
     /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the element of the
     /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
     /// other condition. `level` is the nesting level of the loop.
-    fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
-        let NCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
-        let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
+    fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<KeyComparison>, LowerError> {
+        let NormalCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else {
+            return Ok(None);
+        };
+        let Some(NormalPredicate { test_kind: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
             self.normal.preds.get(pred.index())
         else {
             return Ok(None);
@@ -106,9 +108,9 @@ impl Lowering<'_> {
             let is_cheap = self.is_cheap(Part::Expr(other.0));
             if self.reads_only_element(Part::Expr(key.0), level) && other_info.is_loop_invariant() && is_cheap
             {
-                return Ok(Some(ElementGroups {
-                    key: self.expr_block(key)?,
-                    other: self.lower_operand(other)?,
+                return Ok(Some(KeyComparison {
+                    key_block: self.block_for_expr(key)?,
+                    other_operand: self.lower_operand(other)?,
                 }));
             }
         }
@@ -120,8 +122,8 @@ impl Lowering<'_> {
     fn reads_only_element(&self, part: Part, level: u32) -> bool {
         let reads_other = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
-                Some(NExpr::Slot(_) | NExpr::History(_)) => true,
-                Some(NExpr::Var(other)) => *other != level,
+                Some(NormalExpr::Slot(_) | NormalExpr::History(_)) => true,
+                Some(NormalExpr::Var(other)) => *other != level,
                 _ => false,
             },
             _ => false,
@@ -144,15 +146,18 @@ impl Lowering<'_> {
     fn is_cheap_itself(&self, part: Part) -> bool {
         match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
-                Some(NExpr::Call(function, _)) => function.info().cost <= Cost::Scalar,
-                Some(NExpr::Extern(..) | NExpr::Fold { .. } | NExpr::Quantifier { .. } | NExpr::List(_)) => {
-                    false
-                }
+                Some(NormalExpr::Call(function, _)) => function.info().cost <= Cost::Scalar,
+                Some(
+                    NormalExpr::Extern(..)
+                    | NormalExpr::Fold { .. }
+                    | NormalExpr::Quantifier { .. }
+                    | NormalExpr::List(_),
+                ) => false,
                 expr => expr.is_some(),
             },
             Part::Pred(id) => self.normal.preds.get(id as usize).is_some_and(|pred| self.is_cheap_test(pred)),
             Part::Cond(id) => match self.normal.conds.get(id as usize) {
-                Some(NCond::Each { .. }) | None => false,
+                Some(NormalCond::Each { .. }) | None => false,
                 Some(_) => true,
             },
         }
@@ -160,8 +165,8 @@ impl Lowering<'_> {
 
     /// True for a cheap predicate: a comparison with a constant scalar, or `in` with a constant
     /// list.
-    fn is_cheap_test(&self, pred: &NPred) -> bool {
-        let op = match pred.ask {
+    fn is_cheap_test(&self, pred: &NormalPredicate) -> bool {
+        let op = match pred.test_kind {
             TestKind::Truth => return true,
             TestKind::Op(op) => op,
         };
@@ -186,12 +191,12 @@ impl Lowering<'_> {
     }
 
     /// Emits a block that yields true if all of the conditions `conds` are true.
-    fn block_of_all(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
+    fn conjunction_block(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
         if let [only] = conds {
-            return self.cond_block(*only);
+            return self.block_for_cond(*only);
         }
         let key: SmallVec<[u32; 4]> = conds.iter().map(|cond| cond.0).collect();
-        if let Some(block) = self.conjunctions.get(&key) {
+        if let Some(block) = self.conjunction_blocks.get(&key) {
             return Ok(*block);
         }
         let start = self.current_address()?;
@@ -201,7 +206,7 @@ impl Lowering<'_> {
         }
         self.emit(Instr::Answer { holds: true })?;
         let mut can_fail = false;
-        for label in labels.into_iter().filter(|label| !label.jumps.is_empty()) {
+        for label in labels.into_iter().filter(|label| !label.jump_addresses.is_empty()) {
             can_fail = true;
             self.bind_label(label)?;
         }
@@ -209,7 +214,7 @@ impl Lowering<'_> {
             self.emit(Instr::Answer { holds: false })?;
         }
         let block = self.close_block(BlockKind::Condition, start, 0, None)?;
-        self.conjunctions.insert(key, block);
+        self.conjunction_blocks.insert(key, block);
         Ok(block)
     }
 }

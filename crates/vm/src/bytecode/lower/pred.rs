@@ -10,14 +10,14 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Cost, Op, Quantity, Search, TestMode};
 use rulec_lang::value::Value;
 use rulec_sema::hir::Const;
-use rulec_sema::normal::{ExprId, NConst, NExpr, Part, TestKind};
+use rulec_sema::normal::{ExprId, NormalConst, NormalExpr, Part, TestKind};
 use std::sync::Arc;
 
 impl Lowering<'_> {
     /// Adds a placeholder to the chunk for every predicate, so that a predicate has the same index
     /// in the chunk and in the normal form.
     pub(super) fn reserve_preds(&mut self) {
-        self.chunk.preds = self.normal.preds.iter().map(|pred| placeholder_pred(pred.ask)).collect();
+        self.chunk.preds = self.normal.preds.iter().map(|pred| placeholder_pred(pred.test_kind)).collect();
     }
 
     pub(super) fn lower_pred(&mut self, id: u32) -> Result<(), LowerError> {
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         }
         let pred = self.normal.preds[index].clone();
         let info = self.uses.use_info(Part::Pred(id));
-        let memo = info.cost > Cost::Scalar && info.evaluations > 1 && info.is_loop_invariant();
+        let memo = info.cost > Cost::Scalar && info.evaluation_count > 1 && info.is_loop_invariant();
         let (check, left) = self.select_check(&pred)?;
         let left = self.lower_operand(left)?;
         let right = match (check, pred.right) {
@@ -38,8 +38,16 @@ impl Lowering<'_> {
             }
             (_, Some(right)) => self.lower_operand(right)?,
         };
-        let mut lowered = Pred { check, left, right, ask: pred.ask, mode: pred.mode, text: NO_ENTRY, memo };
-        lowered.text = self.normalized_text_index(&lowered)?;
+        let mut lowered = Pred {
+            check,
+            left,
+            right,
+            test_kind: pred.test_kind,
+            mode: pred.mode,
+            text_index: NO_ENTRY,
+            is_memoized: memo,
+        };
+        lowered.text_index = self.normalized_text_index(&lowered)?;
         self.chunk.preds[index] = lowered;
         Ok(())
     }
@@ -60,23 +68,26 @@ impl Lowering<'_> {
         if needs_no_text || mode.is_plain() {
             return Ok(NO_ENTRY);
         }
-        if let Some(text) = self.texts.get(&(slot, mode)) {
+        if let Some(text) = self.text_indexes.get(&(slot, mode)) {
             return Ok(*text);
         }
-        let text = checked_index(self.chunk.texts.len(), message!("texts"))?;
-        self.chunk.texts.push((slot, mode));
-        self.texts.insert((slot, mode), text);
+        let text = checked_index(self.chunk.normalized_texts.len(), message!("texts"))?;
+        self.chunk.normalized_texts.push((slot, mode));
+        self.text_indexes.insert((slot, mode), text);
         Ok(text)
     }
 
     /// Selects the fastest check for a predicate. Returns the check and the operand to check: the
     /// right operand if the left one is a constant number, otherwise the left one. For a comparison
     /// of `len(x)` with a constant, the operand is `x`.
-    fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
+    fn select_check(
+        &mut self,
+        pred: &rulec_sema::normal::NormalPredicate,
+    ) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.constant_value(right));
         let generic = Ok((PredCheck::Generic, left));
-        let op = match (pred.ask, pred.mode.quantity) {
+        let op = match (pred.test_kind, pred.mode.quantity) {
             (TestKind::Truth, _) => return Ok((PredCheck::Truth, left)),
             (TestKind::Op(op), None) => op,
             (TestKind::Op(op), Some(_)) => return self.text_check(op, pred.mode, constant, left),
@@ -87,7 +98,7 @@ impl Lowering<'_> {
                 (None, Some(constant)) => match pred.right {
                     // A constant on the left: swap the operands.
                     Some(right) if is_number(&constant) => {
-                        self.comparison_check(op, cmp.flipped(), right, &constant, pred.mode)
+                        self.comparison_check(op, cmp.with_swapped_operands(), right, &constant, pred.mode)
                     }
                     _ => generic,
                 },
@@ -99,8 +110,10 @@ impl Lowering<'_> {
             Op::In => match constant {
                 Some(list) if list.value().list_len().is_some() => {
                     let constant = self.constant_index(&list)?;
-                    let id = checked_index(self.chunk.members.len(), message!("lists"))?;
-                    self.chunk.members.push(MemberList { constant, mode: pred.mode.text });
+                    let id = checked_index(self.chunk.member_lists.len(), message!("lists"))?;
+                    self.chunk
+                        .member_lists
+                        .push(MemberList { constant_index: constant, mode: pred.mode.text });
                     Ok((PredCheck::Members(id), left))
                 }
                 _ => generic,
@@ -123,7 +136,9 @@ impl Lowering<'_> {
     ) -> Result<(PredCheck, ExprId), LowerError> {
         Ok(match constant.value() {
             Value::Int(int) => match self.find_expr(left)? {
-                NExpr::Call(Function::Len, args) if args.len() == 1 => (PredCheck::Length(cmp, int), args[0]),
+                NormalExpr::Call(Function::Len, args) if args.len() == 1 => {
+                    (PredCheck::Length(cmp, int), args[0])
+                }
                 _ => (PredCheck::Int(cmp, int), left),
             },
             Value::Float(float) => (PredCheck::Float(cmp, float), left),
@@ -160,7 +175,14 @@ impl Lowering<'_> {
                 let id = checked_index(self.chunk.keywords.len(), message!("text predicates"))?;
                 let weight =
                     words.iter().map(|word| work_per_byte(search, word, mode.text)).max().unwrap_or(0);
-                let keywords = Keywords { search, word: mode.word, all, mode: mode.text, words, weight };
+                let keywords = Keywords {
+                    search,
+                    whole_word: mode.whole_word,
+                    requires_all: all,
+                    mode: mode.text,
+                    words,
+                    cost_per_byte: weight,
+                };
                 self.chunk.keywords.push(keywords);
                 (PredCheck::Keywords(id), left)
             }
@@ -170,30 +192,30 @@ impl Lowering<'_> {
 
     pub(super) fn constant_value(&self, id: ExprId) -> Option<Const> {
         match self.normal.exprs.get(id.index()) {
-            Some(NExpr::Const(NConst(constant))) => Some(constant.clone()),
+            Some(NormalExpr::Const(NormalConst(constant))) => Some(constant.clone()),
             _ => None,
         }
     }
 
     pub(super) fn constant_index(&mut self, constant: &Const) -> Result<u32, LowerError> {
-        let key = NConst(constant.clone());
-        if let Some(id) = self.consts.get(&key) {
+        let key = NormalConst(constant.clone());
+        if let Some(id) = self.const_indexes.get(&key) {
             return Ok(*id);
         }
         let id = checked_index(self.chunk.consts.len(), message!("constants"))?;
         self.chunk.consts.push(constant.clone());
-        self.consts.insert(key, id);
+        self.const_indexes.insert(key, id);
         Ok(id)
     }
 
     pub(super) fn string_index(&mut self, text: &str) -> Result<u32, LowerError> {
-        if let Some(id) = self.strings.get(text) {
+        if let Some(id) = self.string_indexes.get(text) {
             return Ok(*id);
         }
         let id = checked_index(self.chunk.strings.len(), message!("texts"))?;
         let text: Arc<str> = text.into();
         self.chunk.strings.push(text.clone());
-        self.strings.insert(text, id);
+        self.string_indexes.insert(text, id);
         Ok(id)
     }
 }
@@ -222,7 +244,9 @@ fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,
         Search::Glob => Glob::with_mode(word, mode).match_cost(),
-        Search::Regex => text::parse_cached(word, mode.fold).map_or(0, |hir| text::automaton_states(&hir)),
+        Search::Regex => {
+            text::parse_cached(word, mode.folds_case).map_or(0, |hir| text::automaton_state_count(&hir))
+        }
     }
 }
 
@@ -233,9 +257,9 @@ fn placeholder_pred(ask: TestKind) -> Pred {
         check: PredCheck::Generic,
         left: Operand::Missing,
         right: Operand::Missing,
-        ask,
+        test_kind: ask,
         mode: TestMode::default(),
-        text: NO_ENTRY,
-        memo: false,
+        text_index: NO_ENTRY,
+        is_memoized: false,
     }
 }

@@ -16,7 +16,7 @@ pub const MAX_SHARED_DEPTH: usize = 32;
 /// objects.
 struct ObjectUse {
     /// Number of slots (fields that rules read) in the object.
-    users: u32,
+    slot_count: u32,
     /// Index of the object in the chunk; `NO_ENTRY` until the object is added to the chunk.
     chunk_index: u32,
 }
@@ -35,10 +35,10 @@ pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), Lo
         let mut current = NO_ENTRY;
         for name in &slot.path[..shared_depth(slot)] {
             current = *by_name.entry((current, &**name)).or_insert_with(|| {
-                objects.push(ObjectUse { users: 0, chunk_index: NO_ENTRY });
+                objects.push(ObjectUse { slot_count: 0, chunk_index: NO_ENTRY });
                 objects.len() as u32 - 1
             });
-            objects[current as usize].users += 1;
+            objects[current as usize].slot_count += 1;
         }
     }
     chunk.slots.reserve(program.slots.len());
@@ -50,20 +50,20 @@ pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), Lo
                 break;
             };
             let object = &mut objects[*child as usize];
-            if object.users < 2 {
+            if object.slot_count < 2 {
                 break;
             }
             if object.chunk_index == NO_ENTRY {
-                object.chunk_index = checked_index(chunk.objects.len(), message!("fields"))?;
-                chunk.objects.push(SharedObject { parent: enclosing_object, key: name.clone() });
+                object.chunk_index = checked_index(chunk.shared_objects.len(), message!("fields"))?;
+                chunk.shared_objects.push(SharedObject { parent_index: enclosing_object, key: name.clone() });
             }
             (enclosing_object, current, depth) = (object.chunk_index, *child, depth + 1);
         }
         chunk.slots.push(SlotCode {
-            object: enclosing_object,
-            rest: slot.path[depth..].into(),
+            object_index: enclosing_object,
+            remaining_keys: slot.path[depth..].into(),
             kinds: slot.kinds,
-            values: slot.values.clone(),
+            allowed_texts: slot.values.clone(),
             name: slot.name().into(),
         });
     }

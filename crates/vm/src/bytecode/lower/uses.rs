@@ -5,17 +5,19 @@
 use super::LowerError;
 use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
-use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, QuantifierLevels, TestKind};
+use rulec_sema::normal::{
+    ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalPredicate, Part, QuantifierLevels, TestKind,
+};
 
 /// What lowering must know about one condition, predicate or value before it emits code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UseInfo {
     /// Number of users: the conditions, values, routes and arguments that use the condition,
     /// predicate or value; 0 if nothing needs it.
-    pub uses: u32,
+    pub use_count: u32,
     /// Number of code locations that evaluate the condition or value. At least 2 inside a loop,
     /// because the loop repeats the evaluation.
-    pub evaluations: u32,
+    pub evaluation_count: u32,
     /// Cost class of an evaluation: the maximum of the cost classes of the operator itself and of
     /// its operands.
     pub cost: Cost,
@@ -25,9 +27,9 @@ pub(super) struct UseInfo {
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Includes its operands, unless
     /// they have a block of their own.
-    pub size: u32,
+    pub instruction_count: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
-    pub height: u32,
+    pub inline_depth: u32,
     /// Whether the value, or an operand of it at any depth, is a condition that is used as a bool
     /// value.
     pub has_condition_value: bool,
@@ -36,12 +38,12 @@ pub(super) struct UseInfo {
 impl UseInfo {
     /// Facts about a condition or value that no route or argument needs.
     const UNUSED: UseInfo = UseInfo {
-        uses: 0,
-        evaluations: 0,
+        use_count: 0,
+        evaluation_count: 0,
         cost: Cost::Scalar,
         loop_reads: QuantifierLevels::EMPTY,
-        size: 1,
-        height: 0,
+        instruction_count: 1,
+        inline_depth: 0,
         has_condition_value: false,
     };
 
@@ -63,7 +65,7 @@ const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 pub(super) struct UseAnalysis {
     /// The parts (conditions, predicates and values) that routes and arguments need; operands come
     /// before their users.
-    pub order: Vec<Part>,
+    pub topological_order: Vec<Part>,
     infos: Vec<UseInfo>,
     has_block: Vec<bool>,
     expr_count: usize,
@@ -76,8 +78,13 @@ impl UseAnalysis {
         let total = expr_count + pred_count + normal.conds.len();
         super::checked_index(total, message!("parts of conditions"))?;
         let (infos, has_block) = (vec![UseInfo::UNUSED; total], vec![false; total]);
-        let mut analysis =
-            UseAnalysis { order: Vec::with_capacity(total), infos, has_block, expr_count, pred_count };
+        let mut analysis = UseAnalysis {
+            topological_order: Vec::with_capacity(total),
+            infos,
+            has_block,
+            expr_count,
+            pred_count,
+        };
         analysis.sort_topologically(normal)?;
         analysis.compute_infos(normal);
         analysis.count_evaluations(normal);
@@ -118,7 +125,7 @@ impl UseAnalysis {
         let mut children = Vec::with_capacity(8);
         for root in root_parts(normal) {
             let index = self.part_index(root);
-            self.infos.get_mut(index).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
+            self.infos.get_mut(index).ok_or(LowerError::Malformed("unknown part"))?.use_count += 1;
             stack.push(root);
             while let Some(part) = stack.last().copied() {
                 let index = self.part_index(part);
@@ -138,12 +145,12 @@ impl UseAnalysis {
                                 }
                                 None => return Err(LowerError::Malformed("unknown part")),
                             }
-                            self.infos[index].uses = self.infos[index].uses.saturating_add(1);
+                            self.infos[index].use_count = self.infos[index].use_count.saturating_add(1);
                         }
                     }
                     Some(VisitState::OnStack) => {
                         states[index] = VisitState::Done;
-                        self.order.push(part);
+                        self.topological_order.push(part);
                         stack.pop();
                     }
                     Some(VisitState::Done) => {
@@ -162,33 +169,34 @@ impl UseAnalysis {
         for root in root_parts(normal) {
             let index = self.part_index(root);
             if let Some(info) = self.infos.get_mut(index) {
-                info.evaluations += 1;
+                info.evaluation_count += 1;
             }
         }
-        for index in (0..self.order.len()).rev() {
-            let part = self.order[index];
+        for index in (0..self.topological_order.len()).rev() {
+            let part = self.topological_order[index];
             let info = &self.infos[self.part_index(part)];
             let evaluations = match (self.has_block[self.part_index(part)], info.is_loop_invariant()) {
                 (true, true) => 1,
                 // A loop runs the part for each element of a list: more than once.
-                (_, false) => info.evaluations.max(2),
-                (false, true) => info.evaluations,
+                (_, false) => info.evaluation_count.max(2),
+                (false, true) => info.evaluation_count,
             };
             let _ = visit_children(normal, part, &mut |child| {
                 let index = self.part_index(child);
                 let is_body = loop_level_of_body(normal, part, child).is_some();
                 let evaluations = if is_body { evaluations.max(2) } else { evaluations };
-                self.infos[index].evaluations = self.infos[index].evaluations.saturating_add(evaluations);
+                self.infos[index].evaluation_count =
+                    self.infos[index].evaluation_count.saturating_add(evaluations);
             });
         }
     }
 
-    /// Computes the facts about each part (condition, predicate or value) except `uses` and
+    /// Computes the facts about each part (condition, predicate or value) except `use_count` and
     /// `evaluations`. Visits operands before their users, because the facts about a part depend on
     /// its operands.
     fn compute_infos(&mut self, normal: &Normal) {
-        for index in 0..self.order.len() {
-            let part = self.order[index];
+        for index in 0..self.topological_order.len() {
+            let part = self.topological_order[index];
             let mut sum = UseInfo {
                 cost: own_cost(normal, part),
                 has_condition_value: is_condition_value(normal, part),
@@ -212,8 +220,8 @@ impl UseAnalysis {
                     matches!((part, child), (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_)));
                 if same_kind && !self.has_own_block(child) {
                     let info = self.use_info(child);
-                    sum.size = sum.size.saturating_add(info.size);
-                    sum.height = sum.height.max(info.height + 1);
+                    sum.instruction_count = sum.instruction_count.saturating_add(info.instruction_count);
+                    sum.inline_depth = sum.inline_depth.max(info.inline_depth + 1);
                 }
             });
             let index = self.part_index(part);
@@ -229,11 +237,16 @@ impl UseAnalysis {
         let info = self.use_info(part);
         let is_simple = match part {
             Part::Pred(_) => true,
-            Part::Cond(id) => !matches!(normal.conds.get(id as usize), Some(NCond::Each { .. })),
+            Part::Cond(id) => !matches!(normal.conds.get(id as usize), Some(NormalCond::Each { .. })),
             Part::Expr(id) => {
                 matches!(
                     normal.exprs.get(id as usize),
-                    Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_))
+                    Some(
+                        NormalExpr::Const(_)
+                            | NormalExpr::Slot(_)
+                            | NormalExpr::History(_)
+                            | NormalExpr::Var(_)
+                    )
                 )
             }
         };
@@ -256,15 +269,17 @@ fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
 fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
-            Some(NCond::Each { level, .. }) => Some(*level),
+            Some(NormalCond::Each { level, .. }) => Some(*level),
             _ => None,
         },
         (Part::Expr(id), Part::Cond(_)) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Fold { level, .. } | NExpr::Quantifier { level, .. }) => Some(*level),
+            Some(NormalExpr::Fold { level, .. } | NormalExpr::Quantifier { level, .. }) => Some(*level),
             _ => None,
         },
         (Part::Expr(id), Part::Expr(child)) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Fold { fold, level, .. }) if fold.summed() == Some(ExprId(child)) => Some(*level),
+            Some(NormalExpr::Fold { fold, level, .. }) if fold.summed_expr() == Some(ExprId(child)) => {
+                Some(*level)
+            }
             _ => None,
         },
         _ => None,
@@ -272,24 +287,30 @@ fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
 }
 
 fn needs_own_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
-    let is_large = info.size >= MIN_SHARED_BLOCK_SIZE;
+    let is_large = info.instruction_count >= MIN_SHARED_BLOCK_SIZE;
     match part {
         Part::Pred(_) => false,
         Part::Cond(id) => match normal.conds.get(id as usize) {
-            Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && is_large,
-            Some(NCond::Each { .. }) => info.uses > 1,
+            Some(NormalCond::And(_) | NormalCond::Or(_)) => info.use_count > 1 && is_large,
+            Some(NormalCond::Each { .. }) => info.use_count > 1,
             _ => false,
         },
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_)) | None => false,
-            _ => info.height >= MAX_INLINE_DEPTH || (info.uses > 1 && (is_large || info.cost > Cost::Scalar)),
+            Some(
+                NormalExpr::Const(_) | NormalExpr::Slot(_) | NormalExpr::History(_) | NormalExpr::Var(_),
+            )
+            | None => false,
+            _ => {
+                info.inline_depth >= MAX_INLINE_DEPTH
+                    || (info.use_count > 1 && (is_large || info.cost > Cost::Scalar))
+            }
         },
     }
 }
 
 fn is_condition_value(normal: &Normal, part: Part) -> bool {
     let Part::Expr(id) = part else { return false };
-    matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
+    matches!(normal.exprs.get(id as usize), Some(NormalExpr::Cond { .. } | NormalExpr::Quantifier { .. }))
 }
 
 /// Returns the enclosing loops whose current elements a condition or value itself reads, without
@@ -297,13 +318,17 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
-            Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
-            Some(NExpr::Fold { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
+            Some(NormalExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
+            Some(NormalExpr::Cond { read_levels: reads, .. } | NormalExpr::If { read_levels: reads, .. }) => {
+                Some(*reads)
+            }
+            Some(NormalExpr::Fold { nest, .. } | NormalExpr::Quantifier { nest, .. }) => {
+                Some(nest.read_levels)
+            }
             _ => None,
         },
         Part::Cond(id) => match normal.conds.get(id as usize) {
-            Some(NCond::Each { nest, .. }) => Some(nest.reads),
+            Some(NormalCond::Each { nest, .. }) => Some(nest.read_levels),
             _ => None,
         },
         Part::Pred(_) => None,
@@ -315,7 +340,7 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
 /// operands.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
-        Some(NExpr::Const(NConst(constant))) => {
+        Some(NormalExpr::Const(NormalConst(constant))) => {
             let value = constant.value();
             value.list_len().or(value.dict_len()).is_none()
         }
@@ -323,24 +348,26 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
     };
     match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_) | NExpr::Window(..)) => Cost::Lookup,
-            Some(NExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
-            Some(NExpr::Extern(..)) => Cost::Host,
-            Some(NExpr::Fold { .. } | NExpr::Quantifier { .. }) => Cost::Loop,
+            Some(
+                NormalExpr::Field(..) | NormalExpr::Index(..) | NormalExpr::List(_) | NormalExpr::Window(..),
+            ) => Cost::Lookup,
+            Some(NormalExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
+            Some(NormalExpr::Extern(..)) => Cost::Host,
+            Some(NormalExpr::Fold { .. } | NormalExpr::Quantifier { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {
             // A comparison with a scalar cannot compare large values.
-            Some(NPred { ask: TestKind::Op(Op::Eq), left, right, mode })
+            Some(NormalPredicate { test_kind: TestKind::Op(Op::Eq), left, right, mode })
                 if !mode.text.is_plain() || ![Some(*left), *right].into_iter().flatten().any(is_scalar) =>
             {
                 Cost::Lookup
             }
-            Some(NPred { ask: TestKind::Op(op), .. }) => op.info().cost,
+            Some(NormalPredicate { test_kind: TestKind::Op(op), .. }) => op.info().cost,
             _ => Cost::Scalar,
         },
         Part::Cond(id) => match normal.conds.get(id as usize) {
-            Some(NCond::Each { .. }) => Cost::Loop,
+            Some(NormalCond::Each { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
     }

@@ -3,9 +3,9 @@
 //! the class of each value is determined at most once. A *subject* is a text that is scanned, an
 //! *attribute* is a value whose class is determined. *Folded* means case-folded.
 
-use super::{Lookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
+use super::{IndexLookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;
-use crate::index::attribute::OTHER_CLASS;
+use crate::index::attribute::OTHER_KINDS_CLASS;
 use crate::index::scan::ScanBuffers;
 use crate::index::{AttributeIndex, ScannedTextIndex, TableIndex, TextForm};
 use rulec_base::broken_invariant;
@@ -13,7 +13,7 @@ use rulec_lang::operators::Anchor;
 use rulec_lang::value::Value;
 use std::cell::Cell;
 
-impl<'a> Lookup<'a> {
+impl<'a> IndexLookup<'a> {
     /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
     /// found so far, including keys of other tables. The list is moved out of the field
     /// `found_keys` of the buffers. The caller must put it back, so that later lookups of this
@@ -23,17 +23,17 @@ impl<'a> Lookup<'a> {
         verifier: &mut V,
         table: &TableIndex,
     ) -> Vec<u32> {
-        let mut hits = self.buffers.found_keys.take();
-        if self.buffers.epoch.replace(self.epoch) != self.epoch {
+        let mut hits = self.buffers.found_key_ids.take();
+        if self.buffers.found_keys_epoch.replace(self.epoch) != self.epoch {
             hits.clear();
         }
-        table.subjects.iter().for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
+        table.subject_ids.iter().for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
         table
-            .attributes
+            .attribute_ids
             .iter()
             .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
-        if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
-            let mut present = self.buffers.present_slots.take();
+        if let (Some((subjects, attributes)), Some(fields)) = (&table.lookups_by_slot, &self.index.fields) {
+            let mut present = self.buffers.present_slot_ids.take();
             present.clear();
             verifier.read_present_slots(fields, &mut present);
             for slot in &present {
@@ -44,20 +44,25 @@ impl<'a> Lookup<'a> {
                 let attributes = attributes.list(*slot).iter();
                 attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
             }
-            self.buffers.present_slots.replace(present);
+            self.buffers.present_slot_ids.replace(present);
         }
         hits
     }
 
     #[inline(always)]
-    fn scan_subject_once<V: RouteVerifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
+    fn scan_subject_once<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        subject: u32,
+        found_keys: &mut Vec<u32>,
+    ) {
         if self
             .buffers
             .subject_epochs
             .get(subject as usize)
             .is_some_and(|stamp| stamp.get() & !3 != self.epoch)
         {
-            self.scan_subject(verifier, subject, hits);
+            self.scan_subject(verifier, subject, found_keys);
         }
     }
 
@@ -65,64 +70,70 @@ impl<'a> Lookup<'a> {
     fn look_up_attribute_once<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
-        number: u32,
-        hits: &mut Vec<u32>,
+        attribute_id: u32,
+        found_keys: &mut Vec<u32>,
     ) {
-        if let Some(stamp) = self.buffers.attribute_epochs.get(number as usize)
+        if let Some(stamp) = self.buffers.attribute_epochs.get(attribute_id as usize)
             && stamp.replace(self.epoch) != self.epoch
-            && let Some(attribute) = self.index.attributes.get(number as usize)
-            && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
-            && !attribute.keys.is_empty()
+            && let Some(attribute) = self.index.attributes.get(attribute_id as usize)
+            && (attribute.element_ids.is_empty() || !self.look_up_elements(verifier, attribute, found_keys))
+            && !attribute.keys_by_class.is_empty()
         {
-            let class = self.attribute_class(verifier, number);
-            attribute.keys.list(class).iter().for_each(|key| self.record_key(*key, hits));
+            let class = self.attribute_class(verifier, attribute_id);
+            attribute.keys_by_class.list(class).iter().for_each(|key| self.record_key(*key, found_keys));
         }
     }
 
     /// Records that the message has a key (a fact by which routes are found), and appends the key
     /// to `hits` unless it was recorded before.
     #[inline]
-    fn record_key(&self, key: u32, hits: &mut Vec<u32>) {
+    fn record_key(&self, key: u32, found_keys: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.key_epochs.get(key as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
-            hits.push(key);
+            found_keys.push(key);
         }
     }
 
     /// Scans subject number `number` (a text of the message) for literals, and appends the keys
     /// that the found literals provide to `hits`.
-    fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
-        let Some(subject) = self.index.subjects.get(number as usize) else {
+    fn scan_subject<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        subject_id: u32,
+        found_keys: &mut Vec<u32>,
+    ) {
+        let Some(subject) = self.index.subjects.get(subject_id as usize) else {
             return broken_invariant!("a subject to scan is in the index");
         };
         let Value::Str(text) = verifier.operand_value(subject.operand) else { return };
-        let Ok(mut buffers) = self.buffers.scan.try_borrow_mut() else {
+        let Ok(mut buffers) = self.buffers.scan_buffers.try_borrow_mut() else {
             return broken_invariant!("a scan begins no other scan");
         };
         let flags = match &subject.forms[..] {
             [form] if subject.folds_in_place && buffers.fold_text(text.as_bytes()) => {
-                self.search_folded(subject, text.len(), &mut buffers, hits);
+                self.search_folded(subject, text.len(), &mut buffers, found_keys);
                 let folded_text = buffers.folded_text(text.len());
-                self.record_class(subject.attribute, folded_text);
+                self.record_class(subject.attribute_id, folded_text);
                 let is_unchanged = subject.is_message_text(form, folded_text, text);
                 SINGLE_FORM_FLAG | if is_unchanged { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             [form] => {
                 let prepared = verifier
                     .prepared_texts()
-                    .get_or_prepare(form.text, self.epoch, form.mode, text)
+                    .get_or_prepare(form.cache_id, self.epoch, form.mode, text)
                     .as_bytes();
-                self.search_text(subject, prepared, &mut buffers, hits);
+                self.search_text(subject, prepared, &mut buffers, found_keys);
                 SINGLE_FORM_FLAG
                     | if subject.is_message_text(form, prepared, text) { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             forms => {
-                let mut search = |form: &str| self.search_text(subject, form.as_bytes(), &mut buffers, hits);
+                let mut search =
+                    |form: &str| self.search_text(subject, form.as_bytes(), &mut buffers, found_keys);
                 self.scan_forms(verifier, subject, forms, text, &mut search)
             }
         };
-        if let Some(stamp) = self.buffers.subject_epochs.get(number as usize) {
+        if let Some(stamp) = self.buffers.subject_epochs.get(subject_id as usize) {
             stamp.set(self.epoch | flags);
         }
     }
@@ -143,13 +154,13 @@ impl<'a> Lookup<'a> {
         let mut flags = SINGLE_FORM_FLAG;
         for form in forms {
             let texts = verifier.prepared_texts();
-            texts.get_or_prepare(form.text, self.epoch, form.mode, text);
-            let prepared = texts.get_kept(form.text, text);
+            texts.get_or_prepare(form.cache_id, self.epoch, form.mode, text);
+            let prepared = texts.get_stored(form.cache_id, text);
             if subject.is_message_text(form, prepared.as_bytes(), text) {
                 flags |= UNCHANGED_TEXT_FLAG;
             }
             match scanned {
-                Some(first) if texts.get_kept(first.text, text) == prepared => continue,
+                Some(first) if texts.get_stored(first.cache_id, text) == prepared => continue,
                 Some(_) => flags &= !SINGLE_FORM_FLAG,
                 None => scanned = Some(form),
             }
@@ -162,7 +173,7 @@ impl<'a> Lookup<'a> {
     /// scan has folded the text anyway, so the attribute need not fold it again.
     #[inline(always)]
     fn record_class(&self, attribute: u32, folded: &[u8]) {
-        if let Some(cell) = self.buffers.classes.get(attribute as usize)
+        if let Some(cell) = self.buffers.attribute_classes.get(attribute as usize)
             && let Some(attribute) = self.index.attributes.get(attribute as usize)
         {
             cell.set((self.epoch, attribute.classes.text_class(folded)));
@@ -177,47 +188,48 @@ impl<'a> Lookup<'a> {
         subject: &ScannedTextIndex,
         text: &[u8],
         buffers: &mut ScanBuffers,
-        hits: &mut Vec<u32>,
+        found_keys: &mut Vec<u32>,
     ) {
-        self.search_edges(subject, text, hits);
-        subject
-            .scanner
-            .scan(text, buffers, |literal, _| self.record_literal(subject.first_literal + literal, hits));
+        self.search_edges(subject, text, found_keys);
+        subject.scanner.scan(text, buffers, |literal, _| {
+            self.record_literal(subject.first_literal_id + literal, found_keys)
+        });
     }
 
-    /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
+    /// Searches the folded text in `buffers`, which has `text_len` bytes, for the literals of the
     /// subject. Appends the keys that the found literals provide to `hits`.
     #[inline(always)]
     fn search_folded(
         &self,
         subject: &ScannedTextIndex,
-        length: usize,
+        text_len: usize,
         buffers: &mut ScanBuffers,
-        hits: &mut Vec<u32>,
+        found_keys: &mut Vec<u32>,
     ) {
-        self.search_edges(subject, buffers.folded_text(length), hits);
-        let record = |literal, _| self.record_literal(subject.first_literal + literal, hits);
-        subject.scanner.scan_folded(length, buffers, record);
+        self.search_edges(subject, buffers.folded_text(text_len), found_keys);
+        let record = |literal, _| self.record_literal(subject.first_literal_id + literal, found_keys);
+        subject.scanner.scan_folded(text_len, buffers, record);
     }
 
     #[inline(always)]
-    fn search_edges(&self, subject: &ScannedTextIndex, text: &[u8], hits: &mut Vec<u32>) {
+    fn search_edges(&self, subject: &ScannedTextIndex, text: &[u8], found_keys: &mut Vec<u32>) {
         if let Some(literals) = &subject.start_literals {
-            literals.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
+            literals
+                .find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, found_keys));
         }
         if let Some(literals) = &subject.end_literals {
-            literals.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, hits));
+            literals.find_at_edge(text, Anchor::End, &mut |literal| self.record_literal(literal, found_keys));
         }
     }
 
     /// Records that a literal was found, and appends the keys (facts by which routes are found)
     /// that it provides to `hits`.
     #[inline(always)]
-    fn record_literal(&self, literal: u32, hits: &mut Vec<u32>) {
+    fn record_literal(&self, literal: u32, found_keys: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.literal_epochs.get(literal as usize)
             && stamp.replace(self.epoch) != self.epoch
         {
-            self.index.literal_keys.list(literal).iter().for_each(|key| self.record_key(*key, hits));
+            self.index.literal_keys.list(literal).iter().for_each(|key| self.record_key(*key, found_keys));
         }
     }
 
@@ -228,10 +240,10 @@ impl<'a> Lookup<'a> {
         &self,
         verifier: &mut V,
         attribute: &AttributeIndex,
-        hits: &mut Vec<u32>,
+        found_keys: &mut Vec<u32>,
     ) -> bool {
         let Some(elements) = verifier.operand_value(attribute.operand).elements() else { return false };
-        let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
+        let AttributeIndex { element_ids: named, element_keys, form, .. } = attribute;
         // A loop without a closure, because a closure would be called separately for each kind of
         // list.
         for element in elements {
@@ -246,7 +258,7 @@ impl<'a> Lookup<'a> {
                 Value::DateTime(_) | Value::Decimal(_) => element_keys.all_items(),
                 _ => &[],
             };
-            keys.iter().for_each(|key| self.record_key(*key, hits));
+            keys.iter().for_each(|key| self.record_key(*key, found_keys));
         }
         true
     }
@@ -254,12 +266,12 @@ impl<'a> Lookup<'a> {
     /// Returns the equivalence class of the value of attribute number `number`. The class is
     /// determined once per decision and then cached.
     #[inline]
-    pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
-        let cell = self.buffers.classes.get(number as usize);
+    pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute_id: u32) -> u32 {
+        let cell = self.buffers.attribute_classes.get(attribute_id as usize);
         match cell.map(Cell::get) {
             Some((stamp, class)) if stamp == self.epoch => class,
             _ => {
-                let class = self.classify(verifier, number);
+                let class = self.find_attribute_class(verifier, attribute_id);
                 if let Some(cell) = cell {
                     cell.set((self.epoch, class));
                 }
@@ -269,22 +281,26 @@ impl<'a> Lookup<'a> {
     }
 
     #[inline(never)]
-    fn classify<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
-        let Some(attribute) = self.index.attributes.get(number as usize) else {
+    fn find_attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute_id: u32) -> u32 {
+        let Some(attribute) = self.index.attributes.get(attribute_id as usize) else {
             broken_invariant!("an attribute to classify is in the index");
-            return OTHER_CLASS;
+            return OTHER_KINDS_CLASS;
         };
         match attribute.operand {
             Operand::Slot(slot) if attribute.form.mode.is_plain() => {
                 attribute.classes.class_of(verifier.slot_ref(slot))
             }
-            _ => self.classify_prepared(verifier, attribute),
+            _ => self.class_of_prepared_value(verifier, attribute),
         }
     }
 
     #[inline(never)]
-    fn classify_prepared<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
-        let TextForm { mode, text: kept } = attribute.form;
+    fn class_of_prepared_value<V: RouteVerifier<'a>>(
+        &self,
+        verifier: &mut V,
+        attribute: &AttributeIndex,
+    ) -> u32 {
+        let TextForm { mode, cache_id: kept } = attribute.form;
         match verifier.operand_value(attribute.operand) {
             Value::Str(text) => attribute.classes.class_of(&Value::Str(
                 verifier.prepared_texts().get_or_prepare(kept, self.epoch, mode, text),

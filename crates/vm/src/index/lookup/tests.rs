@@ -35,7 +35,7 @@ impl<'a> RouteVerifier<'a> for RecordingVerifier {
         rank == self.holds
     }
 
-    fn verify_in_order(&mut self, _: TableId, ranks: Range<u32>) -> Option<u32> {
+    fn first_match_in_order(&mut self, _: TableId, ranks: Range<u32>) -> Option<u32> {
         self.in_order = Some(ranks.end);
         ranks.contains(&self.holds).then_some(self.holds)
     }
@@ -55,9 +55,9 @@ fn build_index(first: u32, routes: u32) -> Index {
         fields: None,
         literal_keys: PackedLists::default(),
         literal_count: 0,
-        answers: Vec::new(),
-        deciding_ids: Vec::new(),
-        texts: 0,
+        literal_verdicts: Vec::new(),
+        deciding_literal_ids: Vec::new(),
+        cached_text_count: 0,
     }
 }
 
@@ -75,7 +75,8 @@ fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
             found: Vec::new(),
             in_order: None,
         };
-        let hit = work.begin_decision(&index, 4 * epoch).first_hit(&mut tried, TableId(0), 0..u32::MAX);
+        let hit =
+            work.begin_decision(&index, 4 * epoch).first_matching_rank(&mut tried, TableId(0), 0..u32::MAX);
         assert_eq!(hit, (holds < 100).then_some(holds));
         (tried.in_order, tried.found.len())
     };

@@ -2,7 +2,7 @@
 //! grams.
 
 /// Length class of a gram; [`GramLevel::gram_bytes`] is the length in bytes. A lookup begins at one
-/// of the first [`BASE_LEVELS`] levels. If too many literals share a gram (the gram is crowded),
+/// of the first [`BASE_LEVEL_COUNT`] levels. If too many literals share a gram (the gram is crowded),
 /// the lookup continues at the next level, with a longer gram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
@@ -10,8 +10,8 @@ pub struct GramLevel(u8);
 /// Number of base levels: the length classes at which the lookup of a gram (byte sequence) can
 /// begin. The grams of these levels have three to eight bytes. The number is not tuned: it follows
 /// from the eight bytes that a lookup reads at once.
-pub const BASE_LEVELS: usize = 6;
-pub const THREE_BYTES: GramLevel = GramLevel(0);
+pub const BASE_LEVEL_COUNT: usize = 6;
+pub const THREE_BYTE_LEVEL: GramLevel = GramLevel(0);
 /// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it
 /// have 12 and 16 bytes. From this class on, each class doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
@@ -55,7 +55,7 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVELS`] are classes
+    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVEL_COUNT`] are classes
     /// at which a lookup can begin.
     pub const fn number(self) -> u8 {
         self.0
@@ -80,7 +80,7 @@ impl GramLevel {
     #[inline]
     pub fn hash_gram(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.gram_bytes())?;
-        if usize::from(self.0) < BASE_LEVELS {
+        if usize::from(self.0) < BASE_LEVEL_COUNT {
             return Some(self.hash_eight_bytes(load_eight_bytes(gram, 0)));
         }
         let last_word = load_eight_bytes(gram, gram.len() - 8);

@@ -19,14 +19,14 @@ const NEW_PROBE_COST: f32 = 30.0;
 /// Number of choices of grams whose cost is estimated in full. A first estimate covers all choices,
 /// but leaves out the cost of sharing grams with other literals. This number of choices, the
 /// cheapest ones, get a second estimate that includes this cost.
-const COMPARED_CHOICES: usize = 2;
+const COMPARED_CHOICE_COUNT: usize = 2;
 
 /// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of
 /// the others begins one byte after the previous gram.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,
-    pub offset: u16,
+    pub first_gram_offset: u16,
     /// Estimated cost that the grams (byte sequences) add to the scan of a text. The cost has no
     /// unit, because only costs of different choices are compared.
     cost: f32,
@@ -45,7 +45,7 @@ pub fn choose_grams(
 ) -> Option<GramChoice> {
     let length = literal.len();
     let level = GramLevel::from_length((length + 1).saturating_sub(step))?;
-    let mut best_choices = [None; COMPARED_CHOICES];
+    let mut best_choices = [None; COMPARED_CHOICE_COUNT];
     let mut consider = |part: Range<usize>| {
         // The cost of a gram at each offset in `part`.
         let mut costs = [0.0; 2 * EDGE_BYTES];
@@ -57,14 +57,14 @@ pub fn choose_grams(
                         load_eight_bytes(literal, at + level.gram_bytes().saturating_sub(4)) as u32
                     );
             *cost = four.min(last_four);
-            if probes.is_new(load_eight_bytes(literal, at) as u32) {
+            if probes.is_new_prefix(load_eight_bytes(literal, at) as u32) {
                 *cost += NEW_PROBE_COST * four;
             }
         }
         for offset in part.start..(part.end + 2).saturating_sub(level.gram_bytes() + step).max(part.start) {
             let first_gram = offset - part.start;
             let cost = costs.iter().skip(first_gram).take(step).sum();
-            let mut choice = Some(GramChoice { level, offset: offset as u16, cost });
+            let mut choice = Some(GramChoice { level, first_gram_offset: offset as u16, cost });
             for better in &mut best_choices {
                 let cost = |choice: &Option<GramChoice>| choice.map_or(f32::INFINITY, |choice| choice.cost);
                 if cost(&choice) < cost(better) {
@@ -81,9 +81,9 @@ pub fn choose_grams(
     let add_sharing_cost = |choice: GramChoice| {
         let mut cost = choice.cost;
         for gram in 0..step {
-            let literal_rest = &literal[usize::from(choice.offset) + gram..];
+            let literal_rest = &literal[usize::from(choice.first_gram_offset) + gram..];
             let counted_literals =
-                table.entry_for(level, literal_rest).map_or(0, |place| place.counted_literals);
+                table.entry_for(level, literal_rest).map_or(0, |place| place.capped_literal_count);
             let rarest_share = frequency
                 .four_bytes_share(load_eight_bytes(literal_rest, 0) as u32)
                 .min(frequency.four_bytes_share(load_eight_bytes(literal_rest, 4) as u32));

@@ -2,20 +2,20 @@
 //! bytes).
 
 use super::frequency::ByteFrequency;
-use super::gram::{BASE_LEVELS, GramLevel, load_eight_bytes};
+use super::gram::{BASE_LEVEL_COUNT, GramLevel, load_eight_bytes};
 use super::gram_selection::{GramChoice, choose_grams};
-use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
+use super::probes::{ProbePosition, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
 /// Capacity of the buffer for grams (byte sequences) that are filtered together. Up to
-/// [`BASE_LEVELS`] grams of different lengths may begin at one position. So
+/// [`BASE_LEVEL_COUNT`] grams of different lengths may begin at one position. So
 /// `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
 /// Maximum number of records (one for each gram of a literal) that a search stores under grams
 /// which many literals share already. Such grams slow down a scan. The maximum is one higher for
 /// every 256 literals. If it is exceeded, the search is built again with half the distance between
 /// probed positions. Then each literal has fewer and longer grams, which fewer literals share.
-pub const MAX_CROWDED_GRAMS: usize = 64;
+pub const MAX_CROWDED_RECORDS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table. With more bits, fewer positions of
 /// a text pass the filter without having a gram.
 const FILTER_BITS_PER_SLOT: usize = 16;
@@ -41,7 +41,8 @@ impl LongLiterals {
             let search = LongLiterals::with_step(step, literals, frequency);
             // With fewer grams, each gram is longer. This helps if many literals share a gram, such
             // as an ending.
-            if step == 1 || search.table.crowded_count() <= MAX_CROWDED_GRAMS + literals.len() / 256 {
+            if step == 1 || search.table.crowded_record_count() <= MAX_CROWDED_RECORDS + literals.len() / 256
+            {
                 return search;
             }
             step /= 2;
@@ -56,42 +57,48 @@ impl LongLiterals {
         let (filter, filter_shift) = (vec![0; filter_bits / 64].into(), 64 - filter_bits.trailing_zeros());
         let mut search = LongLiterals { probes, filter, filter_shift, table };
         for (literal, number) in literals {
-            if let Some(GramChoice { level, offset, .. }) =
+            if let Some(GramChoice { level, first_gram_offset: offset, .. }) =
                 choose_grams(literal, step, &search.probes, frequency, &search.table)
             {
-                search.add_literal(literal, *number, LiteralGrams { level, offset, count: step });
+                search.add_literal(
+                    literal,
+                    *number,
+                    LiteralGrams { level, first_gram_offset: offset, gram_count: step },
+                );
             }
         }
         search
     }
 
-    fn add_literal(&mut self, literal: &[u8], number: u32, grams: LiteralGrams) {
+    fn add_literal(&mut self, literal: &[u8], literal_id: u32, grams: LiteralGrams) {
         let LongLiterals { probes, filter, filter_shift, table } = self;
-        table.insert_literal(literal, number, grams, |hash| {
+        table.insert_literal(literal, literal_id, grams, |hash| {
             let bit = hash >> *filter_shift;
             if let Some(word) = filter.get_mut((bit / 64) as usize) {
                 *word |= 1 << (bit % 64);
             }
         });
-        for offset in usize::from(grams.offset)..usize::from(grams.offset) + grams.count {
+        for offset in
+            usize::from(grams.first_gram_offset)..usize::from(grams.first_gram_offset) + grams.gram_count
+        {
             probes.add_gram(grams.level, load_eight_bytes(literal, offset) as u32);
         }
     }
 
-    /// Calls `hit` with the id and the start of each literal found in a block of `length` bytes.
+    /// Calls `hit` with the id and the start of each literal found in a block of `block_len` bytes.
     /// Returns the offset in the block at which the next block begins. Positions are probed in
-    /// groups, so this offset may be greater than `length`. `positions` and `grams` are working
+    /// groups, so this offset may be greater than `block_len`. `positions` and `grams` are working
     /// memory.
     #[inline(always)]
     pub fn scan_block(
         &self,
         block: TextBlock<'_>,
-        length: usize,
+        block_len: usize,
         positions: &mut ProbePositions,
         grams: &mut [GramPosition; GRAM_BUFFER_LEN],
         hit: &mut impl FnMut(u32, usize),
     ) -> usize {
-        let (count, next) = self.probes.probe_block(block.window, length, positions);
+        let (count, next) = self.probes.probe_block(block.window, block_len, positions);
         if count > 0 {
             self.find_literals(&positions[..count.min(256)], block, grams, hit);
         }
@@ -103,18 +110,19 @@ impl LongLiterals {
     #[inline(always)]
     fn find_literals(
         &self,
-        positions: &[Position],
-        TextBlock { window, text, at }: TextBlock<'_>,
+        positions: &[ProbePosition],
+        TextBlock { window, text, block_offset: at }: TextBlock<'_>,
         grams: &mut [GramPosition; GRAM_BUFFER_LEN],
         hit: &mut impl FnMut(u32, usize),
     ) {
-        for positions in positions.chunks(GRAM_BUFFER_LEN / BASE_LEVELS) {
+        for positions in positions.chunks(GRAM_BUFFER_LEN / BASE_LEVEL_COUNT) {
             let mut count = 0;
             for position in positions {
                 let mut levels = position.level_bits();
                 // One iteration for each level of gram; most positions have one.
                 while levels != 0 {
-                    let gram = GramPosition::new((levels.trailing_zeros() % 8) as u8, position.number());
+                    let gram =
+                        GramPosition::new((levels.trailing_zeros() % 8) as u8, position.offset_in_block());
                     let bit = gram.hash(window) >> self.filter_shift;
                     let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
                     // Always written, but counted only if it passes, to avoid a branch.
@@ -138,7 +146,7 @@ pub struct TextBlock<'t> {
     pub window: &'t [u8; WINDOW_BYTES],
     pub text: &'t [u8],
     /// Offset in bytes of the block from the start of the text.
-    pub at: usize,
+    pub block_offset: usize,
 }
 
 /// A possible gram (byte sequence of a literal) at a position of a block. The high byte is the

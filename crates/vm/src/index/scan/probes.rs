@@ -3,7 +3,7 @@
 //! table maps the hash to the levels (length classes) of grams that may begin with these bytes.
 //! Texts use few entries of the table, so that these remain in the fastest cache.
 
-use super::gram::{GramLevel, THREE_BYTES};
+use super::gram::{GramLevel, THREE_BYTE_LEVEL};
 use rulec_base::broken_invariant;
 
 /// Number of positions that are probed one after another without a branch between them.
@@ -20,21 +20,21 @@ pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
 pub const WINDOW_BYTES: usize = 256 + 32;
 
 /// Buffer for the positions of a block at which a literal's gram (byte sequence) may begin.
-pub type ProbePositions = [Position; 256];
+pub type ProbePositions = [ProbePosition; 256];
 
 /// A position of a block where a gram (byte sequence) may begin. The high byte has a bit for each
 /// length class (level) of gram that is possible there. The low byte is the position.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Position(u16);
+pub struct ProbePosition(u16);
 
-impl Position {
+impl ProbePosition {
     #[inline(always)]
-    fn new(number: usize, levels: u8) -> Position {
-        Position(u16::from(levels) << 8 | number as u16)
+    fn new(number: usize, levels: u8) -> ProbePosition {
+        ProbePosition(u16::from(levels) << 8 | number as u16)
     }
 
     #[inline(always)]
-    pub fn number(self) -> u8 {
+    pub fn offset_in_block(self) -> u8 {
         self.0 as u8
     }
 
@@ -62,8 +62,8 @@ const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 pub struct ProbeTable {
     /// For each hash of four bytes, a bit set of the length classes (levels) of the grams that
     /// begin with such bytes.
-    levels: Box<[u8]>,
-    step: usize,
+    level_bits_by_hash: Box<[u8]>,
+    probe_step: usize,
 }
 
 /// Returns the index of the entry for four bytes of a text in a probe table with `size` entries.
@@ -88,7 +88,7 @@ impl ProbeTable {
     /// Returns the distance in bytes between probed positions of a text.
     #[cfg(test)]
     pub fn probe_step(&self) -> usize {
-        self.step
+        self.probe_step
     }
 
     /// Creates an empty table with room for literals of the given lengths in bytes. A scan probes
@@ -102,25 +102,27 @@ impl ProbeTable {
             1_501..=12_000 => MEDIUM_TABLE_SIZE,
             _ => LARGE_TABLE_SIZE,
         };
-        ProbeTable { levels: vec![0; table_size].into(), step }
+        ProbeTable { level_bits_by_hash: vec![0; table_size].into(), probe_step: step }
     }
 
     /// True if no gram (byte sequence of a literal) that was added so far begins with these four
     /// bytes. A gram that begins with them would add an entry to the table, so that more positions
     /// of texts pass the first stage.
-    pub fn is_new(&self, four: u32) -> bool {
-        self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
+    pub fn is_new_prefix(&self, four: u32) -> bool {
+        self.level_bits_by_hash
+            .get(hash_slot(four, self.level_bits_by_hash.len()))
+            .is_none_or(|levels| *levels == 0)
     }
 
     /// Records that a gram (byte sequence of a literal) of this length class begins with the four
     /// bytes `four`.
     pub fn add_gram(&mut self, level: GramLevel, four: u32) {
-        let is_three = level == THREE_BYTES;
+        let is_three = level == THREE_BYTE_LEVEL;
         let (four, entries) =
             if is_three { (four & 0xff_ffff, ENTRIES_PER_THREE_BYTE_GRAM as u32) } else { (four, 1) };
         for next in 0..entries {
-            let slot = hash_slot(four | next << 24, self.levels.len());
-            if let Some(levels) = self.levels.get_mut(slot) {
+            let slot = hash_slot(four | next << 24, self.level_bits_by_hash.len());
+            if let Some(levels) = self.level_bits_by_hash.get_mut(slot) {
                 *levels |= 1 << level.number();
             }
         }
@@ -134,15 +136,15 @@ impl ProbeTable {
     pub fn probe_block(
         &self,
         window: &[u8; WINDOW_BYTES],
-        length: usize,
+        block_len: usize,
         positions: &mut ProbePositions,
     ) -> (usize, usize) {
         // The table sizes are compile-time constants, so that no index needs a bounds check.
-        match self.levels.len() {
-            TINY_TABLE_SIZE => self.probe_sized_table::<TINY_TABLE_SIZE>(window, length, positions),
-            SMALL_TABLE_SIZE => self.probe_sized_table::<SMALL_TABLE_SIZE>(window, length, positions),
-            MEDIUM_TABLE_SIZE => self.probe_sized_table::<MEDIUM_TABLE_SIZE>(window, length, positions),
-            _ => self.probe_sized_table::<LARGE_TABLE_SIZE>(window, length, positions),
+        match self.level_bits_by_hash.len() {
+            TINY_TABLE_SIZE => self.probe_sized_table::<TINY_TABLE_SIZE>(window, block_len, positions),
+            SMALL_TABLE_SIZE => self.probe_sized_table::<SMALL_TABLE_SIZE>(window, block_len, positions),
+            MEDIUM_TABLE_SIZE => self.probe_sized_table::<MEDIUM_TABLE_SIZE>(window, block_len, positions),
+            _ => self.probe_sized_table::<LARGE_TABLE_SIZE>(window, block_len, positions),
         }
     }
 
@@ -150,18 +152,18 @@ impl ProbeTable {
     fn probe_sized_table<const SIZE: usize>(
         &self,
         window: &[u8; WINDOW_BYTES],
-        length: usize,
+        block_len: usize,
         positions: &mut ProbePositions,
     ) -> (usize, usize) {
-        let Ok(levels) = (&*self.levels).try_into() else {
+        let Ok(levels) = (&*self.level_bits_by_hash).try_into() else {
             broken_invariant!("the table of probes has one of the known sizes");
-            return (0, length);
+            return (0, block_len);
         };
-        match self.step {
-            1 => probe_positions::<1, SIZE>(levels, window, length, positions),
-            2 => probe_positions::<2, SIZE>(levels, window, length, positions),
-            3 => probe_positions::<3, SIZE>(levels, window, length, positions),
-            _ => probe_positions::<MAX_PROBE_STEP, SIZE>(levels, window, length, positions),
+        match self.probe_step {
+            1 => probe_positions::<1, SIZE>(levels, window, block_len, positions),
+            2 => probe_positions::<2, SIZE>(levels, window, block_len, positions),
+            3 => probe_positions::<3, SIZE>(levels, window, block_len, positions),
+            _ => probe_positions::<MAX_PROBE_STEP, SIZE>(levels, window, block_len, positions),
         }
     }
 }
@@ -170,11 +172,11 @@ impl ProbeTable {
 fn probe_positions<const STEP: usize, const SIZE: usize>(
     table: &[u8; SIZE],
     window: &[u8; WINDOW_BYTES],
-    length: usize,
+    block_len: usize,
     positions: &mut ProbePositions,
 ) -> (usize, usize) {
     let (mut count, mut at) = (0, 0);
-    while at < length
+    while at < block_len
         && let Some(probed_bytes) =
             window.get(at..).and_then(|rest| rest.first_chunk::<{ UNROLLED_PROBES * MAX_PROBE_STEP }>())
     {
@@ -185,7 +187,7 @@ fn probe_positions<const STEP: usize, const SIZE: usize>(
         if (0..UNROLLED_PROBES).fold(0, |all, index| all | levels_at(index)) != 0 {
             for index in 0..UNROLLED_PROBES {
                 // Always written, but counted only if it passes, to avoid a branch.
-                positions[count & 0xff] = Position::new(at + index * STEP, levels_at(index));
+                positions[count & 0xff] = ProbePosition::new(at + index * STEP, levels_at(index));
                 count += usize::from(levels_at(index) != 0);
             }
         }

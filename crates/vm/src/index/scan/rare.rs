@@ -35,10 +35,10 @@ pub struct RareByteLiterals {
 
 /// The literals of one length that have the same rare byte at the same offset.
 struct RareByteGroup {
-    byte: u8,
-    offset: usize,
+    rare_byte: u8,
+    rare_byte_offset: usize,
     /// Mask that selects the bytes of a literal in a word of eight bytes.
-    mask: u64,
+    literal_mask: u64,
     /// The literals of the group, which have one length and the same rare byte at one offset. Each
     /// literal is a word of eight bytes, with its id. The list is sorted, for a binary search.
     literals: Vec<(u64, u32)>,
@@ -96,15 +96,21 @@ impl RareByteLiterals {
         Some(rare_literals)
     }
 
-    fn add_literal(&mut self, literal: &[u8], number: u32, offset: usize) {
+    fn add_literal(&mut self, literal: &[u8], literal_id: u32, offset: usize) {
         let (byte, mask) = (literal[offset], (1 << (8 * literal.len())) - 1);
-        let is_same_group =
-            |group: &RareByteGroup| (group.byte, group.offset, group.mask) == (byte, offset, mask);
+        let is_same_group = |group: &RareByteGroup| {
+            (group.rare_byte, group.rare_byte_offset, group.literal_mask) == (byte, offset, mask)
+        };
         let group_index = self.groups.iter().position(is_same_group).unwrap_or_else(|| {
-            self.groups.push(RareByteGroup { byte, offset, mask, literals: Vec::new() });
+            self.groups.push(RareByteGroup {
+                rare_byte: byte,
+                rare_byte_offset: offset,
+                literal_mask: mask,
+                literals: Vec::new(),
+            });
             self.groups.len() - 1
         });
-        self.groups[group_index].literals.push((load_eight_bytes(literal, 0), number));
+        self.groups[group_index].literals.push((load_eight_bytes(literal, 0), literal_id));
     }
 
     /// Calls `hit` with the id and the start of each occurrence of a literal in the text.
@@ -112,19 +118,19 @@ impl RareByteLiterals {
     pub fn scan_text(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let [first, second, third] = self.rare_bytes;
         for at in memchr3_iter(first, second, third, text) {
-            self.compare_around(text, at, hit);
+            self.report_literals_around(text, at, hit);
         }
     }
 
     /// Compares the bytes around the rare byte at index `at` with the literals that contain this
     /// rare byte.
     #[inline(never)]
-    fn compare_around(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
-        for group in self.groups.iter().filter(|group| group.byte == text[at]) {
-            let Some(start) = at.checked_sub(group.offset) else { continue };
-            let text_bytes = load_eight_bytes(text, start) & group.mask;
+    fn report_literals_around(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        for group in self.groups.iter().filter(|group| group.rare_byte == text[at]) {
+            let Some(start) = at.checked_sub(group.rare_byte_offset) else { continue };
+            let text_bytes = load_eight_bytes(text, start) & group.literal_mask;
             // Beyond the text's end are zeros, which a literal could contain.
-            if text.len() - start < (group.mask.count_ones() / 8) as usize {
+            if text.len() - start < (group.literal_mask.count_ones() / 8) as usize {
                 continue;
             }
             let first_match = group.literals.partition_point(|(literal, _)| *literal < text_bytes);

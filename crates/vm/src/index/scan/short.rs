@@ -18,14 +18,14 @@ pub struct ShortLiterals {
 
 impl ShortLiterals {
     /// Adds a literal, whose id is `number`, if it has at most two bytes; otherwise returns false.
-    pub fn add_if_short(&mut self, literal: &[u8], number: u32) -> bool {
+    pub fn add_if_short(&mut self, literal: &[u8], literal_id: u32) -> bool {
         match *literal {
             [one] => {
-                self.single_byte_literals.push((one, number));
+                self.single_byte_literals.push((one, literal_id));
                 (0..=255).for_each(|next| self.set_pair_bit([one, next]));
             }
             [one, two] => {
-                self.two_byte_literals.push(([one, two], number));
+                self.two_byte_literals.push(([one, two], literal_id));
                 self.set_pair_bit([one, two]);
             }
             _ => return false,

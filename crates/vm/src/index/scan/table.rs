@@ -21,19 +21,19 @@ const COUNT_MASK: u32 = 0x0f;
 /// that was added last.
 #[derive(Clone, Copy, Debug)]
 struct HashSlot {
-    state: u32,
-    record: u32,
+    packed_state: u32,
+    last_record: u32,
 }
 
-const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
+const EMPTY_SLOT: HashSlot = HashSlot { packed_state: 0, last_record: NO_RECORD };
 
 /// The consecutive grams (byte sequences) by which one literal is found.
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
     /// Offset in the literal of the first of these grams (byte sequences).
-    pub offset: u16,
-    pub count: usize,
+    pub first_gram_offset: u16,
+    pub gram_count: usize,
 }
 
 /// The entry of the hash table under which a literal is stored, or would be inserted. The level
@@ -43,7 +43,7 @@ pub struct GramEntry {
     hash: u64,
     /// Number of literals stored under the entry. [`GramTable::MAX_COUNTED_LITERALS`] means this
     /// number or more.
-    pub counted_literals: u32,
+    pub capped_literal_count: u32,
 }
 
 /// Hash table from grams (byte sequences) to the literals that contain them.
@@ -58,10 +58,10 @@ pub struct GramTable {
     ///   entry, and `id` is the id of the literal
     /// - `index | offset << 32`, where `index` is the index of the word with the literal's length,
     ///   and `offset` is the offset of the gram in the literal
-    records: Vec<u64>,
+    literal_words: Vec<u64>,
     /// Number of records that were added to an entry that already had at least
     /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    crowded_records: usize,
+    crowded_record_count: usize,
 }
 
 impl GramTable {
@@ -71,13 +71,13 @@ impl GramTable {
     /// Creates a table with room for this number of grams (byte sequences).
     pub fn new(grams: usize) -> GramTable {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
-        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
+        GramTable { slots: vec![EMPTY_SLOT; slots], literal_words: Vec::new(), crowded_record_count: 0 }
     }
 
     /// Returns the number of records in the whole table that were added to an entry that already
     /// had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    pub fn crowded_count(&self) -> usize {
-        self.crowded_records
+    pub fn crowded_record_count(&self) -> usize {
+        self.crowded_record_count
     }
 
     pub fn slot_count(&self) -> usize {
@@ -92,7 +92,7 @@ impl GramTable {
         let mut index = hash as usize & mask;
         loop {
             let slot = self.slots[index];
-            if slot.record == NO_RECORD || slot.state >> 8 == (hash >> 40) as u32 {
+            if slot.last_record == NO_RECORD || slot.packed_state >> 8 == (hash >> 40) as u32 {
                 return (index, slot);
             }
             index = (index + 1) & mask;
@@ -106,46 +106,48 @@ impl GramTable {
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
-            let counted_literals = self.find_slot(hash).1.state & COUNT_MASK;
+            let counted_literals = self.find_slot(hash).1.packed_state & COUNT_MASK;
             if counted_literals >= MIN_CROWDED_LITERALS
                 && let Some(deeper) = level.next_deeper()
                 && let Some(deeper_hash) = deeper.hash_gram(rest)
             {
                 (level, hash) = (deeper, deeper_hash);
             } else {
-                return Some(GramEntry { level, hash, counted_literals });
+                return Some(GramEntry { level, hash, capped_literal_count: counted_literals });
             }
         }
     }
 
-    /// Adds a literal, whose id is `number`, with its consecutive grams. Calls `record_hash` with
+    /// Adds a literal, whose id is `literal_id`, with its consecutive grams. Calls `record_hash` with
     /// the hash of each gram. Adds nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
-        number: u32,
+        literal_id: u32,
         grams: LiteralGrams,
         mut record_hash: impl FnMut(u64),
     ) {
-        let LiteralGrams { level, offset, count } = grams;
+        let LiteralGrams { level, first_gram_offset: offset, gram_count: count } = grams;
         let needed_words = literal.len() / 8 + 3 + 2 * count;
-        let Some(length_index) =
-            u32::try_from(self.records.len()).ok().filter(|at| needed_words < (NO_RECORD - at) as usize)
+        let Some(length_index) = u32::try_from(self.literal_words.len())
+            .ok()
+            .filter(|at| needed_words < (NO_RECORD - at) as usize)
         else {
             return;
         };
-        self.records.push(literal.len() as u64);
-        self.records.extend(literal.chunks_exact(8).map(|word| load_eight_bytes(word, 0)));
+        self.literal_words.push(literal.len() as u64);
+        self.literal_words.extend(literal.chunks_exact(8).map(|word| load_eight_bytes(word, 0)));
         if !literal.len().is_multiple_of(8) {
-            self.records.push(load_eight_bytes(literal, literal.len().saturating_sub(8)));
+            self.literal_words.push(load_eight_bytes(literal, literal.len().saturating_sub(8)));
         }
         for offset in usize::from(offset)..usize::from(offset) + count {
             let literal_rest = literal.get(offset..).unwrap_or_default();
             let Some(hash) = level.hash_gram(literal_rest) else {
                 return broken_invariant!("a literal is long enough for its grams");
             };
-            let record = self.records.len() as u32;
-            self.records.extend([u64::from(number) << 32, u64::from(length_index) | (offset as u64) << 32]);
+            let record = self.literal_words.len() as u32;
+            self.literal_words
+                .extend([u64::from(literal_id) << 32, u64::from(length_index) | (offset as u64) << 32]);
             self.add_record(level, literal_rest, record);
             record_hash(hash);
         }
@@ -164,15 +166,15 @@ impl GramTable {
             && let Some(deeper) = level.next_deeper()
         {
             let (index, _) = self.find_slot(level.hash_gram(rest).unwrap_or_default());
-            self.slots[index].state |= DEEPER_FLAG;
+            self.slots[index].packed_state |= DEEPER_FLAG;
             level = deeper;
         }
         let (index, slot) = self.find_slot(entry.hash);
-        let count = (entry.counted_literals + 1).min(COUNT_MASK);
-        self.crowded_records += usize::from(entry.counted_literals == COUNT_MASK);
-        let state = (((entry.hash >> 40) as u32) << 8) | (slot.state & DEEPER_FLAG) | count;
-        self.slots[index] = HashSlot { state, record };
-        self.records[record as usize] |= u64::from(slot.record);
+        let count = (entry.capped_literal_count + 1).min(COUNT_MASK);
+        self.crowded_record_count += usize::from(entry.capped_literal_count == COUNT_MASK);
+        let state = (((entry.hash >> 40) as u32) << 8) | (slot.packed_state & DEEPER_FLAG) | count;
+        self.slots[index] = HashSlot { packed_state: state, last_record: record };
+        self.literal_words[record as usize] |= u64::from(slot.last_record);
     }
 
     /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
@@ -181,7 +183,7 @@ impl GramTable {
     #[inline(always)]
     pub fn report_literals(
         &self,
-        base: GramLevel,
+        base_level: GramLevel,
         hash: u64,
         text: &[u8],
         at: usize,
@@ -189,8 +191,8 @@ impl GramTable {
     ) {
         let (_, slot) = self.find_slot(hash);
         self.report_records(slot, text, at, hit);
-        if slot.state & DEEPER_FLAG != 0 {
-            self.report_deeper_literals(base, text, at, hit);
+        if slot.packed_state & DEEPER_FLAG != 0 {
+            self.report_deeper_literals(base_level, text, at, hit);
         }
     }
 
@@ -207,7 +209,7 @@ impl GramTable {
         {
             let (_, slot) = self.find_slot(hash);
             self.report_records(slot, text, at, hit);
-            if slot.state & DEEPER_FLAG == 0 {
+            if slot.packed_state & DEEPER_FLAG == 0 {
                 return;
             }
             level = deeper;
@@ -216,16 +218,16 @@ impl GramTable {
 
     #[inline(always)]
     fn report_records(&self, slot: HashSlot, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
-        let mut record = slot.record;
+        let mut record = slot.last_record;
         while record != NO_RECORD {
             let Some(&[link, header]) =
-                self.records.get(record as usize..).and_then(|rest| rest.first_chunk::<2>())
+                self.literal_words.get(record as usize..).and_then(|rest| rest.first_chunk::<2>())
             else {
                 return broken_invariant!("a link leads to a record");
             };
             let (length_index, offset) = (header as u32 as usize, (header >> 32) as usize);
             if let Some((length, words)) =
-                self.records.get(length_index..).and_then(|rest| rest.split_first())
+                self.literal_words.get(length_index..).and_then(|rest| rest.split_first())
                 && let Some(start) = at.checked_sub(offset)
                 && let Some(found) = text.get(start..).and_then(|rest| rest.get(..*length as usize))
                 && is_literal_at(words, found, text, start)

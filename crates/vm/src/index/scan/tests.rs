@@ -1,8 +1,8 @@
 //! Compares the scanner with a naive search, on random and adversarial literals and texts.
 
-use super::long::MAX_CROWDED_GRAMS;
-use super::{BLOCK_POSITIONS, GramPosition, Position, ScanBuffers, Scanner, WINDOW_BYTES};
-use rulec_base::text::fold::fold;
+use super::long::MAX_CROWDED_RECORDS;
+use super::{BLOCK_POSITIONS, GramPosition, LiteralScanner, ProbePosition, ScanBuffers, WINDOW_BYTES};
+use rulec_base::text::fold::fold_text;
 use std::collections::BTreeSet;
 
 /// Pseudorandom number generator SplitMix64.
@@ -26,7 +26,7 @@ impl RandomSource {
     }
 }
 
-fn scan_hits(scanner: &Scanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
+fn scan_hits(scanner: &LiteralScanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
     let mut found = BTreeSet::new();
     scanner.scan(text, &mut ScanBuffers::default(), |literal, start| {
         found.insert((literal, start));
@@ -48,7 +48,7 @@ fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
 
 /// Checks that the scanner finds the same literals in each text as a naive search.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
-    let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+    let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
     assert_eq!(scanner.literal_count as usize, literals.len());
     for text in texts {
         assert_eq!(scan_hits(&scanner, text), naive_hits(literals, text), "{literals:?} in {text:?}");
@@ -73,8 +73,8 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
     let (mut random, mut buffers, mut folded) = (RandomSource(3), ScanBuffers::default(), [0; 2]);
     for round in 0..200 {
         let words = if round % 4 == 0 { &words[..] } else { &words[..7] };
-        let literals = distinct(20, || fold(&random.string(words, 4)).into_bytes());
-        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        let literals = distinct(20, || fold_text(&random.string(words, 4)).into_bytes());
+        let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
         for _ in 0..40 {
             let mut text = random.string(words, 60);
             if round % 3 == 0 {
@@ -84,7 +84,7 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
                     "-".repeat((BLOCK_POSITIONS + random.below(3)).saturating_sub(text.len() + 1))
                 );
             }
-            let before = fold(&text);
+            let before = fold_text(&text);
             let fits = buffers.fold_text(text.as_bytes());
             assert!(fits || text.len() > BLOCK_POSITIONS || text.contains(['é', '😀']), "{text:?}");
             folded[usize::from(fits)] += 1;
@@ -182,7 +182,7 @@ fn empty_and_huge_texts() {
     let literals = distinct(300, || random.string(WORDS, 4).into_bytes());
     check(&literals, &[vec![], vec![0], vec![0; 17]]);
     let text = random.string(WORDS, 60_000).into_bytes();
-    let scanner = Scanner::from_literals(literals.iter().take(40).map(Vec::as_slice));
+    let scanner = LiteralScanner::from_literals(literals.iter().take(40).map(Vec::as_slice));
     assert_eq!(scan_hits(&scanner, &text), naive_hits(&literals[..40], &text));
 }
 
@@ -193,7 +193,7 @@ fn every_place() {
     let literals =
         ["z", "yz", "xyz", "wxyz", "uvwxyz", "stuvwxyz", "ijklmnopqrstuvwxyz", "中", "中文", "中文字"];
     let literals: Vec<Vec<u8>> = literals.iter().map(|literal| literal.as_bytes().to_vec()).collect();
-    let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+    let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
     for padding in ["-", "一"] {
         for before in 0..270 {
             for literal in &literals[6..] {
@@ -213,7 +213,7 @@ fn scanners_of_every_size() {
     let literals = distinct(3000, || random.string(WORDS, 4).into_bytes());
     for count in (50..literals.len()).step_by(40) {
         let literals = &literals[..count];
-        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
         let text = random.string(WORDS, 60).into_bytes();
         assert_eq!(scan_hits(&scanner, &text), naive_hits(literals, &text));
         for (number, literal) in literals.iter().enumerate() {
@@ -285,10 +285,10 @@ fn shared_endings_are_no_grams() {
     ] {
         let text = [text.repeat(50), "abcd123.exe".to_owned()].concat().into_bytes();
         check(&literals, &[text]);
-        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
         assert!(
-            scanner.long_literals.expect("they are long").table.crowded_count()
-                <= MAX_CROWDED_GRAMS + literals.len() / 256
+            scanner.long_literals.expect("they are long").table.crowded_record_count()
+                <= MAX_CROWDED_RECORDS + literals.len() / 256
         );
     }
 }
@@ -299,13 +299,13 @@ fn shared_endings_are_no_grams() {
 fn short_literals_with_a_rare_byte_are_found_by_it() {
     let mut random = RandomSource(8);
     let is_apart = |literals: &[Vec<u8>]| {
-        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
         let long: Vec<&[u8]> =
             literals.iter().map(Vec::as_slice).filter(|literal| literal.len() > 4).collect();
-        let distance = |scanner: &Scanner| {
+        let distance = |scanner: &LiteralScanner| {
             scanner.long_literals.as_ref().map(|long_literals| long_literals.probes.probe_step())
         };
-        let all = distance(&scanner) == distance(&Scanner::from_literals(long));
+        let all = distance(&scanner) == distance(&LiteralScanner::from_literals(long));
         (scanner.rare_byte_literals.is_some(), all)
     };
     let letters = b"aeioubdgkmnprst";
@@ -358,7 +358,7 @@ fn few_positions_pass_where_no_literal_is() {
                 hold that nobody can know. The old miller, who has seen more winters than he cares to count, lets them talk, \
                 mends his wheel, and stores what the summer has left. 冬天来得很早,老人们在河边说话。";
     let passed = |literals: Vec<String>| {
-        let long_literals = Scanner::from_literals(literals.iter().map(String::as_bytes))
+        let long_literals = LiteralScanner::from_literals(literals.iter().map(String::as_bytes))
             .long_literals
             .expect("they are long");
         let (mut positions, mut grams) = (0, 0);
@@ -368,14 +368,14 @@ fn few_positions_pass_where_no_literal_is() {
             let rest = &text.as_bytes()[at..];
             let length = rest.len().min(WINDOW_BYTES);
             window[..length].copy_from_slice(&rest[..length]);
-            let mut found = [Position::default(); 256];
+            let mut found = [ProbePosition::default(); 256];
             let (count, next) =
                 long_literals.probes.probe_block(&window, rest.len().min(BLOCK_POSITIONS), &mut found);
             positions += count;
             for found in &found[..count] {
                 for level in (0..8).filter(|level| found.level_bits() >> level & 1 != 0) {
-                    let bit =
-                        GramPosition::new(level, found.number()).hash(&window) >> long_literals.filter_shift;
+                    let bit = GramPosition::new(level, found.offset_in_block()).hash(&window)
+                        >> long_literals.filter_shift;
                     grams += long_literals.filter[(bit / 64) as usize] >> (bit % 64) & 1;
                 }
             }

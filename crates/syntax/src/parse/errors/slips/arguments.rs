@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Maximum number of parameters that arguments without names are assigned to. With more, the help
 /// text does not propose names.
-const MAX_ARGUMENTS: usize = 6;
+const MAX_MATCHED_PARAMETERS: usize = 6;
 
 /// A parameter of a declared handler.
 struct Parameter<'a> {
@@ -24,7 +24,7 @@ struct Parameter<'a> {
 impl Parameter<'_> {
     /// True if a value of the type `ty` can be the argument for this parameter. Also true if `ty`
     /// is `None`, which means that the type is not known.
-    fn accepts(&self, ty: Option<&str>) -> bool {
+    fn accepts_type(&self, ty: Option<&str>) -> bool {
         let is_text = |ty: &str| ty == "string" || ty.starts_with('"');
         match (self.ty, ty) {
             (_, None) => true,
@@ -46,7 +46,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the fields that are declared between the bracket at the token `open` and its closing
     /// bracket, without fields in nested brackets. Each field is a pair of token indices: its name,
     /// and the first token of its type.
-    fn declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
+    fn declared_field_tokens(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.sigs.len() {
             let colon = index + 1 + usize::from(self.file_token_text(index + 1) == "?");
@@ -76,7 +76,7 @@ impl ParseFailure<'_, '_> {
             is_optional: text(name + 1).starts_with('?'),
             ty: text(ty),
         };
-        Some(self.declared_fields(open).into_iter().map(parameter).collect())
+        Some(self.declared_field_tokens(open).into_iter().map(parameter).collect())
     }
 
     /// Returns the built-in type of a required field of the message, such as `user.role`. `None` if
@@ -85,7 +85,7 @@ impl ParseFailure<'_, '_> {
         let mut open = self.cx.declared().input_brace()?;
         let mut ty = "";
         for name in path.split('.') {
-            let fields = self.declared_fields(open);
+            let fields = self.declared_field_tokens(open);
             let (field, first) =
                 fields.into_iter().find(|(field, _)| self.file_token_text(*field) == name)?;
             if self.file_token_text(field + 1).starts_with('?') {
@@ -101,16 +101,17 @@ impl ParseFailure<'_, '_> {
     /// tokens do not show the type.
     fn type_of_argument(&self, argument: &Range<usize>) -> Option<&str> {
         let last = argument.end - 1;
-        let is_single = argument.len() == 1 || argument.len() == 2 && self.text_of(argument.start) == "-";
-        match (self.kind_of(last)?, self.text_of(last)) {
+        let is_single =
+            argument.len() == 1 || argument.len() == 2 && self.text_of_token(argument.start) == "-";
+        match (self.kind_of_token(last)?, self.text_of_token(last)) {
             (TokenKind::String | TokenKind::RawString, _) if argument.len() == 1 => Some("string"),
             (TokenKind::Number, text) if is_single => {
                 Some(if text.contains(['.', 'e']) { "number" } else { "int" })
             }
             (_, "true" | "false") if argument.len() == 1 => Some("bool"),
-            (TokenKind::CloseBracket, _) if self.text_of(argument.start) == "[" => Some("list"),
-            _ if self.text_of(argument.start) == "not" => Some("bool"),
-            _ => self.type_of_field(self.source(argument.clone())),
+            (TokenKind::CloseBracket, _) if self.text_of_token(argument.start) == "[" => Some("list"),
+            _ if self.text_of_token(argument.start) == "not" => Some("bool"),
+            _ => self.type_of_field(self.source_of_tokens(argument.clone())),
         }
     }
 
@@ -119,7 +120,7 @@ impl ParseFailure<'_, '_> {
     fn split_at_commas(&self, first: usize) -> (Vec<Range<usize>>, usize) {
         let (mut parts, mut start, mut depth, mut end) = (Vec::new(), first, 0_u32, first);
         // In a condition, `<` and `>` are no brackets.
-        while let Some(kind) = self.kind_of(end) {
+        while let Some(kind) = self.kind_of_token(end) {
             match depth {
                 0 if kind.closes_bracket() => break,
                 0 if kind == TokenKind::Comma => {
@@ -139,7 +140,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the index of the innermost bracket that is open before the unexpected token. `None`
     /// if no bracket is open.
-    fn open_bracket(&self) -> Option<usize> {
+    fn innermost_open_bracket(&self) -> Option<usize> {
         let mut depth = 0_usize;
         (self.cx.tokens.start..self.token_index).rev().find(|index| {
             let kind = self.cx.sigs[*index].token.kind;
@@ -156,11 +157,13 @@ impl ParseFailure<'_, '_> {
     pub(super) fn unnamed_arguments(&self) -> Option<Diagnostic> {
         let is_target =
             matches!(self.rule, Rule::route_statement | Rule::default_statement | Rule::test_statement);
-        let open = self.open_bracket().filter(|open| is_target && self.text_of(*open) == "(")?;
-        let name = open.checked_sub(2).filter(|arrow| self.text_of(*arrow) == "->")? + 1;
-        let handler = self.text_of(name);
+        let open =
+            self.innermost_open_bracket().filter(|open| is_target && self.text_of_token(*open) == "(")?;
+        let name = open.checked_sub(2).filter(|arrow| self.text_of_token(*arrow) == "->")? + 1;
+        let handler = self.text_of_token(name);
         let (arguments, close) = self.split_at_commas(open + 1);
-        let is_named = |argument: &Range<usize>| matches!(self.text_of(argument.start + 1), ":" | "=" | ":=");
+        let is_named =
+            |argument: &Range<usize>| matches!(self.text_of_token(argument.start + 1), ":" | "=" | ":=");
         let holds_token =
             |argument: &&Range<usize>| argument.start <= self.token_index && self.token_index <= argument.end;
         arguments.iter().find(|argument| holds_token(argument) && !is_named(argument))?;
@@ -169,36 +172,38 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(open + 1..close);
         // `h({ id: id })`
         if let [record] = arguments.as_slice()
-            && self.text_of(record.start) == "{"
-            && matches!(self.text_of(record.start + 2), ":")
+            && self.text_of_token(record.start) == "{"
+            && matches!(self.text_of_token(record.start + 2), ":")
         {
-            let written = self.source(record.start + 1..record.end - 1).trim().to_owned();
+            let written = self.source_of_tokens(record.start + 1..record.end - 1).trim().to_owned();
             let help = message!("write `{handler}({written})`");
             return Some(unexpected_token(span, message, help).likely_fix(span, written));
         }
         let is_rest = |argument: &Range<usize>| {
-            matches!(self.text_of(argument.start), "*" | "**" | "..." | ".." | "_" | "&" | "@")
+            matches!(self.text_of_token(argument.start), "*" | "**" | "..." | ".." | "_" | "&" | "@")
         };
         let has_rest = arguments.iter().any(is_rest);
         let (named, others): (Vec<_>, Vec<_>) =
             arguments.into_iter().filter(|argument| !is_rest(argument)).partition(is_named);
         let mut written: Vec<(&str, String)> = Vec::new();
         for argument in &named {
-            let name = self.text_of(argument.start);
-            written.push((name, format!("{name}: {}", self.source(argument.start + 2..argument.end))));
+            let name = self.text_of_token(argument.start);
+            written
+                .push((name, format!("{name}: {}", self.source_of_tokens(argument.start + 2..argument.end))));
         }
         let is_free =
             |written: &[(&str, String)], name: &str| written.iter().all(|(other, _)| *other != name);
         let free: Vec<&Parameter<'_>> =
             parameters.iter().filter(|parameter| is_free(&written, parameter.name)).collect();
         for (argument, parameter) in self.assign_arguments(&others, &free) {
-            written.push((parameter, format!("{parameter}: {}", self.source(argument))));
+            written.push((parameter, format!("{parameter}: {}", self.source_of_tokens(argument))));
         }
         for parameter in &parameters {
             let name = parameter.name;
             let is_wanted = !parameter.is_optional || has_rest;
             if is_wanted && is_free(&written, name) {
-                let field = self.type_of_field(name).filter(|ty| has_rest && parameter.accepts(Some(ty)));
+                let field =
+                    self.type_of_field(name).filter(|ty| has_rest && parameter.accepts_type(Some(ty)));
                 written.push((name, format!("{name}: {}", field.map_or("…", |_| name))));
             }
         }
@@ -219,7 +224,7 @@ impl ParseFailure<'_, '_> {
         arguments: &[Range<usize>],
         parameters: &[&Parameter<'p>],
     ) -> Vec<(Range<usize>, &'p str)> {
-        if arguments.len() > parameters.len() || parameters.len() > MAX_ARGUMENTS {
+        if arguments.len() > parameters.len() || parameters.len() > MAX_MATCHED_PARAMETERS {
             return Vec::new();
         }
         let types: Vec<Option<&str>> =
@@ -228,12 +233,12 @@ impl ParseFailure<'_, '_> {
         let last_name = |argument: &Range<usize>| {
             Some(argument.end - 1)
                 .filter(|last| self.path_start(last + 1) == Some(argument.start))
-                .map(|last| self.text_of(last))
+                .map(|last| self.text_of_token(last))
         };
         let named = arguments.iter().zip(&types).enumerate().find_map(|(index, (argument, ty))| {
             let name = last_name(argument)?;
             let is_unique = arguments.iter().filter(|other| last_name(other) == Some(name)).count() == 1;
-            let is_meant = |parameter: &&Parameter<'p>| parameter.name == name && parameter.accepts(*ty);
+            let is_meant = |parameter: &&Parameter<'p>| parameter.name == name && parameter.accepts_type(*ty);
             let place = parameters.iter().position(is_meant)?;
             is_unique.then_some((index, place))
         });
@@ -245,7 +250,7 @@ impl ParseFailure<'_, '_> {
             return others;
         }
         let fits = |order: &[usize]| {
-            order.iter().zip(&types).all(|(parameter, ty)| parameters[*parameter].accepts(*ty))
+            order.iter().zip(&types).all(|(parameter, ty)| parameters[*parameter].accepts_type(*ty))
         };
         let in_order: Vec<usize> = (0..arguments.len()).collect();
         let mut orders = Vec::new();
@@ -270,10 +275,10 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an entry of metadata or settings without `:` or without a value:
     /// `{ not cached }`, `{ cached }`, `{ cached true }`. `None` without such a mistake.
     pub(super) fn entry_without_value(&self) -> Option<Diagnostic> {
-        let open = self.open_bracket().filter(|open| self.text_of(*open) == "{")?;
+        let open = self.innermost_open_bracket().filter(|open| self.text_of_token(*open) == "{")?;
         let is_negated = self.found_text == "!" && (self.is_preceded_by("{") || self.is_preceded_by(","));
-        let has_entries =
-            !self.is_in_fields() && !matches!(self.rule, Rule::choice_statement | Rule::router_statement);
+        let has_entries = !self.statement_declares_fields()
+            && !matches!(self.rule, Rule::choice_statement | Rule::router_statement);
         if !self.expects_rule(Rule::colon) && !is_negated || !has_entries {
             return None;
         }
@@ -281,21 +286,22 @@ impl ParseFailure<'_, '_> {
         let holds_token =
             |entry: &Range<usize>| entry.start <= self.token_index && self.token_index <= entry.end;
         let entry = entries.into_iter().find(holds_token)?;
-        let (first, second) = (self.text_of(entry.start), self.text_of(entry.start + 1));
-        let is_name = |index: usize| matches!(self.kind_of(index), Some(TokenKind::Word | TokenKind::String));
-        if !is_name(entry.end - 1) && self.kind_of(entry.end - 1) != Some(TokenKind::Number) {
+        let (first, second) = (self.text_of_token(entry.start), self.text_of_token(entry.start + 1));
+        let is_name =
+            |index: usize| matches!(self.kind_of_token(index), Some(TokenKind::Word | TokenKind::String));
+        if !is_name(entry.end - 1) && self.kind_of_token(entry.end - 1) != Some(TokenKind::Number) {
             return None;
         }
         let is_setting = self.rule == Rule::settings_statement;
         let written = match (entry.len(), first) {
             (2, "not" | "!" | "no" | "without") if is_name(entry.start + 1) => format!("{second}: false"),
             (1, _) if is_setting || self.rule == Rule::lexicon_statement => return None,
-            (1, _) if self.kind_of(entry.start) == Some(TokenKind::String) => format!("NAME: {first}"),
+            (1, _) if self.kind_of_token(entry.start) == Some(TokenKind::String) => format!("NAME: {first}"),
             (1, _) => format!("{first}: true"),
             (2, _) if matches!(second, "true" | "false" | "null") || is_setting => {
                 format!("{first}: {second}")
             }
-            (2, _) if self.kind_of(entry.start + 1) == Some(TokenKind::Word) => {
+            (2, _) if self.kind_of_token(entry.start + 1) == Some(TokenKind::Word) => {
                 format!("{first}: \"{second}\"")
             }
             (2, _) => format!("{first}: {second}"),

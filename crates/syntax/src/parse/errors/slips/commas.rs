@@ -25,14 +25,14 @@ impl ParseFailure<'_, '_> {
         let may_end = self.expects_rule(Rule::arrow) || self.expects_rule(Rule::EOI);
         let is_after_arrow = self.rule == Rule::route_statement
             && (self.cx.tokens.start..self.token_index)
-                .any(|index| self.kind_of(index) == Some(TokenKind::Arrow));
+                .any(|index| self.kind_of_token(index) == Some(TokenKind::Arrow));
         if !has_condition || !may_end || is_after_arrow || !matches!(self.found_text, "," | ";") {
             return None;
         }
         let left = self.expression_start(self.token_index)..self.token_index;
         let end = self.end_of_condition(self.token_index + 1);
         let right = self.token_index + 1..end;
-        if left.is_empty() || right.is_empty() || self.text_of(end) == "=" {
+        if left.is_empty() || right.is_empty() || self.text_of_token(end) == "=" {
             return None;
         }
         self.second_definition(&left)
@@ -44,10 +44,10 @@ impl ParseFailure<'_, '_> {
     /// does not end the condition, because the author may have meant `and`.
     fn end_of_condition(&self, start: usize) -> usize {
         let mut end = self.expression_end(start);
-        while matches!(self.text_of(end), "," | ";") {
+        while matches!(self.text_of_token(end), "," | ";") {
             end = self.expression_end(end + 1);
         }
-        let ends = |index: &usize| matches!(self.text_of(*index), "where" | "else");
+        let ends = |index: &usize| matches!(self.text_of_token(*index), "where" | "else");
         (start..end).find(ends).unwrap_or(end)
     }
 
@@ -55,7 +55,7 @@ impl ParseFailure<'_, '_> {
     fn has_comparison(&self, tokens: Range<usize>) -> bool {
         let mut depth = 0_usize;
         tokens.into_iter().any(|index| {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
             depth += usize::from(kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
             let is_comparison = || {
@@ -71,12 +71,13 @@ impl ParseFailure<'_, '_> {
     fn second_definition(&self, left: &Range<usize>) -> Option<Diagnostic> {
         let name = self.token_index + 1;
         let is_definition = self.rule == Rule::let_statement
-            && self.kind_of(name) == Some(TokenKind::Word)
-            && matches!(self.text_of(name + 1), "=" | ":=")
+            && self.kind_of_token(name) == Some(TokenKind::Word)
+            && matches!(self.text_of_token(name + 1), "=" | ":=")
             && left.start == self.cx.tokens.start + 3;
-        let value = self.source(name + 2..self.end_of_condition(name + 2).min(self.expression_end(name + 2)));
-        let written = format!("let {} = {value}", self.text_of(name));
-        if !is_definition || !remedy::reads_as_statement(&written) {
+        let value = self
+            .source_of_tokens(name + 2..self.end_of_condition(name + 2).min(self.expression_end(name + 2)));
+        let written = format!("let {} = {value}", self.text_of_token(name));
+        if !is_definition || !remedy::is_valid_short_statement(&written) {
             return None;
         }
         let message = message!("each definition is a statement of its own");
@@ -100,26 +101,31 @@ impl ParseFailure<'_, '_> {
         // A value such as `"b"` may precede `and`, as in `contains "a", "b" and n > 3`.
         let is_condition = |part: &Range<usize>| {
             let is_joint =
-                |index: &usize| matches!(self.text_of(*index), "and" | "or" | "unless" | "&&" | "||");
+                |index: &usize| matches!(self.text_of_token(*index), "and" | "or" | "unless" | "&&" | "||");
             let first = part.start..part.clone().find(is_joint).unwrap_or(part.end);
             let is_path = first.clone().all(|index| {
-                matches!(self.kind_of(index), Some(TokenKind::Word | TokenKind::Quoted | TokenKind::Dot))
+                matches!(
+                    self.kind_of_token(index),
+                    Some(TokenKind::Word | TokenKind::Quoted | TokenKind::Dot)
+                )
             });
-            let is_bool = self.text_of(first.start) == "not" || is_path && self.ends_with_bound(left);
+            let is_bool =
+                self.text_of_token(first.start) == "not" || is_path && self.ends_with_order_comparison(left);
             !first.is_empty() && (is_bool || self.has_comparison(first))
         };
         if !parts.iter().skip(1).all(is_condition) {
             return None;
         }
         let written = |part: &Range<usize>| {
-            let text = self.source(part.clone());
-            let has_or = part.clone().any(|index| matches!(self.text_of(index), "or" | "||" | "unless"));
+            let text = self.source_of_tokens(part.clone());
+            let has_or =
+                part.clone().any(|index| matches!(self.text_of_token(index), "or" | "||" | "unless"));
             if has_or { format!("({text})") } else { text.to_owned() }
         };
         let written = parts.iter().map(written).collect::<Vec<_>>().join(" and ");
         let message = message!("conditions are joined with `and`");
         let span = self.span_of_tokens(left.start..right.end);
-        if !remedy::reads_as_expression(&written) {
+        if !remedy::is_valid_expression(&written) {
             let help = message!("write `and` instead of `{}`", self.found_text);
             return Some(unexpected_token(self.span, message, help));
         }
@@ -129,9 +135,9 @@ impl ParseFailure<'_, '_> {
 
     /// True if the last comparison of a condition is `<`, `<=`, `>` or `>=`. It has only one value
     /// on its right, so a name after a comma begins another condition.
-    fn ends_with_bound(&self, condition: &Range<usize>) -> bool {
+    fn ends_with_order_comparison(&self, condition: &Range<usize>) -> bool {
         let mut operators =
-            condition.clone().rev().filter_map(|index| Op::from_spelling(self.text_of(index)));
+            condition.clone().rev().filter_map(|index| Op::from_spelling(self.text_of_token(index)));
         operators
             .find(|op| foreign::is_condition_operator(*op))
             .is_some_and(|op| matches!(op, Op::Lt | Op::Le | Op::Gt | Op::Ge))
@@ -142,43 +148,51 @@ impl ParseFailure<'_, '_> {
     /// a mistake.
     fn comma_in_values(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let is_comparison = |index: &usize| {
-            Op::from_spelling(self.text_of(*index)).is_some_and(foreign::is_condition_operator)
+            Op::from_spelling(self.text_of_token(*index)).is_some_and(foreign::is_condition_operator)
         };
         let sign = left.clone().rev().find(is_comparison)?;
-        let first =
-            left.clone().rev().take_while(|index| !matches!(self.text_of(*index), "and" | "or" | "unless"));
+        let first = left
+            .clone()
+            .rev()
+            .take_while(|index| !matches!(self.text_of_token(*index), "and" | "or" | "unless"));
         let first = first.last()?;
-        let op = Op::from_spelling(self.text_of(sign))?;
-        let subject_end = sign - usize::from(self.text_of(sign - 1) == "not");
+        let op = Op::from_spelling(self.text_of_token(sign))?;
+        let subject_end = sign - usize::from(self.text_of_token(sign - 1) == "not");
         let is_literal = |index: usize| {
-            matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString | TokenKind::Number))
+            matches!(
+                self.kind_of_token(index),
+                Some(TokenKind::String | TokenKind::RawString | TokenKind::Number)
+            )
         };
         let is_value = |index: &usize| {
             is_literal(*index)
-                || matches!(self.text_of(*index), "," | ";")
-                || self.text_of(*index) == "or" && is_literal(index + 1)
+                || matches!(self.text_of_token(*index), "," | ";")
+                || self.text_of_token(*index) == "or" && is_literal(index + 1)
         };
         let end = right.clone().find(|index| !is_value(index)).unwrap_or(right.end);
-        let is_complete = end == right.end || matches!(self.text_of(end), "and" | "or" | "unless");
+        let is_complete = end == right.end || matches!(self.text_of_token(end), "and" | "or" | "unless");
         if subject_end <= first || !(sign + 1..left.end).all(|index| is_value(&index)) || !is_complete {
             return None;
         }
-        let values = (sign + 1..end).filter(|index| is_literal(*index)).map(|index| self.text_of(index));
+        let values =
+            (sign + 1..end).filter(|index| is_literal(*index)).map(|index| self.text_of_token(index));
         let values: Vec<&str> = values.collect();
-        let (subject, values) = (self.source(first..subject_end), values.join(", "));
+        let (subject, values) = (self.source_of_tokens(first..subject_end), values.join(", "));
         let not = if subject_end < sign { "not " } else { "" };
         let written = match op {
             Op::Eq | Op::In => format!("{subject} {not}in [{values}]"),
             Op::Ne => format!("{subject} not in [{values}]"),
-            _ if op.info().accepts.quantity && not.is_empty() => {
+            _ if op.info().accepted_modifiers.accepts_quantity && not.is_empty() => {
                 format!("{subject} {} any [{values}]", op.info().spelling)
             }
-            _ if op.info().accepts.quantity && op.info().negation == Negation::NotBefore => {
+            _ if op.info().accepted_modifiers.accepts_quantity
+                && op.info().negation == Negation::NotBefore =>
+            {
                 format!("not ({subject} {} any [{values}])", op.info().spelling)
             }
             _ => return None,
         };
-        if !remedy::reads_as_expression(&written) {
+        if !remedy::is_valid_expression(&written) {
             return None;
         }
         let message = message!("several values need a list");

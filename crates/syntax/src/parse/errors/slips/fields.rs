@@ -13,25 +13,25 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a common mistake in the declaration of a field. `None` without
     /// such a mistake.
     pub(super) fn field_slip(&self) -> Option<Diagnostic> {
-        if !self.is_in_fields() {
+        if !self.statement_declares_fields() {
             return None;
         }
         self.statement_in_fields()
-            .or_else(|| self.early_mark())
+            .or_else(|| self.early_optional_mark())
             .or_else(|| self.word_around_field())
             .or_else(|| self.type_before_name())
             .or_else(|| self.dotted_fields())
-            .or_else(|| self.bare_values())
+            .or_else(|| self.unquoted_enum_values())
             .or_else(|| self.sized_type())
-            .or_else(|| self.listed_values())
+            .or_else(|| self.bracketed_enum_values())
     }
 
     pub(super) fn meant_type(&self, index: usize) -> Option<&'static str> {
-        Ty::meant_name(self.text_of(index))
+        Ty::builtin_for_type_name(self.text_of_token(index))
     }
 
     pub(super) fn is_word(&self, index: usize) -> bool {
-        self.kind_of(index) == Some(TokenKind::Word)
+        self.kind_of_token(index) == Some(TokenKind::Word)
     }
 
     /// Returns the diagnostic for a parameter in the syntax of another language: `string reason` or
@@ -43,22 +43,24 @@ impl ParseFailure<'_, '_> {
         }
         let declared = |first: usize| {
             let is_pair = self.is_word(first) && self.is_word(first + 1);
-            let is_builtin = |index: usize| Ty::BUILTIN_NAMES.contains(&self.text_of(index));
+            let is_builtin = |index: usize| Ty::BUILTIN_NAMES.contains(&self.text_of_token(index));
             // `text` is a type of other languages, but also a usual name.
             let first_type = self.meant_type(first).filter(|_| is_builtin(first) || !is_builtin(first + 1));
             let (name, ty) = match (first_type, self.meant_type(first + 1)) {
-                (Some(ty), _) if is_pair => (self.text_of(first + 1), ty),
-                (None, Some(ty)) if is_pair => (self.text_of(first), ty),
+                (Some(ty), _) if is_pair => (self.text_of_token(first + 1), ty),
+                (None, Some(ty)) if is_pair => (self.text_of_token(first), ty),
                 _ => return None,
             };
             Some(format!("{name}: {ty}"))
         };
         // `tags: array of string`
         let is_list = matches!(
-            first.checked_sub(1).map_or("", |before| self.text_of(before)).to_lowercase().as_str(),
+            first.checked_sub(1).map_or("", |before| self.text_of_token(before)).to_lowercase().as_str(),
             "array" | "list" | "set" | "sequence" | "vector"
         );
-        if let Some(element) = self.meant_type(first + 1).filter(|_| is_list && self.text_of(first) == "of") {
+        if let Some(element) =
+            self.meant_type(first + 1).filter(|_| is_list && self.text_of_token(first) == "of")
+        {
             let written = format!("list<{element}>");
             let span = self.span_of_tokens(first - 1..first + 2);
             let message = message!("a type of lists is written `list<…>`");
@@ -66,7 +68,7 @@ impl ParseFailure<'_, '_> {
         }
         let mut fields = vec![declared(first)?];
         let mut end = first + 2;
-        while let Some(field) = (self.text_of(end) == ",").then(|| declared(end + 1)).flatten() {
+        while let Some(field) = (self.text_of_token(end) == ",").then(|| declared(end + 1)).flatten() {
             fields.push(field);
             end += 3;
         }
@@ -80,12 +82,12 @@ impl ParseFailure<'_, '_> {
     /// and `ctx.b`. The first begins at the token `first`. Returns their token range, and the text
     /// of each field without this word. `None` if one of them is not complete.
     fn fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
-        let root = self.text_of(first);
+        let root = self.text_of_token(first);
         let (mut at, mut end, mut fields) = (first, first, Vec::new());
-        while self.text_of(at) == root && self.text_of(at + 1) == "." {
-            let colon = (at..self.cx.tokens.end).find(|index| self.text_of(*index) == ":")?;
+        while self.text_of_token(at) == root && self.text_of_token(at + 1) == "." {
+            let colon = (at..self.cx.tokens.end).find(|index| self.text_of_token(*index) == ":")?;
             end = self.type_end(colon + 1);
-            let (name, ty) = (self.source(at + 2..colon), self.source(colon + 1..end));
+            let (name, ty) = (self.source_of_tokens(at + 2..colon), self.source_of_tokens(colon + 1..end));
             let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '?');
             if ty.is_empty() || !name.chars().all(is_name) {
                 return None;
@@ -94,7 +96,7 @@ impl ParseFailure<'_, '_> {
             let (last, parents) = names.split_last()?;
             let field = format!("{last}: {ty}");
             fields.push(parents.iter().rev().fold(field, |field, parent| format!("{parent}: {{ {field} }}")));
-            at = end + usize::from(matches!(self.text_of(end), "," | ";"));
+            at = end + usize::from(matches!(self.text_of_token(end), "," | ";"));
         }
         Some((first..end, fields))
     }
@@ -103,7 +105,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn type_end(&self, first: usize) -> usize {
         let mut depth = 0_usize;
         for index in first..self.cx.tokens.end {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
             let begins_line = index > first && self.cx.sigs[index].indent().is_some();
             let ends = matches!(kind, TokenKind::Comma | TokenKind::Semicolon)
                 || kind.closes_bracket()
@@ -125,7 +127,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let (tokens, fields) = self.fields_with_prefix(first)?;
-        let root = self.text_of(first);
+        let root = self.text_of_token(first);
         let replacement = format!("{root}: {{ {} }}", fields.join(", "));
         let message = message!("the name of a field cannot contain `.`");
         let help = message!("declare the fields of `{root}` in braces: write `{replacement}`");
@@ -134,9 +136,10 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for enumeration values without quotes: `lang: en | de`. `None`
     /// without such a mistake, or if the words are names of types.
-    fn bare_values(&self) -> Option<Diagnostic> {
-        let is_separator = |index: usize| matches!(self.text_of(index), "|" | "or" | "OR" | "/");
-        let is_value = |index: usize| self.is_word(index) || self.kind_of(index) == Some(TokenKind::String);
+    fn unquoted_enum_values(&self) -> Option<Diagnostic> {
+        let is_separator = |index: usize| matches!(self.text_of_token(index), "|" | "or" | "OR" | "/");
+        let is_value =
+            |index: usize| self.is_word(index) || self.kind_of_token(index) == Some(TokenKind::String);
         let mut first = if is_separator(self.token_index) { self.token_index } else { self.token_index - 1 };
         if !is_separator(first) || first <= self.cx.tokens.start {
             return None;
@@ -152,14 +155,14 @@ impl ParseFailure<'_, '_> {
         let values = || (first..end).step_by(2);
         let is_type = |index: usize| {
             self.meant_type(index).is_some()
-                || matches!(self.text_of(index), "null" | "None" | "nil" | "none" | "undefined")
+                || matches!(self.text_of_token(index), "null" | "None" | "nil" | "none" | "undefined")
         };
         if end == first + 1 || !values().all(is_value) || values().any(is_type) {
             return None;
         }
         let quoted = |index: usize| match self.is_word(index) {
-            true => format!("\"{}\"", self.text_of(index)),
-            false => self.text_of(index).to_owned(),
+            true => format!("\"{}\"", self.text_of_token(index)),
+            false => self.text_of_token(index).to_owned(),
         };
         let replacement = values().map(quoted).collect::<Vec<_>>().join(" | ");
         let message = message!("the values of an enumeration are written in quotes, with `|` between them");
@@ -169,19 +172,19 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`. `None`
     /// without such a mistake.
-    fn listed_values(&self) -> Option<Diagnostic> {
+    fn bracketed_enum_values(&self) -> Option<Diagnostic> {
         if self.found_text != "[" || !self.is_preceded_by(":") {
             return None;
         }
         let close = self.closing_bracket_or_end(self.token_index);
-        let is_text = |index: usize| self.kind_of(index) == Some(TokenKind::String);
+        let is_text = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
         let elements = self.token_index + 1..close;
-        let is_list = elements.clone().all(|index| is_text(index) || self.text_of(index) == ",");
+        let is_list = elements.clone().all(|index| is_text(index) || self.text_of_token(index) == ",");
         if !is_list || elements.is_empty() {
             return None;
         }
         let values: Vec<&str> =
-            elements.filter(|index| is_text(*index)).map(|index| self.text_of(index)).collect();
+            elements.filter(|index| is_text(*index)).map(|index| self.text_of_token(index)).collect();
         let written = values.join(" | ");
         let span = self.span_of_tokens(self.token_index..(close + 1).min(self.cx.tokens.end));
         let message = message!("the values of an enumeration are written in quotes, with `|` between them");
@@ -196,8 +199,8 @@ impl ParseFailure<'_, '_> {
         let end = self.closing_bracket_or_end(self.token_index) + 1;
         let inside = self.token_index + 1..(end - 1).min(self.cx.tokens.end);
         let is_size = |index: usize| {
-            self.kind_of(index) == Some(TokenKind::Number)
-                || matches!(self.text_of(index), "," | "max" | "MAX")
+            self.kind_of_token(index) == Some(TokenKind::Number)
+                || matches!(self.text_of_token(index), "," | "max" | "MAX")
         };
         let (message, replacement) = match self.found_text {
             "(" if inside.clone().all(is_size) => {

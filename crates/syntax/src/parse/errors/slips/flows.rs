@@ -11,7 +11,7 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a flow with a superfluous word, or without the keyword before its
     /// patterns or examples. `None` without such a mistake.
-    pub(super) fn flow_words(&self) -> Option<Diagnostic> {
+    pub(super) fn wrong_flow_words(&self) -> Option<Diagnostic> {
         let (found, index) = (self.found_text, self.token_index);
         if self.rule != Rule::flow_statement {
             return None;
@@ -25,18 +25,19 @@ impl ParseFailure<'_, '_> {
         }
         if found == "[" && matches!(before, "any" | "all" | "one" | "of" | "either" | "each" | "in") {
             let message = message!("the patterns follow without `{before}`: one of them is enough");
-            return self.removal(index - 1, index, message);
+            return self.removal_diagnostic(index - 1, index, message);
         }
-        let is_text = matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
+        let is_text = matches!(self.kind_of_token(index), Some(TokenKind::String | TokenKind::RawString));
         let expects_list = [Rule::open_bracket, Rule::words, Rule::list_in_place];
         if is_text && expects_list.into_iter().any(|rule| self.expects_rule(rule)) {
-            let is_text =
-                |index: usize| matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
+            let is_text = |index: usize| {
+                matches!(self.kind_of_token(index), Some(TokenKind::String | TokenKind::RawString))
+            };
             let mut end = index + 1;
-            while matches!(self.text_of(end), "," | "or" | "|") && is_text(end + 1) {
+            while matches!(self.text_of_token(end), "," | "or" | "|") && is_text(end + 1) {
                 end += 2;
             }
-            let texts: Vec<&str> = (index..end).step_by(2).map(|index| self.text_of(index)).collect();
+            let texts: Vec<&str> = (index..end).step_by(2).map(|index| self.text_of_token(index)).collect();
             let list = format!("[{}]", texts.join(", "));
             // `keyword matches r"…"`
             let is_mode = matches!(before, "matches" | "match" | "like" | "pattern" | "regexp");
@@ -61,7 +62,7 @@ impl ParseFailure<'_, '_> {
         let replacement = match found {
             "examples" | "example" => "intent examples",
             "phrases" | "utterances" | "samples" | "intents" => "intent",
-            "keywords" | "patterns" if self.text_of(index + 1) == "[" => "keyword contains",
+            "keywords" | "patterns" if self.text_of_token(index + 1) == "[" => "keyword contains",
             "keywords" | "on" | "matches" => "keyword",
             "contains" | "exact" | "regex" => &format!("keyword {found}"),
             _ => return None,
@@ -77,13 +78,13 @@ impl ParseFailure<'_, '_> {
     fn flow_without_arrow(&self) -> Option<Diagnostic> {
         let index = self.token_index;
         let is_id = |index: usize| {
-            matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::Word | TokenKind::Quoted))
+            matches!(self.kind_of_token(index), Some(TokenKind::String | TokenKind::Word | TokenKind::Quoted))
         };
         let not_arrow = |word: usize, id: usize| {
             let span = self.span_of_tokens(word..word + 1);
-            let written = self.text_of(word);
+            let written = self.text_of_token(word);
             let message = message!("the flow id must follow `->`, not `{written}`");
-            let help = message!("write `-> {}`", self.text_of(id));
+            let help = message!("write `-> {}`", self.text_of_token(id));
             let diagnostic = unexpected_token(span, message, help);
             let is_plain = id == word + 1;
             Some(if is_plain { diagnostic.fix(span, "->") } else { diagnostic })
@@ -91,8 +92,8 @@ impl ParseFailure<'_, '_> {
         if self.expects_rule(Rule::kw_case) {
             // The parser took the word for the mode `ignoring case`.
             let word = index - 1;
-            if matches!(self.text_of(word), "ignoring" | "matching") {
-                let written = format!("{} case", self.text_of(word));
+            if matches!(self.text_of_token(word), "ignoring" | "matching") {
+                let written = format!("{} case", self.text_of_token(word));
                 let span = self.span_of_tokens(word..index + 1);
                 let message = message!("expected `case`, found {}", self.describe_found());
                 let help = message!("write `ignoring case` or `matching case`");
@@ -104,12 +105,12 @@ impl ParseFailure<'_, '_> {
         if !self.expects_rule(Rule::arrow) {
             return None;
         }
-        let has_description = self.kind_of(self.cx.tokens.start + 2) == Some(TokenKind::String);
-        if self.kind_of(index) == Some(TokenKind::String)
-            && matches!(self.text_of(index + 1), "->" | "=>")
+        let has_description = self.kind_of_token(self.cx.tokens.start + 2) == Some(TokenKind::String);
+        if self.kind_of_token(index) == Some(TokenKind::String)
+            && matches!(self.text_of_token(index + 1), "->" | "=>")
             && !has_description
         {
-            let name = self.text_of(self.cx.tokens.start + 1);
+            let name = self.text_of_token(self.cx.tokens.start + 1);
             let message = message!("the description of a flow follows its name");
             let help = message!("write `flow {name} {}`, and remove it here", self.found_text);
             return Some(unexpected_token(self.span, message, help));
@@ -136,7 +137,7 @@ impl ParseFailure<'_, '_> {
                 | "start"
                 | "is"
         );
-        let id = index + 1 + usize::from(self.text_of(index + 1) == "(");
+        let id = index + 1 + usize::from(self.text_of_token(index + 1) == "(");
         (is_word && is_id(id)).then(|| not_arrow(index, id)).flatten()
     }
 }

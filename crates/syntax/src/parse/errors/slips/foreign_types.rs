@@ -3,7 +3,7 @@
 
 use super::super::super::context::unexpected_token;
 use super::super::super::remedy;
-use super::super::{ParseFailure, Rule, is_item};
+use super::super::{ParseFailure, Rule, is_payload_item};
 use super::field_words::{FieldWord, field_word, is_list_word};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
@@ -13,15 +13,15 @@ use rulec_lang::ty::Ty;
 
 /// Words before the name of a type in other languages: modules such as `z` in `z.string()`, and
 /// words such as `of` in `list of string`.
-const PREFIXES: [&str; 14] =
+const FOREIGN_TYPE_PREFIXES: [&str; 14] =
     ["z", "zod", "t", "v", "s", "type", "types", "schema", "joi", "yup", "typing", "yield", "of", "is"];
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a type in the syntax of another language. `None` without such a
     /// type.
     pub(super) fn type_of_other_language(&self) -> Option<Diagnostic> {
-        self.blank_in_other_words()
-            .or_else(|| self.type_after_other_sign())
+        self.foreign_not_blank()
+            .or_else(|| self.foreign_sign_before_type())
             .or_else(|| self.wrapped_type())
             .or_else(|| self.sized_type().filter(|_| self.rule == Rule::field_item))
     }
@@ -29,12 +29,12 @@ impl ParseFailure<'_, '_> {
     /// Returns the index of the colon in the field in which parsing fails. `None` if parsing does
     /// not fail in the type of a field.
     fn colon_of_field(&self) -> Option<usize> {
-        if is_item(self.rule) {
+        if is_payload_item(self.rule) {
             let first = self.cx.tokens.start;
             return (first + 1..(first + 3).min(self.cx.tokens.end))
-                .find(|index| self.text_of(*index) == ":");
+                .find(|index| self.text_of_token(*index) == ":");
         }
-        let is_colon = |index: &usize| self.text_of(*index) == ":";
+        let is_colon = |index: &usize| self.text_of_token(*index) == ":";
         let colon = (self.cx.tokens.start..=self.token_index).rev().find(is_colon)?;
         (self.type_end(colon + 1) > self.token_index.min(self.cx.tokens.end - 1)).then_some(colon)
     }
@@ -47,17 +47,17 @@ impl ParseFailure<'_, '_> {
             || is_payload_field && matches!(self.found_text, "undefined" | "None" | "nil" | "none");
         // Other diagnostics explain these marks of declared fields.
         let is_explained = self.found_text == "?" || self.found_text == "<" && self.generic_type().is_some();
-        if !is_mark || !is_payload_field && (!self.is_in_fields() || is_explained) {
+        if !is_mark || !is_payload_field && (!self.statement_declares_fields() || is_explained) {
             return None;
         }
         let colon = self.colon_of_field()?;
-        let has_mark = self.text_of(colon - 1) == "?";
+        let has_mark = self.text_of_token(colon - 1) == "?";
         let name = colon.checked_sub(1 + usize::from(has_mark))?;
         let end = self.type_end(colon + 1);
         let (mut elements, mut default) = (Vec::new(), None);
         let (mut is_list, mut is_dict, mut is_optional, mut is_null) = (false, false, has_mark, false);
         for index in colon + 1..end {
-            let (text, kind) = (self.text_of(index), self.kind_of(index)?);
+            let (text, kind) = (self.text_of_token(index), self.kind_of_token(index)?);
             let lower = text.to_lowercase();
             match kind {
                 TokenKind::Word => match lower.as_str() {
@@ -71,17 +71,19 @@ impl ParseFailure<'_, '_> {
                         (Some(FieldWord::Optional), _) => is_optional |= !is_list,
                         (Some(FieldWord::Required), _) => {}
                         (_, Some(ty)) => elements.push(ty),
-                        _ if PREFIXES.contains(&word) => {}
+                        _ if FOREIGN_TYPE_PREFIXES.contains(&word) => {}
                         _ => return None,
                     },
                 },
                 TokenKind::String | TokenKind::Number
-                    if self.text_of(index - 1) == "," && default.is_none() =>
+                    if self.text_of_token(index - 1) == "," && default.is_none() =>
                 {
                     default = Some(text);
                 }
                 _ if text == "?" => is_optional = true,
-                _ if text == "[" && (index == colon + 1 || self.text_of(index + 1) == "]") => is_list = true,
+                _ if text == "[" && (index == colon + 1 || self.text_of_token(index + 1) == "]") => {
+                    is_list = true
+                }
                 _ if kind.opens_bracket() || kind.closes_bracket() => {}
                 _ if matches!(text, "." | "!" | "<" | ">" | "|" | ",") => {}
                 _ => return None,
@@ -98,9 +100,9 @@ impl ParseFailure<'_, '_> {
             _ => element.to_owned(),
         };
         let mark = if is_optional { "?" } else { "" };
-        let name_text = self.text_of(name);
+        let name_text = self.text_of_token(name);
         let field = format!("{name_text}{mark}: {ty}");
-        if !remedy::reads_as_statement(&format!("input {{ {field} }}")) {
+        if !remedy::is_valid_short_statement(&format!("input {{ {field} }}")) {
             return None;
         }
         let written = match default.filter(|_| is_payload_field) {
@@ -116,22 +118,24 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a sign of another language between a name and its type: `note =
     /// string`. `None` without such a sign.
-    fn type_after_other_sign(&self) -> Option<Diagnostic> {
+    fn foreign_sign_before_type(&self) -> Option<Diagnostic> {
         let is_sign =
             matches!(self.found_text, "=" | ":=" | "->" | "=>" | "as" | "is" | "::" | ";" | "-" | "~");
-        let is_place = self.is_in_fields() || self.rule == Rule::field_item;
+        let is_place = self.statement_declares_fields() || self.rule == Rule::field_item;
         let name = self.token_index.checked_sub(1)?;
-        let name = name - usize::from(self.text_of(name) == "?");
+        let name = name - usize::from(self.text_of_token(name) == "?");
         let ty = self.token_index + 1;
-        let begins_type = matches!(self.text_of(ty), "list" | "dict" | "{") || self.meant_type(ty).is_some();
+        let begins_type =
+            matches!(self.text_of_token(ty), "list" | "dict" | "{") || self.meant_type(ty).is_some();
         let is_field = name > self.cx.tokens.start || self.rule == Rule::field_item;
         if !is_sign || !is_place || !is_field || !begins_type || !self.is_word(name) {
             return None;
         }
         let end = self.type_end(ty);
-        let meant = Ty::meant_name(self.source(ty..end)).unwrap_or(self.source(ty..end));
-        let written = format!("{}: {meant}", self.source(name..self.token_index));
-        if !remedy::reads_as_statement(&format!("input {{ {written} }}")) {
+        let meant = Ty::builtin_for_type_name(self.source_of_tokens(ty..end))
+            .unwrap_or(self.source_of_tokens(ty..end));
+        let written = format!("{}: {meant}", self.source_of_tokens(name..self.token_index));
+        if !remedy::is_valid_short_statement(&format!("input {{ {written} }}")) {
             return None;
         }
         let message = message!("a name and its type are separated by `:`, not `{}`", self.found_text);
@@ -141,7 +145,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `not blank` in other words: `string !blank`, `string nonblank`.
     /// `None` for other words.
-    fn blank_in_other_words(&self) -> Option<Diagnostic> {
+    fn foreign_not_blank(&self) -> Option<Diagnostic> {
         if self.rule != Rule::field_item {
             return None;
         }
@@ -149,11 +153,11 @@ impl ParseFailure<'_, '_> {
         let rest =
             (first..self.cx.tokens.end).take_while(|index| *index == first || !self.begins_line(*index));
         let tokens: Vec<usize> =
-            rest.take_while(|index| !matches!(self.text_of(*index), ";" | "}" | ",")).collect();
+            rest.take_while(|index| !matches!(self.text_of_token(*index), ";" | "}" | ",")).collect();
         // The words before `else` and a message belong to the condition.
-        let count = tokens.iter().take_while(|index| self.text_of(**index) != "else").count();
+        let count = tokens.iter().take_while(|index| self.text_of_token(**index) != "else").count();
         let tokens = &tokens[..count];
-        let words: String = tokens.iter().map(|index| self.text_of(*index)).collect();
+        let words: String = tokens.iter().map(|index| self.text_of_token(*index)).collect();
         let words = words.to_lowercase().replace(['_', '-'], "");
         let meant = matches!(
             words.as_str(),
@@ -174,12 +178,12 @@ impl ParseFailure<'_, '_> {
                 | "nonnullblank"
         );
         let last = *tokens.last()?;
-        let name = self.text_of(self.cx.tokens.start);
+        let name = self.text_of_token(self.cx.tokens.start);
         if matches!(words.as_str(), "!null" | "!undefined" | "nonnull" | "!none") {
             let message = message!("a field is required unless `?` follows its name");
-            return self.removal(first, last + 1, message);
+            return self.removal_diagnostic(first, last + 1, message);
         }
-        let is_string = self.text_of(first - 1) == "string";
+        let is_string = self.text_of_token(first - 1) == "string";
         if !meant || !is_string {
             return None;
         }

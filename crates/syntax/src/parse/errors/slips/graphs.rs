@@ -8,7 +8,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 
 /// Maximum length in bytes of the source text of nodes that a help text suggests.
-const MAX_NODES: usize = 160;
+const MAX_NODES_BYTES: usize = 160;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a case of a router after `otherwise`. `None` without such a case.
@@ -18,8 +18,8 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let is_case = |index: &usize| {
-            let next = self.text_of(index + 1);
-            self.text_of(*index) == "otherwise" && matches!(next, "->" | "=>")
+            let next = self.text_of_token(index + 1);
+            self.text_of_token(*index) == "otherwise" && matches!(next, "->" | "=>")
         };
         let otherwise = (self.cx.tokens.start..case).rfind(is_case)?;
         if self.found_text == "otherwise" {
@@ -28,11 +28,11 @@ impl ParseFailure<'_, '_> {
             let help = message!("remove one of the two, or write `when CONDITION` in place of the first");
             return Some(unexpected_token(self.span, message, help).label(span, message!("the first one")));
         }
-        let written = self.source(otherwise..case);
+        let written = self.source_of_tokens(otherwise..case);
         let message = message!("`otherwise` is the last case of a router, and no `when` follows it");
         let help = message!("move `{written}` to the end of the router");
-        let close = end.checked_sub(1).filter(|close| self.text_of(*close) == "}" && *close > case)?;
-        let rest = self.source(case..close);
+        let close = end.checked_sub(1).filter(|close| self.text_of_token(*close) == "}" && *close > case)?;
+        let rest = self.source_of_tokens(case..close);
         let fixed = format!("{rest}  {written}");
         let span = self.span_of_tokens(otherwise..otherwise + 1);
         let has_other = (case..close).any(|index| is_case(&index));
@@ -47,16 +47,20 @@ impl ParseFailure<'_, '_> {
     /// "high"`. `None` for another mistake.
     pub(super) fn wrong_weight(&self) -> Option<Diagnostic> {
         let before = self.token_index.checked_sub(1)?;
-        let is_word = |index: usize| self.kind_of(index) == Some(TokenKind::String);
-        if self.expects_rule(Rule::number) && self.text_of(before) == ":" && is_word(before.checked_sub(1)?) {
+        let is_word = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
+        if self.expects_rule(Rule::number)
+            && self.text_of_token(before) == ":"
+            && is_word(before.checked_sub(1)?)
+        {
             let message = message!("the weight of a word is a number, not `{}`", self.found_text);
-            let help = message!("for example: `{}: 0.8`", self.text_of(before - 1));
+            let help = message!("for example: `{}: 0.8`", self.text_of_token(before - 1));
             return self.unexpected_token(message, help);
         }
-        let is_number = self.kind_of(self.token_index) == Some(TokenKind::Number);
+        let is_number = self.kind_of_token(self.token_index) == Some(TokenKind::Number);
         if self.expects_rule(Rule::colon) && is_word(before) && !is_number {
             let message = message!("a word of a lexicon has a weight");
-            return self.unexpected_token(message, message!("for example: `{}: 0.8`", self.text_of(before)));
+            return self
+                .unexpected_token(message, message!("for example: `{}: 0.8`", self.text_of_token(before)));
         }
         None
     }
@@ -66,31 +70,34 @@ impl ParseFailure<'_, '_> {
     /// suggests declarations of all nodes.
     pub(super) fn edges_without_nodes(&self) -> Option<Diagnostic> {
         let message = message!("a node begins with `node`, and its kind follows its id");
-        let open = (self.cx.tokens.start..self.token_index).find(|index| self.text_of(*index) == "{")?;
+        let open =
+            (self.cx.tokens.start..self.token_index).find(|index| self.text_of_token(*index) == "{")?;
         let close = self.closing_bracket_or_end(open).min(self.cx.tokens.end);
-        if let Some(nodes) = self.nodes_of_edges(open + 1, close).filter(|nodes| nodes.len() <= MAX_NODES) {
+        if let Some(nodes) =
+            self.node_declarations(open + 1, close).filter(|nodes| nodes.len() <= MAX_NODES_BYTES)
+        {
             let help = message!("each node has a statement of its own: write `{nodes}`");
             let span = self.span_of_tokens(open + 1..close);
             return Some(unexpected_token(self.span, message, help).likely_fix(span, nodes));
         }
-        let (node, next) = (self.found_text, self.text_of(self.token_index + 2));
+        let (node, next) = (self.found_text, self.text_of_token(self.token_index + 2));
         let is_declared = (open..self.token_index)
-            .any(|index| self.text_of(index) == "node" && self.text_of(index + 1) == node);
+            .any(|index| self.text_of_token(index) == "node" && self.text_of_token(index + 1) == node);
         if is_declared {
-            let written = self.source(self.token_index..(self.token_index + 3).min(close));
+            let written = self.source_of_tokens(self.token_index..(self.token_index + 3).min(close));
             let message = message!("an edge is written at the node where it begins");
             let help = message!("remove `{written}`, and write `-> {next}` at the end of `node {node}`");
             return self.unexpected_token(message, help);
         }
         let help =
-            message!("write `node {} echo -> {}`", self.found_text, self.text_of(self.token_index + 2));
+            message!("write `node {} echo -> {}`", self.found_text, self.text_of_token(self.token_index + 2));
         self.unexpected_token(message, help)
     }
 
     /// Returns declarations, as source text, of all nodes that occur in edges such as `a -> b`. The
     /// edges are the tokens from `first` up to `end`, exclusive. `None` if these tokens contain
     /// anything else.
-    fn nodes_of_edges(&self, first: usize, end: usize) -> Option<String> {
+    fn node_declarations(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, Vec<&str>)> = Vec::new();
         let position = |nodes: &mut Vec<(_, Vec<_>)>, name| {
             nodes.iter().position(|(node, _)| *node == name).unwrap_or_else(|| {
@@ -102,11 +109,11 @@ impl ParseFailure<'_, '_> {
         let (mut targets, mut follows_arrow) = (Vec::new(), false);
         let mut index = first;
         while index < end {
-            let is_name = matches!(self.kind_of(index), Some(TokenKind::Word | TokenKind::String));
-            if !is_name || crate::parse::is_reserved(self.text_of(index)) {
+            let is_name = matches!(self.kind_of_token(index), Some(TokenKind::Word | TokenKind::String));
+            if !is_name || crate::parse::is_reserved(self.text_of_token(index)) {
                 return None;
             }
-            let name = self.text_of(index);
+            let name = self.text_of_token(index);
             let node = position(&mut nodes, name);
             if follows_arrow {
                 for source in &sources {
@@ -117,17 +124,20 @@ impl ParseFailure<'_, '_> {
             }
             targets.push(node);
             index += 1;
-            match self.text_of(index) {
+            match self.text_of_token(index) {
                 "->" | "=>" => {
                     (sources, targets, follows_arrow) = (targets, Vec::new(), true);
                     index += 1;
                 }
                 "," if !self.begins_line(index + 1) => index += 1,
-                _ if index < end && !self.begins_line(index) && !matches!(self.text_of(index), ";" | ",") => {
+                _ if index < end
+                    && !self.begins_line(index)
+                    && !matches!(self.text_of_token(index), ";" | ",") =>
+                {
                     return None;
                 }
                 _ => {
-                    index += usize::from(matches!(self.text_of(index), ";" | ","));
+                    index += usize::from(matches!(self.text_of_token(index), ";" | ","));
                     (sources, targets, follows_arrow) = (Vec::new(), Vec::new(), false);
                 }
             }

@@ -21,7 +21,7 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         let word = self.found_text.to_lowercase();
-        self.removal(
+        self.removal_diagnostic(
             index,
             end,
             match word.as_str() {
@@ -42,13 +42,16 @@ impl ParseFailure<'_, '_> {
     /// unexpected token is the one at `index`, and the import ends before the token `end`. `None`
     /// for other imports.
     pub(super) fn list_of_imports(&self, index: usize, end: usize) -> Option<Diagnostic> {
-        let is_file = |token: &usize| self.kind_of(*token) == Some(TokenKind::String);
+        let is_file = |token: &usize| self.kind_of_token(*token) == Some(TokenKind::String);
         let is_mark = |token: usize| {
-            matches!(self.text_of(token), "," | ";" | "and" | "&" | "+" | "[" | "]" | "(" | ")" | "{" | "}")
+            matches!(
+                self.text_of_token(token),
+                "," | ";" | "and" | "&" | "+" | "[" | "]" | "(" | ")" | "{" | "}"
+            )
         };
         let files: Vec<String> = (self.cx.tokens.start..end)
             .filter(is_file)
-            .map(|file| format!("import {}", self.text_of(file)))
+            .map(|file| format!("import {}", self.text_of_token(file)))
             .collect();
         let is_list = (index..end).all(|token| is_file(&token) || is_mark(token));
         if self.rule != Rule::import_statement || files.len() < 2 || !is_list {

@@ -3,7 +3,7 @@
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
-use super::super::{ParseFailure, Rule, is_item};
+use super::super::{ParseFailure, Rule, is_payload_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
@@ -11,15 +11,15 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a payload line in the syntax of another language: `required: [a,
     /// b]`, `rank: 9`, `rule "a" { … }`. `None` without such a mistake.
-    pub(super) fn named_item(&self) -> Option<Diagnostic> {
-        if !is_item(self.rule) {
+    pub(super) fn foreign_payload_line(&self) -> Option<Diagnostic> {
+        if !is_payload_item(self.rule) {
             return None;
         }
         let first = self.cx.tokens.start;
         // `name: string, minLength: 1`
-        if self.found_text == "," && self.text_of(self.token_index + 2) == ":" {
-            let word = self.text_of(self.token_index + 1);
-            let help = foreign::schema_help(word, self.text_of(first))?;
+        if self.found_text == "," && self.text_of_token(self.token_index + 2) == ":" {
+            let word = self.text_of_token(self.token_index + 1);
+            let help = foreign::schema_help(word, self.text_of_token(first))?;
             let message = message!("`{word}` is not part of a field declaration");
             return Some(unexpected_token(
                 self.span_of_tokens(self.token_index..self.token_index + 2),
@@ -27,8 +27,11 @@ impl ParseFailure<'_, '_> {
                 help,
             ));
         }
-        if self.rule == Rule::field_item && self.text_of(first + 1) == ":" && self.token_index == first + 2 {
-            let word = self.text_of(first);
+        if self.rule == Rule::field_item
+            && self.text_of_token(first + 1) == ":"
+            && self.token_index == first + 2
+        {
+            let word = self.text_of_token(first);
             let message = message!("`{word}: {}` declares no field", self.cx.shortened_source(self.span));
             let help = item_help(word, self.found_text)?;
             return Some(unexpected_token(self.span_of_tokens(first..first + 1), message, help));
@@ -36,16 +39,16 @@ impl ParseFailure<'_, '_> {
         // The word begins a line after a complete item.
         let is_line = self.begins_line(self.token_index) && self.expects_rule(Rule::EOI);
         let index = if is_line { self.token_index } else { first };
-        let is_first = self.token_index <= first + 1 && self.kind_of(first) == Some(TokenKind::Word);
+        let is_first = self.token_index <= first + 1 && self.kind_of_token(first) == Some(TokenKind::Word);
         if !is_line && !is_first {
             return None;
         }
-        let word = self.text_of(index);
-        if self.text_of(index + 1) == ":" {
+        let word = self.text_of_token(index);
+        if self.text_of_token(index + 1) == ":" {
             return None;
         }
-        let name = self.text_of(index + 1);
-        let name = if self.kind_of(index + 1) == Some(TokenKind::String) { name } else { "\"NAME\"" };
+        let name = self.text_of_token(index + 1);
+        let name = if self.kind_of_token(index + 1) == Some(TokenKind::String) { name } else { "\"NAME\"" };
         let help = rule_help(word, name)?;
         let help = self.violation_help(word, index, name).unwrap_or(help);
         let message = message!("no rule of a payload begins with `{word}`");
@@ -59,28 +62,28 @@ impl ParseFailure<'_, '_> {
         let is_condition = |word: &str| matches!(word, "when" | "if" | "where");
         let word = word.to_lowercase();
         // `ensure … when` may give a condition that must hold.
-        if !(is_condition(&word) || names_violation(&word)) {
+        if !(is_condition(&word) || begins_violation_rule(&word)) {
             return None;
         }
-        let after_name = index + 1 + usize::from(self.kind_of(index + 1) == Some(TokenKind::String));
+        let after_name = index + 1 + usize::from(self.kind_of_token(index + 1) == Some(TokenKind::String));
         let start = match is_condition(&word) {
             true => index + 1,
-            false => Some(after_name + 1).filter(|_| is_condition(self.text_of(after_name)))?,
+            false => Some(after_name + 1).filter(|_| is_condition(self.text_of_token(after_name)))?,
         };
-        let is_end = |token: &usize| self.kind_of(*token).is_none() || self.begins_line(*token);
+        let is_end = |token: &usize| self.kind_of_token(*token).is_none() || self.begins_line(*token);
         let line_end = (start..).find(is_end)?;
-        let then = (start..line_end).find(|token| matches!(self.text_of(*token), "then" | "else"))?;
-        let has_message = self.kind_of(then + 1) == Some(TokenKind::String) && then + 2 == line_end;
-        if !has_message || then == start || (start..then).any(|token| self.text_of(token) == ":") {
+        let then = (start..line_end).find(|token| matches!(self.text_of_token(*token), "then" | "else"))?;
+        let has_message = self.kind_of_token(then + 1) == Some(TokenKind::String) && then + 2 == line_end;
+        if !has_message || then == start || (start..then).any(|token| self.text_of_token(token) == ":") {
             return None;
         }
-        let (condition, text) = (self.source(start..then), self.text_of(then + 1));
+        let (condition, text) = (self.source_of_tokens(start..then), self.text_of_token(then + 1));
         Some(message!("write `{written}`", written = format!("forbid {name} when {condition} else {text}")))
     }
 }
 
 /// True for a word by which other languages begin a rule that reports a violation.
-fn names_violation(word: &str) -> bool {
+fn begins_violation_rule(word: &str) -> bool {
     let rules = ["rule", "check", "constraint", "validate", "violation"];
     let refusals = ["deny", "reject", "disallow", "prohibit", "block", "fail", "error", "raise"];
     rules.contains(&word) || refusals.contains(&word)

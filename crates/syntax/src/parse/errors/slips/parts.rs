@@ -12,14 +12,14 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word such as `ask` before the name of a choice: `choice ask
     /// mood "…"`. The word must follow the name. `None` without such a mistake.
-    pub(super) fn choice_in_other_order(&self) -> Option<Diagnostic> {
+    pub(super) fn misordered_choice(&self) -> Option<Diagnostic> {
         let word = self.cx.tokens.start + 1;
-        let is_keyword = matches!(self.text_of(word), "ask" | "to_user" | "model" | "question");
+        let is_keyword = matches!(self.text_of_token(word), "ask" | "to_user" | "model" | "question");
         let is_choice = self.rule == Rule::choice_statement && self.token_index == word + 1;
-        if !is_choice || !is_keyword || self.kind_of(self.token_index) != Some(TokenKind::Word) {
+        if !is_choice || !is_keyword || self.kind_of_token(self.token_index) != Some(TokenKind::Word) {
             return None;
         }
-        let (keyword, name) = (self.text_of(word), self.found_text);
+        let (keyword, name) = (self.text_of_token(word), self.found_text);
         let keyword = if keyword == "to_user" { "to_user" } else { "ask" };
         let written = format!("choice {name} {keyword}");
         let message = message!("the name of a choice comes before `{keyword}`");
@@ -30,7 +30,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a comma or semicolon between the branches of a choice, the nodes
     /// of a workflow or the lists of an intent. `None` without such a mistake.
-    pub(super) fn comma_between_parts(&self) -> Option<Diagnostic> {
+    pub(super) fn comma_between_entries(&self) -> Option<Diagnostic> {
         let parts = match self.rule {
             Rule::choice_statement => message!("the branches of a choice"),
             Rule::workflow_statement => message!("the nodes of a workflow"),
@@ -52,7 +52,7 @@ impl ParseFailure<'_, '_> {
     /// without such a mistake.
     pub(super) fn missing_comma(&self) -> Option<Diagnostic> {
         let key = self.token_index.checked_sub(1)?;
-        let is_key = matches!(self.kind_of(key), Some(TokenKind::Word | TokenKind::String));
+        let is_key = matches!(self.kind_of_token(key), Some(TokenKind::Word | TokenKind::String));
         if self.found_text != ":" || !self.expects_rule(Rule::comma) || !is_key || !self.begins_line(key) {
             return None;
         }
@@ -66,7 +66,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an entry of a block in the syntax of another language, such as
     /// the branch `small: n < 3` or the router case `if c`. `None` without such a mistake.
-    pub(super) fn part_in_other_words(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_entry(&self) -> Option<Diagnostic> {
         match self.rule {
             Rule::choice_statement => self.branch_in_other_words(),
             Rule::router_statement => self.case_in_other_words(),
@@ -88,19 +88,19 @@ impl ParseFailure<'_, '_> {
     }
 
     fn is_found_word(&self) -> bool {
-        self.kind_of(self.token_index) == Some(TokenKind::Word)
+        self.kind_of_token(self.token_index) == Some(TokenKind::Word)
     }
 
-    fn next_text(&self) -> &str {
-        self.text_of(self.token_index + 1)
+    fn next_token_text(&self) -> &str {
+        self.text_of_token(self.token_index + 1)
     }
 
-    fn wanted_word(&self, message: Message, wanted: &str) -> Option<Diagnostic> {
+    fn expected_word_error(&self, message: Message, wanted: &str) -> Option<Diagnostic> {
         Some(foreign::foreign_syntax_error(self.span, message, wanted))
     }
 
     fn branch_in_other_words(&self) -> Option<Diagnostic> {
-        let (found, next) = (self.found_text, self.next_text());
+        let (found, next) = (self.found_text, self.next_token_text());
         if self.is_preceded_by("default") && self.is_found_word() && found != "branch" {
             let help = message!("write `default branch {found}`");
             return self.unexpected_token(message!("a default is a branch"), help);
@@ -110,7 +110,7 @@ impl ParseFailure<'_, '_> {
         }
         match found {
             "else" | "otherwise" | "fallback" => {
-                let name = if next == "branch" { self.text_of(self.token_index + 2) } else { next };
+                let name = if next == "branch" { self.text_of_token(self.token_index + 2) } else { next };
                 let name = if matches!(name, "->" | ":" | "{" | "") { "ID" } else { name };
                 self.unexpected_token(
                     message!("the branch for the rest is marked with `default`, not `{found}`"),
@@ -118,7 +118,11 @@ impl ParseFailure<'_, '_> {
                 )
             }
             // `branch large when n > 3`: the condition only lacks its braces.
-            "when" | "if" if self.token_index >= 2 && self.text_of(self.token_index - 2) == "branch" => None,
+            "when" | "if"
+                if self.token_index >= 2 && self.text_of_token(self.token_index - 2) == "branch" =>
+            {
+                None
+            }
             "when" | "if" | "case" => self.unexpected_token(
                 message!("a branch begins with its name, and its conditions follow in braces"),
                 message!("write `branch ID {{ CONDITION }}`"),
@@ -135,11 +139,11 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a wrong word before `branch`, where only `default` is allowed.
     fn word_before_branch(&self) -> Option<Diagnostic> {
-        let (found, name) = (self.found_text, self.text_of(self.token_index + 2));
+        let (found, name) = (self.found_text, self.text_of_token(self.token_index + 2));
         let message = message!("no branch begins with `{found}`");
         let lower = found.to_lowercase();
         if lower == "default" || nearest(&lower, ["default"]).is_some() {
-            return self.wanted_word(message, "default");
+            return self.expected_word_error(message, "default");
         }
         let help = message!("write `branch {name}`, or `default branch {name}` for all other messages");
         self.unexpected_token(message, help)
@@ -151,11 +155,12 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         match found {
-            "if" | "case" | "on" | "elif" if self.expects_rule(Rule::kw_when) => {
-                self.wanted_word(message!("a case of a router begins with `when`, not `{found}`"), "when")
-            }
+            "if" | "case" | "on" | "elif" if self.expects_rule(Rule::kw_when) => self.expected_word_error(
+                message!("a case of a router begins with `when`, not `{found}`"),
+                "when",
+            ),
             ":" | "then" if self.expects_rule(Rule::arrow) => {
-                self.wanted_word(message!("the next node must follow `->`, not `{found}`"), "->")
+                self.expected_word_error(message!("the next node must follow `->`, not `{found}`"), "->")
             }
             _ if self.expects_rule(Rule::arrow)
                 && self.is_preceded_by("otherwise")
@@ -167,20 +172,22 @@ impl ParseFailure<'_, '_> {
                 Some(diagnostic.likely_fix(start, "-> "))
             }
             _ if self.expects_rule(Rule::arrow) => {
-                let case =
-                    (self.cx.tokens.start..self.token_index).rfind(|index| self.text_of(*index) == "when")?;
+                let case = (self.cx.tokens.start..self.token_index)
+                    .rfind(|index| self.text_of_token(*index) == "when")?;
                 let word = (case + 2..self.token_index).rfind(|index| {
-                    matches!(self.text_of(*index), "return" | "goto" | "do" | "call" | "go" | "run" | "to")
-                        && self.cx.sigs[index - 1].token.kind.ends_operand()
-                        && self.text_of(index - 1) != "."
-                        && self.kind_of(index + 1) == Some(TokenKind::Word)
+                    matches!(
+                        self.text_of_token(*index),
+                        "return" | "goto" | "do" | "call" | "go" | "run" | "to"
+                    ) && self.cx.sigs[index - 1].token.kind.ends_operand()
+                        && self.text_of_token(index - 1) != "."
+                        && self.kind_of_token(index + 1) == Some(TokenKind::Word)
                 })?;
                 let span = self.span_of_tokens(word..word + 1);
-                let message = message!("the next node must follow `->`, not `{}`", self.text_of(word));
+                let message = message!("the next node must follow `->`, not `{}`", self.text_of_token(word));
                 Some(foreign::foreign_syntax_error(span, message, "->"))
             }
             "{" if self.expects_rule(Rule::open_paren) => {
-                let name = self.text_of(self.cx.tokens.start + 1);
+                let name = self.text_of_token(self.cx.tokens.start + 1);
                 self.unexpected_token(
                     message!("a router gives a name to the output of its node"),
                     message!("write `router {name}(output) {{`"),
@@ -192,18 +199,18 @@ impl ParseFailure<'_, '_> {
 
     fn node_in_other_words(&self) -> Option<Diagnostic> {
         let found = self.found_text;
-        if let Some(diagnostic) = self.start_or_end_of_graph() {
+        if let Some(diagnostic) = self.foreign_graph_word() {
             return Some(diagnostic);
         }
         match found {
-            "timeout" | "time_limit" | "deadline" | "limit" => self.wanted_word(
+            "timeout" | "time_limit" | "deadline" | "limit" => self.expected_word_error(
                 message!("the time limit of a node is written with `within`, not `{found}`"),
                 "within",
             ),
             "then" | "goto" | "to" | "next" | "return" | ":"
                 if self.expects_rule(Rule::next_nodes) || self.expects_rule(Rule::arrow) =>
             {
-                self.wanted_word(message!("the next node must follow `->`, not `{found}`"), "->")
+                self.expected_word_error(message!("the next node must follow `->`, not `{found}`"), "->")
             }
             ":" if self.expects_rule(Rule::node_kind) => {
                 let help = message!("remove the `:`: write `node ID KIND -> NEXT`");
@@ -211,7 +218,7 @@ impl ParseFailure<'_, '_> {
                 Some(unexpected_token(self.span, message, help).fix(self.span, ""))
             }
             _ if self.is_found_word()
-                && matches!(self.next_text(), "->" | "=>")
+                && matches!(self.next_token_text(), "->" | "=>")
                 && self.expects_rule(Rule::kw_node) =>
             {
                 self.edges_without_nodes()
@@ -229,7 +236,7 @@ impl ParseFailure<'_, '_> {
             }
             "[" if self.expects_rule(Rule::open_brace) => {
                 let end = self.closing_bracket_or_end(self.token_index) + 1;
-                let list = self.source(self.token_index..end.min(self.cx.tokens.end));
+                let list = self.source_of_tokens(self.token_index..end.min(self.cx.tokens.end));
                 self.unexpected_token(
                     message!("the parts of an intent are written in braces"),
                     message!("write `{{ examples {list} }}`"),
@@ -240,7 +247,7 @@ impl ParseFailure<'_, '_> {
     }
 
     fn field_without_given(&self) -> Option<Diagnostic> {
-        let is_field = self.is_found_word() && matches!(self.next_text(), "=" | ":" | "==" | ".");
+        let is_field = self.is_found_word() && matches!(self.next_token_text(), "=" | ":" | "==" | ".");
         if !is_field || !self.expects_rule(Rule::kw_given) {
             return None;
         }
@@ -254,23 +261,23 @@ impl ParseFailure<'_, '_> {
     fn is_arrow_as_dot(&self) -> bool {
         let Some(before) = self.token_index.checked_sub(3) else { return false };
         let touches = |index: usize| self.cx.sigs[index].token.end == self.cx.sigs[index + 1].token.start;
-        self.text_of(before + 1) == "->"
+        self.text_of_token(before + 1) == "->"
             && touches(before)
             && touches(before + 1)
-            && self.kind_of(before) == Some(TokenKind::Word)
-            && self.kind_of(before + 2) == Some(TokenKind::Word)
+            && self.kind_of_token(before) == Some(TokenKind::Word)
+            && self.kind_of_token(before + 2) == Some(TokenKind::Word)
             && (rulec_lang::operators::Op::from_spelling(self.found_text).is_some()
                 || self.found_text == "is")
     }
 
     /// Returns the diagnostic for the edges of a workflow in the syntax of another language: `-> a
     /// and b`, `depends_on draft`. `None` without such a mistake.
-    pub(super) fn edge_words(&self) -> Option<Diagnostic> {
+    pub(super) fn edges_in_other_words(&self) -> Option<Diagnostic> {
         if self.rule != Rule::workflow_statement {
             return None;
         }
-        let (found, next) = (self.found_text, self.text_of(self.token_index + 1));
-        let is_name = self.kind_of(self.token_index + 1) == Some(TokenKind::Word);
+        let (found, next) = (self.found_text, self.text_of_token(self.token_index + 1));
+        let is_name = self.kind_of_token(self.token_index + 1) == Some(TokenKind::Word);
         match found {
             "and" | "or" | "&" | "|" | "+" | "&&" if is_name => {
                 let message = message!("next nodes are separated by `,`, not by `{found}`");
@@ -278,12 +285,13 @@ impl ParseFailure<'_, '_> {
                 Some(unexpected_token(self.span, message, message!("write `, {next}`")).fix(before, ","))
             }
             "depends_on" | "needs" | "requires" | "after" | "depends" | "dependsOn" | "from" | "inputs" => {
-                self.edge_at_its_end(found, self.token_index + 1)
+                self.edge_at_target_node(found, self.token_index + 1)
             }
             "<" | "<-" | "<=" | "<<" if self.is_arrow_to_the_left() => {
-                let is_mark = |index: &usize| matches!(self.text_of(*index), "<" | "-" | "--" | "=" | ">");
+                let is_mark =
+                    |index: &usize| matches!(self.text_of_token(*index), "<" | "-" | "--" | "=" | ">");
                 let first = (self.token_index + 1..self.cx.tokens.end).find(|index| !is_mark(index))?;
-                self.edge_at_its_end("<-", first)
+                self.edge_at_target_node("<-", first)
             }
             _ => None,
         }
@@ -300,21 +308,23 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an edge that is written at its target node, as in `depends_on
     /// draft`; it must be written at its source node. `found` is the word before the source nodes,
     /// and `first` the token of the first of them.
-    fn edge_at_its_end(&self, found: &str, first: usize) -> Option<Diagnostic> {
+    fn edge_at_target_node(&self, found: &str, first: usize) -> Option<Diagnostic> {
         let node = (self.cx.tokens.start..self.token_index)
             .rev()
-            .find(|index| self.text_of(*index) == "node")
-            .map_or("NODE", |index| self.text_of(index + 1));
+            .find(|index| self.text_of_token(*index) == "node")
+            .map_or("NODE", |index| self.text_of_token(index + 1));
         let is_part = |index: &usize| {
-            let is_word = self.kind_of(*index) == Some(TokenKind::Word);
+            let is_word = self.kind_of_token(*index) == Some(TokenKind::Word);
             is_word && !self.begins_line(*index)
-                || matches!(self.text_of(*index), "," | "[" | "(" | ":" | "=")
+                || matches!(self.text_of_token(*index), "," | "[" | "(" | ":" | "=")
         };
         let is_name = |index: &usize| {
-            self.kind_of(*index) == Some(TokenKind::Word) && !matches!(self.text_of(*index), "on" | "and")
+            self.kind_of_token(*index) == Some(TokenKind::Word)
+                && !matches!(self.text_of_token(*index), "on" | "and")
         };
         let names = (first..self.cx.tokens.end).take_while(is_part).filter(is_name);
-        let mut sources: Vec<String> = names.map(|index| format!("`node {}`", self.text_of(index))).collect();
+        let mut sources: Vec<String> =
+            names.map(|index| format!("`node {}`", self.text_of_token(index))).collect();
         if sources.is_empty() {
             sources.push("`node NODE`".to_owned());
         }
@@ -327,51 +337,52 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word by which other languages mark the first or the last node,
     /// name an edge, or begin a node: `start draft`, `edge a -> b`, `state draft`. `None` without
     /// such a mistake.
-    fn start_or_end_of_graph(&self) -> Option<Diagnostic> {
+    fn foreign_graph_word(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         let index = self.token_index;
-        let is_head = (self.cx.tokens.start..index).all(|before| self.text_of(before) != "{");
+        let is_head = (self.cx.tokens.start..index).all(|before| self.text_of_token(before) != "{");
         if !self.expects_rule(Rule::kw_node) && !is_head || !self.is_found_word() {
             return None;
         }
-        let is_mark = |index: &usize| matches!(self.text_of(*index), ":" | "=" | "is");
+        let is_mark = |index: &usize| matches!(self.text_of_token(*index), ":" | "=" | "is");
         let mut name = index + 1;
-        while is_mark(&name) || self.text_of(name) == "at" {
+        while is_mark(&name) || self.text_of_token(name) == "at" {
             name += 1;
         }
-        let node = self.text_of(name);
-        let is_name = matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::String));
-        let has_arrow = matches!(self.text_of(name + 1), "->" | "=>");
+        let node = self.text_of_token(name);
+        let is_name = matches!(self.kind_of_token(name), Some(TokenKind::Word | TokenKind::String));
+        let has_arrow = matches!(self.text_of_token(name + 1), "->" | "=>");
         match found.to_lowercase().as_str() {
             "start" | "entry" | "begin" | "initial" | "entrypoint" | "entry_point" | "root" | "first"
                 if is_name && !has_arrow =>
             {
-                let first = (self.cx.tokens.start..self.cx.tokens.end)
-                    .find(|index| self.text_of(*index) == "node" && self.text_of(index + 1) != ":");
-                let is_first = first.is_none_or(|first| self.text_of(first + 1) == node);
+                let first = (self.cx.tokens.start..self.cx.tokens.end).find(|index| {
+                    self.text_of_token(*index) == "node" && self.text_of_token(index + 1) != ":"
+                });
+                let is_first = first.is_none_or(|first| self.text_of_token(first + 1) == node);
                 let message = message!("a workflow starts at its first node");
                 let end = if node == "node" { name } else { name + 1 };
                 if is_first || node == "node" && first == Some(name) {
-                    return self.removal(index, end, message);
+                    return self.removal_diagnostic(index, end, message);
                 }
-                let written = self.source(index..end);
+                let written = self.source_of_tokens(index..end);
                 let help = message!("remove `{written}`, and write `node {node}` before the other nodes");
                 Some(unexpected_token(self.span, message, help))
             }
             "end" | "finish" | "final" | "exit" | "stop" | "terminal" | "terminate" | "last"
                 if is_name && !has_arrow && node != "node" =>
             {
-                self.removal(index, name + 1, message!("a workflow ends at a node without `->`"))
+                self.removal_diagnostic(index, name + 1, message!("a workflow ends at a node without `->`"))
             }
             "edge" | "link" | "arc" | "connect" | "transition" if is_name && has_arrow && !is_head => {
                 let message = message!("an edge is written at the node where it begins");
-                let (next, end) = (self.text_of(name + 2), name + 3);
-                let written = self.source(index..end.min(self.cx.tokens.end));
+                let (next, end) = (self.text_of_token(name + 2), name + 3);
+                let written = self.source_of_tokens(index..end.min(self.cx.tokens.end));
                 let help = message!("remove `{written}`, and write `-> {next}` at the end of `node {node}`");
                 Some(unexpected_token(self.span, message, help))
             }
             "state" | "step" | "task" | "stage" | "vertex" | "activity" | "place" if is_name && !is_head => {
-                self.wanted_word(message!("a node begins with `node`, not `{found}`"), "node")
+                self.expected_word_error(message!("a node begins with `node`, not `{found}`"), "node")
             }
             _ => None,
         }

@@ -5,7 +5,7 @@ use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
 use crate::parse::is_reserved;
-use rulec_base::diag::{Diagnostic, is_single_slip, nearest};
+use rulec_base::diag::{Diagnostic, has_one_near_candidate, nearest};
 use rulec_base::message;
 use rulec_lang::operators::Op;
 
@@ -19,35 +19,37 @@ impl ParseFailure<'_, '_> {
     pub(super) fn misspelt_quantifier(&self) -> Option<Diagnostic> {
         let has_other_colons =
             matches!(self.rule, Rule::each_item | Rule::choice_statement | Rule::router_statement);
-        if self.found_text != ":" || self.is_in_fields() || has_other_colons {
+        if self.found_text != ":" || self.statement_declares_fields() || has_other_colons {
             return None;
         }
-        let joint =
-            (self.cx.tokens.start..self.token_index).rev().find(|index| self.text_of(*index) == "in")?;
+        let joint = (self.cx.tokens.start..self.token_index)
+            .rev()
+            .find(|index| self.text_of_token(*index) == "in")?;
         let (name, word) = (joint.checked_sub(1)?, joint.checked_sub(2)?);
         let ends_list =
-            |index: usize| matches!(self.text_of(index), "and" | "or" | "unless" | "->" | ":" | ",");
+            |index: usize| matches!(self.text_of_token(index), "and" | "or" | "unless" | "->" | ":" | ",");
         if joint + 1 == self.token_index
             || (joint + 1..self.token_index).any(ends_list)
-            || self.kind_of(name) != Some(TokenKind::Word)
-            || self.kind_of(joint + 1) == Some(TokenKind::Number)
-            || is_reserved(self.text_of(name))
-            || matches!(self.text_of(name), "not" | "is")
+            || self.kind_of_token(name) != Some(TokenKind::Word)
+            || self.kind_of_token(joint + 1) == Some(TokenKind::Number)
+            || is_reserved(self.text_of_token(name))
+            || matches!(self.text_of_token(name), "not" | "is")
         {
             return None;
         }
         // The condition of a quantifier reads the element. Other words after the colon are a
         // target.
-        let element = self.text_of(name);
-        if !(self.token_index + 1..self.cx.tokens.end).any(|index| self.text_of(index) == element) {
+        let element = self.text_of_token(name);
+        if !(self.token_index + 1..self.cx.tokens.end).any(|index| self.text_of_token(index) == element) {
             return None;
         }
-        let elements = self.source(name..self.token_index);
-        let written = self.text_of(word);
+        let elements = self.source_of_tokens(name..self.token_index);
+        let written = self.text_of_token(word);
         let lower = written.to_lowercase();
         let span = self.span_of_tokens(word..word + 1);
         // Without an arrow after it, the colon was meant as the arrow.
-        let has_arrow = (self.token_index + 2..self.cx.tokens.end).any(|index| self.text_of(index) == "->");
+        let has_arrow =
+            (self.token_index + 2..self.cx.tokens.end).any(|index| self.text_of_token(index) == "->");
         if self.rule == Rule::route_statement && !has_arrow {
             return None;
         }
@@ -60,7 +62,7 @@ impl ParseFailure<'_, '_> {
             let help = message!("write `any {elements}: …` or `all {elements}: …`");
             return Some(unexpected_token(span, message, help));
         }
-        if self.kind_of(word) != Some(TokenKind::Word)
+        if self.kind_of_token(word) != Some(TokenKind::Word)
             || QUANTIFIERS.contains(&written)
             || Op::from_spelling(written).is_some() && written != "not"
             || is_reserved(written) && !matches!(lower.as_str(), "not" | "none" | "for" | "sum")
@@ -81,9 +83,11 @@ impl ParseFailure<'_, '_> {
             }
             _ => match QUANTIFIERS.into_iter().find(|word| *word == lower).or(nearest(&lower, QUANTIFIERS)) {
                 Some(meant) => {
-                    let is_certain = meant == lower || is_single_slip(&lower, QUANTIFIERS);
+                    let is_certain = meant == lower || has_one_near_candidate(&lower, QUANTIFIERS);
                     let diagnostic = Diagnostic::new(rulec_base::diag::Code::Unexpected, span, message);
-                    return Some(diagnostic.did_you_mean(span, Some(meant)).certain_if(is_certain));
+                    return Some(
+                        diagnostic.did_you_mean(span, Some(meant)).mark_fixes_certain_if(is_certain),
+                    );
                 }
                 None => {
                     let help = message!("write `any {elements}: …` or `all {elements}: …`");
@@ -100,40 +104,40 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a loop in place of a quantifier: `for x in items; do x > 3;
     /// done`, `each x in items { x > 3 }`. `None` for other words.
     pub(super) fn loop_as_quantifier(&self) -> Option<Diagnostic> {
-        if !self.expects_rule(Rule::colon) || self.is_in_fields() {
+        if !self.expects_rule(Rule::colon) || self.statement_declares_fields() {
             return None;
         }
         let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            let word = self.text_of(*index).to_lowercase();
+            let word = self.text_of_token(*index).to_lowercase();
             matches!(word.as_str(), "for" | "foreach" | "each" | "every" | "some")
-                && self.kind_of(index + 1) == Some(TokenKind::Word)
-                && matches!(self.text_of(index + 2), "in" | "of")
+                && self.kind_of_token(index + 1) == Some(TokenKind::Word)
+                && matches!(self.text_of_token(index + 2), "in" | "of")
         })?;
-        let (word, name) = (self.text_of(start), self.text_of(start + 1));
+        let (word, name) = (self.text_of_token(start), self.text_of_token(start + 1));
         let list_end = self.list_end(start + 3);
-        let next = self.text_of(list_end);
+        let next = self.text_of_token(list_end);
         let begins = matches!(next, "" | ";" | "do" | "{" | "then" | "," | "if" | "->" | "=>");
         if !begins || list_end <= start + 3 {
             return None;
         }
-        let list = self.source(start + 3..list_end);
+        let list = self.source_of_tokens(start + 3..list_end);
         let is_opening =
-            |index: &usize| matches!(self.text_of(*index), ";" | "do" | "{" | "then" | "," | "if");
+            |index: &usize| matches!(self.text_of_token(*index), ";" | "do" | "{" | "then" | "," | "if");
         let first = (list_end..self.cx.tokens.end).find(|index| !is_opening(index)).unwrap_or(list_end);
         let is_end = |index: &usize| {
-            matches!(self.text_of(*index), ";" | "done" | "end" | "}" | "->" | "=>" | "then" | "return")
+            matches!(self.text_of_token(*index), ";" | "done" | "end" | "}" | "->" | "=>" | "then" | "return")
         };
         let end = (first..self.cx.tokens.end).find(is_end).unwrap_or(self.cx.tokens.end);
         let quantifier = if matches!(word, "every") { "all" } else { "any" };
         let message = message!("there are no loops, and `{word}` begins no condition");
         let span = self.span_of_tokens(start..start + 1);
-        let condition = if first < end { self.source(first..end) } else { "" };
+        let condition = if first < end { self.source_of_tokens(first..end) } else { "" };
         if condition.is_empty() || condition.contains(['\n', '#']) {
             let help = message!("write `{quantifier} {name} in {list}: CONDITION`");
             return Some(unexpected_token(span, message, help));
         }
         let written = format!("{quantifier} {name} in {list}: {condition}");
-        let is_closing = |index: &usize| matches!(self.text_of(*index), ";" | "done" | "end" | "}");
+        let is_closing = |index: &usize| matches!(self.text_of_token(*index), ";" | "done" | "end" | "}");
         let last = (end..self.cx.tokens.end).find(|index| !is_closing(index)).unwrap_or(self.cx.tokens.end);
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(start..last), written))
@@ -143,7 +147,9 @@ impl ParseFailure<'_, '_> {
     /// `start`. It is a path, or a selection of the history such as `history within 1h`.
     fn list_end(&self, start: usize) -> usize {
         let mut end = self.path_end(start);
-        while self.text_of(start) == "history" && matches!(self.text_of(end), "within" | "after" | "before") {
+        while self.text_of_token(start) == "history"
+            && matches!(self.text_of_token(end), "within" | "after" | "before")
+        {
             end = self.path_end(end + 1);
         }
         end.min(self.token_index)
@@ -156,14 +162,15 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            QUANTIFIERS.contains(&self.text_of(*index))
-                && self.kind_of(index + 1) == Some(TokenKind::Word)
-                && self.text_of(index + 2) == "in"
-                && self.kind_of(index + 3) == Some(TokenKind::Word)
+            QUANTIFIERS.contains(&self.text_of_token(*index))
+                && self.kind_of_token(index + 1) == Some(TokenKind::Word)
+                && self.text_of_token(index + 2) == "in"
+                && self.kind_of_token(index + 3) == Some(TokenKind::Word)
         })?;
-        let (word, name) = (self.text_of(start), self.text_of(start + 1));
+        let (word, name) = (self.text_of_token(start), self.text_of_token(start + 1));
         let list_end = self.list_end(start + 3);
-        let (quantifier, list) = (self.source(start..list_end), self.source(start + 3..list_end));
+        let (quantifier, list) =
+            (self.source_of_tokens(start..list_end), self.source_of_tokens(start + 3..list_end));
         let span = self.span_of_tokens(start..list_end);
         let element = if list == "x" { "y" } else { "x" };
         let searched = match word {
@@ -177,7 +184,7 @@ impl ParseFailure<'_, '_> {
             return Some(unexpected_token(span, message, help).likely_fix(span, written));
         }
         let message = message!("the quantifier `{quantifier}` has no condition");
-        let first = self.text_of(list_end);
+        let first = self.text_of_token(list_end);
         let is_logic = matches!(first, "and" | "or" | "unless");
         let is_operator = !is_logic
             && (rulec_lang::operators::Op::from_spelling(first).is_some()
@@ -185,7 +192,7 @@ impl ParseFailure<'_, '_> {
         let replaced = || self.span_of_tokens(start..self.token_index);
         let repeats_name = first == name && list_end < self.token_index;
         if repeats_name {
-            let written = format!("{quantifier}: {}", self.source(list_end..self.token_index));
+            let written = format!("{quantifier}: {}", self.source_of_tokens(list_end..self.token_index));
             let help = message!("write `{written}`");
             return Some(unexpected_token(span, message, help).likely_fix(replaced(), written));
         }
@@ -200,7 +207,7 @@ impl ParseFailure<'_, '_> {
             };
             return Some(unexpected_token(span, message, help));
         }
-        let condition = self.source(list_end..self.token_index);
+        let condition = self.source_of_tokens(list_end..self.token_index);
         let written = format!("{quantifier}: {name} {condition}");
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).likely_fix(replaced(), written))

@@ -25,18 +25,18 @@ impl ParseFailure<'_, '_> {
     /// Returns the index of the last token `given` or `expect` before the unexpected token.
     fn last_given_or_expect(&self) -> Option<usize> {
         (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            matches!(self.text_of(*index), "given" | "expect") && self.text_of(index - 1) != "."
+            matches!(self.text_of_token(*index), "given" | "expect") && self.text_of_token(index - 1) != "."
         })
     }
 
     /// Returns the diagnostic for `given text "refund"` and `given text is "refund"`. `None`
     /// without such a mistake.
     fn given_without_equals(&self) -> Option<Diagnostic> {
-        let given = self.last_given_or_expect().filter(|index| self.text_of(*index) == "given")?;
+        let given = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "given")?;
         if !self.expects_rule(Rule::equals) || self.token_index < given + 2 {
             return None;
         }
-        let path = self.source(given + 1..self.token_index);
+        let path = self.source_of_tokens(given + 1..self.token_index);
         let message = message!("a field and its value are separated by `=`");
         let value = self.token_index;
         let is_sign =
@@ -46,7 +46,7 @@ impl ParseFailure<'_, '_> {
             return Some(unexpected_token(self.span, message, help).fix(self.span, "="));
         }
         let is_value = matches!(
-            self.kind_of(value)?,
+            self.kind_of_token(value)?,
             TokenKind::String | TokenKind::RawString | TokenKind::Number | TokenKind::OpenBracket
         ) || matches!(self.found_text, "true" | "false" | "null" | "{" | "-");
         if !is_value {
@@ -60,20 +60,20 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a keyword before the name of a result: `expect route refunds`.
     /// `None` without such a mistake.
     fn keyword_after_expect(&self) -> Option<Diagnostic> {
-        let expect = self.last_given_or_expect().filter(|index| self.text_of(*index) == "expect")?;
+        let expect = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "expect")?;
         let word = self.token_index - 1;
         let name = self.token_index + usize::from(matches!(self.found_text, "==" | "=" | ":"));
-        if word != expect + 1 || !matches!(self.kind_of(name)?, TokenKind::Word | TokenKind::String) {
+        if word != expect + 1 || !matches!(self.kind_of_token(name)?, TokenKind::Word | TokenKind::String) {
             return None;
         }
-        let result = self.text_of(name).trim_matches('"').to_owned();
-        let written = match self.text_of(word) {
+        let result = self.text_of_token(name).trim_matches('"').to_owned();
+        let written = match self.text_of_token(word) {
             "handler" | "target" | "action" | "goto" => format!("expect -> {result}"),
             "route" | "rule" | "table" | "choice" | "branch" | "payload" | "flow" | "intent" | "to"
             | "result" | "name" | "that" => format!("expect {result}"),
             _ => return None,
         };
-        let message = message!("the result follows without `{}`", self.text_of(word));
+        let message = message!("the result follows without `{}`", self.text_of_token(word));
         let span = self.span_of_tokens(word..word + 1);
         let diagnostic = unexpected_token(span, message, message!("write `{written}`"));
         Some(diagnostic.likely_fix(self.span_of_tokens(expect..name + 1), written))
@@ -84,11 +84,13 @@ impl ParseFailure<'_, '_> {
         if self.found_text != "given" {
             return None;
         }
-        let is_expect = |index: &usize| self.text_of(*index) == "expect" && self.text_of(index - 1) != ".";
+        let is_expect =
+            |index: &usize| self.text_of_token(*index) == "expect" && self.text_of_token(index - 1) != ".";
         let first = (self.cx.tokens.start..self.token_index).find(is_expect)?;
         let last = self.cx.tokens.end - 1;
         let end = (self.token_index..last).find(is_expect).unwrap_or(last);
-        let (expected, given) = (self.source(first..self.token_index), self.source(self.token_index..end));
+        let (expected, given) =
+            (self.source_of_tokens(first..self.token_index), self.source_of_tokens(self.token_index..end));
         let message = message!("`given` must be written before `expect`");
         let help = match expected.lines().count() + given.lines().count() {
             2 => message!("write `{given}` before `{expected}`"),
@@ -104,7 +106,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a condition after `expect`, as in `expect text contains "a"`.
     /// `None` without such a mistake.
     fn condition_after_expect(&self) -> Option<Diagnostic> {
-        let expect = self.last_given_or_expect().filter(|index| self.text_of(*index) == "expect")?;
+        let expect = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "expect")?;
         let found = self.found_text;
         let is_operator = Op::from_spelling(found).is_some()
             || matches!(found, "is" | "=" | "==" | "!=" | "=~" | "not" | "to" | "be" | "equals");
@@ -116,8 +118,8 @@ impl ParseFailure<'_, '_> {
             self.token_text(pair[0].token) == "route" && pair[0].indent().is_some()
         };
         let route = self.cx.sigs.windows(2).find(is_route).map(|pair| self.token_text(pair[1].token));
-        let value = self.text_of(self.token_index + 1).trim_matches('"');
-        let meant = match self.text_of(expect + 1) {
+        let value = self.text_of_token(self.token_index + 1).trim_matches('"');
+        let meant = match self.text_of_token(expect + 1) {
             "route" | "result" | "decision" | "name" | "target" | "handler"
                 if self.is_declared("route", value) =>
             {

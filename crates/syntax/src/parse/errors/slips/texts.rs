@@ -10,12 +10,15 @@ use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
     fn is_text(&self, index: usize) -> bool {
-        self.kind_of(index) == Some(TokenKind::String)
+        self.kind_of_token(index) == Some(TokenKind::String)
     }
 
     /// True for a symbol by which a language joins texts.
     fn joins_texts(&self, index: usize) -> bool {
-        matches!(self.text_of(index), "+" | "&" | "." | ".." | "||" | "++" | "<>" | "~" | "^" | "/" | "%")
+        matches!(
+            self.text_of_token(index),
+            "+" | "&" | "." | ".." | "||" | "++" | "<>" | "~" | "^" | "/" | "%"
+        )
     }
 
     /// Returns the diagnostic for a text in parts where the grammar needs one text. `None` without
@@ -47,7 +50,7 @@ impl ParseFailure<'_, '_> {
             end = text + 1;
         }
         let is_complete = end > self.token_index && !self.joins_texts(end);
-        let is_file = |index: &usize| self.text_of(*index).ends_with(".rules\"");
+        let is_file = |index: &usize| self.text_of_token(*index).ends_with(".rules\"");
         // `import "a.rules" + "b.rules"` means two files.
         if self.rule == Rule::import_statement && texts.iter().all(is_file) {
             return None;
@@ -58,7 +61,7 @@ impl ParseFailure<'_, '_> {
             return Some(unexpected_token(self.span, message, help));
         }
         let separator = if self.found_text == "/" { "/" } else { "" };
-        let written = self.joined(&texts, separator);
+        let written = self.joined_texts(&texts, separator);
         let span = self.span_of_tokens(first..end);
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).fix(span, written))
@@ -66,10 +69,10 @@ impl ParseFailure<'_, '_> {
 
     /// Returns one string literal with the content of several. `separator` is written between two
     /// of them, unless the first ends with it or the second begins with it.
-    fn joined(&self, texts: &[usize], separator: &str) -> String {
+    fn joined_texts(&self, texts: &[usize], separator: &str) -> String {
         let mut inner = String::new();
         for (position, index) in texts.iter().enumerate() {
-            let part = self.text_of(*index);
+            let part = self.text_of_token(*index);
             let part = &part[1..part.len() - 1];
             let has_separator = inner.ends_with(separator) || part.starts_with(separator);
             if position > 0 && !has_separator {
@@ -88,7 +91,7 @@ impl ParseFailure<'_, '_> {
             .take_while(|index| self.is_text(*index) && touches(index))
             .last()?
             + 1;
-        let written = self.source(first..end);
+        let written = self.source_of_tokens(first..end);
         let inner = written[1..written.len() - 1].replace("\"\"", "\\\"");
         let written = format!("\"{inner}\"");
         let span = self.span_of_tokens(first..end);
@@ -101,20 +104,20 @@ impl ParseFailure<'_, '_> {
     fn call_for_text(&self) -> Option<Diagnostic> {
         let is_call =
             matches!(self.found_text.to_lowercase().as_str(), "concat" | "concatenate" | "join" | "cat")
-                && self.text_of(self.token_index + 1) == "(";
+                && self.text_of_token(self.token_index + 1) == "(";
         if !is_call || !self.expects_rule(Rule::string) {
             return None;
         }
         let close = self.closing_bracket_or_end(self.token_index + 1);
         let inside: Range<usize> = self.token_index + 2..close;
-        let is_constant = inside.clone().all(|index| self.is_text(index) || self.text_of(index) == ",");
+        let is_constant = inside.clone().all(|index| self.is_text(index) || self.text_of_token(index) == ",");
         let texts: Vec<usize> = inside.filter(|index| self.is_text(*index)).collect();
         let message = message!("a text is not joined from parts here");
         if !is_constant || texts.is_empty() || close == self.cx.tokens.end {
             let help = message!("write the whole text in one pair of quotes: its value must be constant");
             return Some(unexpected_token(self.span, message, help));
         }
-        let written = self.joined(&texts, "");
+        let written = self.joined_texts(&texts, "");
         let span = self.span_of_tokens(self.token_index..close + 1);
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).likely_fix(span, written))

@@ -4,7 +4,7 @@
 use super::super::super::context::unexpected_token;
 use super::super::super::terminals::is_reserved;
 use super::super::super::{foreign, shapes};
-use super::super::{ParseFailure, Rule, is_item};
+use super::super::{ParseFailure, Rule, is_payload_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
@@ -14,17 +14,17 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word of another language. `None` without such a mistake.
     pub(super) fn word_slip(&self) -> Option<Diagnostic> {
         self.words_after_import()
-            .or_else(|| self.quantifier_in_other_order())
-            .or_else(|| self.quantifier_separator())
+            .or_else(|| self.misordered_quantifier())
+            .or_else(|| self.wrong_quantifier_separator())
             .or_else(|| self.misspelt_quantifier())
             .or_else(|| self.quantifier_without_condition())
-            .or_else(|| self.mark_of_field())
-            .or_else(|| self.named_item())
-            .or_else(|| self.choice_in_other_order())
-            .or_else(|| self.comma_between_parts())
+            .or_else(|| self.foreign_word_after_type())
+            .or_else(|| self.foreign_payload_line())
+            .or_else(|| self.misordered_choice())
+            .or_else(|| self.comma_between_entries())
             .or_else(|| self.missing_comma())
-            .or_else(|| self.part_in_other_words())
-            .or_else(|| self.edge_words())
+            .or_else(|| self.foreign_entry())
+            .or_else(|| self.edges_in_other_words())
             .or_else(|| self.fields_with_dashes())
             .or_else(|| self.line_without_keyword())
     }
@@ -35,8 +35,8 @@ impl ParseFailure<'_, '_> {
 
     /// True if a value can end at this token: it is a closing bracket, or a name after a dot.
     fn ends_value(&self, index: usize) -> bool {
-        self.kind_of(index).is_some_and(TokenKind::closes_bracket)
-            || index > self.cx.tokens.start && self.text_of(index - 1) == "."
+        self.kind_of_token(index).is_some_and(TokenKind::closes_bracket)
+            || index > self.cx.tokens.start && self.text_of_token(index - 1) == "."
     }
 
     /// Returns the index of the first token of the path `a.b.c` that ends before the token `end`.
@@ -44,9 +44,9 @@ impl ParseFailure<'_, '_> {
     /// `items[0].name`.
     pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
-            |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
+            |index: &usize| matches!(self.kind_of_token(*index), Some(TokenKind::Word | TokenKind::Quoted));
         let mut start = end.checked_sub(1).filter(is_name)?;
-        while start > self.cx.tokens.start && self.text_of(start - 1) == "." {
+        while start > self.cx.tokens.start && self.text_of_token(start - 1) == "." {
             start = start.checked_sub(2).filter(|index| *index >= self.cx.tokens.start).filter(is_name)?;
         }
         Some(start)
@@ -55,16 +55,16 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a slice of a text, as in `text[0:5]`. The unexpected token is the
     /// colon. `None` if the value is no path or a bound is no number.
     pub(in super::super) fn part_of_text(&self) -> Option<Diagnostic> {
-        let is_open = |index: &usize| self.kind_of(*index) == Some(TokenKind::OpenBracket);
+        let is_open = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::OpenBracket);
         let open = (self.cx.tokens.start..self.token_index).rfind(is_open)?;
         let (start, close) = (self.path_start(open)?, self.closing_bracket_or_end(open));
-        let base = self.source(start..open);
+        let base = self.source_of_tokens(start..open);
         let bound = |text: &str| match text.is_empty() {
             true => Some(None),
             false => text.replace(' ', "").parse::<i64>().ok().map(Some),
         };
-        let low = bound(self.source(open + 1..self.token_index))?;
-        let high = bound(self.source(self.token_index + 1..close))?;
+        let low = bound(self.source_of_tokens(open + 1..self.token_index))?;
+        let high = bound(self.source_of_tokens(self.token_index + 1..close))?;
         let from = low.unwrap_or(0);
         let written = match high {
             None => format!("substring({base}, {from})"),
@@ -85,7 +85,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the index of the token after the path `a.b.c` that begins at the token `start`.
     pub(super) fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
-        while self.text_of(end) == "." {
+        while self.text_of_token(end) == "." {
             end += 2;
         }
         end
@@ -95,7 +95,7 @@ impl ParseFailure<'_, '_> {
     /// `in`: `attachments any a: …`, `any a of attachments: …`.
     ///
     /// The unexpected token is the colon, or the wrong word. `None` without such a mistake.
-    fn quantifier_in_other_order(&self) -> Option<Diagnostic> {
+    fn misordered_quantifier(&self) -> Option<Diagnostic> {
         let word = |text: &str| match text {
             "any" | "some" | "exists" | "exist" | "for" | "each" | "foreach" | "with" | "where" => {
                 Some("any")
@@ -112,34 +112,34 @@ impl ParseFailure<'_, '_> {
         // `attachments any a: …`
         if self.found_text == ":"
             && let Some(name) = self.token_index.checked_sub(1)
-            && self.kind_of(name) == Some(TokenKind::Word)
-            && let Some(quantifier) = name.checked_sub(1).and_then(|index| word(self.text_of(index)))
+            && self.kind_of_token(name) == Some(TokenKind::Word)
+            && let Some(quantifier) = name.checked_sub(1).and_then(|index| word(self.text_of_token(index)))
             && let Some(start) = self.path_start(name - 1)
             && start > self.cx.tokens.start
-            && !is_reserved(self.text_of(start))
-            && !rulec_lang::operators::is_reserved_word(self.text_of(start))
+            && !is_reserved(self.text_of_token(start))
+            && !rulec_lang::operators::is_reserved_word(self.text_of_token(start))
         {
-            let (list, element) = (self.source(start..name - 1), self.text_of(name));
+            let (list, element) = (self.source_of_tokens(start..name - 1), self.text_of_token(name));
             let span = self.span_of_tokens(start..self.token_index + 1);
             return proposed(
                 span,
-                self.source(start..self.token_index),
+                self.source_of_tokens(start..self.token_index),
                 format!("{quantifier} {element} in {list}:"),
             );
         }
         // `any tags: …`
         if self.found_text == ":"
             && let Some(start) = self.path_start(self.token_index)
-            && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of(index)))
+            && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of_token(index)))
         {
             if start.checked_sub(2).is_some_and(|before| self.ends_value(before)) {
                 let span = self.span_of_tokens(start - 1..self.token_index);
-                let written = self.source(start - 1..self.token_index);
+                let written = self.source_of_tokens(start - 1..self.token_index);
                 let help =
                     message!("write it before the list: `{word} x in LIST: CONDITION`", word = quantifier);
                 return Some(unexpected_token(span, message(written), help));
             }
-            let list = self.source(start..self.token_index);
+            let list = self.source_of_tokens(start..self.token_index);
             let message = message!("`{quantifier}` needs a name for each element");
             let span = self.span_of_tokens(start - 1..self.token_index + 1);
             let written = format!("{quantifier} x in {list}:");
@@ -150,49 +150,53 @@ impl ParseFailure<'_, '_> {
         let open = self.path_start(self.token_index).and_then(|start| start.checked_sub(3));
         if self.found_text == ":"
             && let Some(open) = open
-            && self.text_of(open) == "("
-            && self.text_of(open + 2) == "in"
-            && let Some(quantifier) = open.checked_sub(1).and_then(|index| word(self.text_of(index)))
+            && self.text_of_token(open) == "("
+            && self.text_of_token(open + 2) == "in"
+            && let Some(quantifier) = open.checked_sub(1).and_then(|index| word(self.text_of_token(index)))
         {
-            let written = format!("({quantifier} {}:", self.source(open + 1..self.token_index));
+            let written = format!("({quantifier} {}:", self.source_of_tokens(open + 1..self.token_index));
             let span = self.span_of_tokens(open - 1..self.token_index + 1);
-            return proposed(span, self.source(open - 1..self.token_index), written);
+            return proposed(span, self.source_of_tokens(open - 1..self.token_index), written);
         }
         // `any a of attachments: …`
         let joint = (self.cx.tokens.start + 2..=self.token_index).rev().find(|index| {
-            matches!(self.text_of(*index), "of" | "from" | "on" | "inside" | "within" | "among" | "->")
-                && word(self.text_of(index - 2)).is_some()
-                && self.kind_of(index - 1) == Some(TokenKind::Word)
-                && self.kind_of(index + 1) == Some(TokenKind::Word)
+            matches!(self.text_of_token(*index), "of" | "from" | "on" | "inside" | "within" | "among" | "->")
+                && word(self.text_of_token(index - 2)).is_some()
+                && self.kind_of_token(index - 1) == Some(TokenKind::Word)
+                && self.kind_of_token(index + 1) == Some(TokenKind::Word)
         })?;
         let end = self.path_end(joint + 1);
-        if self.text_of(end) != ":" {
+        if self.text_of_token(end) != ":" {
             return None;
         }
-        let quantifier = word(self.text_of(joint - 2))?;
-        let written = format!("{quantifier} {} in {}:", self.text_of(joint - 1), self.source(joint + 1..end));
-        proposed(self.span_of_tokens(joint - 2..end + 1), self.source(joint - 2..end), written)
+        let quantifier = word(self.text_of_token(joint - 2))?;
+        let written = format!(
+            "{quantifier} {} in {}:",
+            self.text_of_token(joint - 1),
+            self.source_of_tokens(joint + 1..end)
+        );
+        proposed(self.span_of_tokens(joint - 2..end + 1), self.source_of_tokens(joint - 2..end), written)
     }
 
     /// Returns the diagnostic for a word of another language after the type of a field, as in
     /// `phone: string private`. The grammar reads this word as the name of the next field, and may
     /// fail only at the token after it. `None` without such a mistake.
-    fn mark_of_field(&self) -> Option<Diagnostic> {
-        if !self.is_in_fields() {
+    fn foreign_word_after_type(&self) -> Option<Diagnostic> {
+        if !self.statement_declares_fields() {
             return None;
         }
         let is_mark = |index: &usize| {
             let follows_type = index.checked_sub(1).is_some_and(|before| {
-                matches!(self.kind_of(before), Some(TokenKind::Word | TokenKind::String))
-                    || matches!(self.text_of(before), ">" | "}")
+                matches!(self.kind_of_token(before), Some(TokenKind::Word | TokenKind::String))
+                    || matches!(self.text_of_token(before), ">" | "}")
             });
             *index > self.cx.tokens.start + 1 && follows_type && !self.begins_line(*index)
         };
-        let is_word = |index: &usize| self.kind_of(*index) == Some(TokenKind::Word);
+        let is_word = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::Word);
         let index = [self.token_index, self.token_index - 1].into_iter().find(|index| {
             is_mark(index) && is_word(index) && (*index == self.token_index || self.expects_rule(Rule::colon))
         })?;
-        let word = self.text_of(index);
+        let word = self.text_of_token(index);
         let span = self.span_of_tokens(index..index + 1);
         match word.to_lowercase().as_str() {
             "private" | "secret" | "sensitive" | "hidden" | "confidential" | "pii" | "redacted"
@@ -207,8 +211,10 @@ impl ParseFailure<'_, '_> {
             }
             "optional" | "nullable" => {
                 let message = message!("an optional field has `?` after its name, not `{word}`");
-                let colon = (self.cx.tokens.start..index).rev().find(|colon| self.text_of(*colon) == ":")?;
-                let (name, ty) = (self.source(colon - 1..colon), self.source(colon + 1..index));
+                let colon =
+                    (self.cx.tokens.start..index).rev().find(|colon| self.text_of_token(*colon) == ":")?;
+                let (name, ty) =
+                    (self.source_of_tokens(colon - 1..colon), self.source_of_tokens(colon + 1..index));
                 let written = format!("{name}?: {ty}");
                 let whole = self.span_of_tokens(colon - 1..index + 1);
                 Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
@@ -222,16 +228,16 @@ impl ParseFailure<'_, '_> {
     fn fields_with_dashes(&self) -> Option<Diagnostic> {
         if self.found_text != "-"
             || !self.is_preceded_by(":")
-            || !self.expects_rule(Rule::type_expr) && !self.is_in_fields()
+            || !self.expects_rule(Rule::type_expr) && !self.statement_declares_fields()
         {
             return None;
         }
-        let name = self.text_of(self.token_index.checked_sub(2)?);
+        let name = self.text_of_token(self.token_index.checked_sub(2)?);
         // The fields of the first element, as `name: type`.
         let (mut fields, mut index) = (Vec::new(), self.token_index + 1);
-        while self.text_of(index + 1) == ":" && self.kind_of(index + 2) == Some(TokenKind::Word) {
-            fields.push(format!("{}: {}", self.text_of(index), self.text_of(index + 2)));
-            index += 3 + usize::from(self.text_of(index + 3) == ",");
+        while self.text_of_token(index + 1) == ":" && self.kind_of_token(index + 2) == Some(TokenKind::Word) {
+            fields.push(format!("{}: {}", self.text_of_token(index), self.text_of_token(index + 2)));
+            index += 3 + usize::from(self.text_of_token(index + 3) == ",");
         }
         let element = match fields.is_empty() {
             true => "string".to_owned(),
@@ -248,7 +254,7 @@ impl ParseFailure<'_, '_> {
         let sig = self.cx.sigs.get(self.token_index)?;
         let margin = self.cx.sigs[self.cx.tokens.start].indent();
         let is_line = sig.indent().is_some() && sig.indent() <= margin;
-        if !is_line || !self.expects_rule(Rule::EOI) || is_item(self.rule) || self.is_at_end() {
+        if !is_line || !self.expects_rule(Rule::EOI) || is_payload_item(self.rule) || self.is_at_end() {
             return None;
         }
         if !matches!(self.token.kind, TokenKind::Word | TokenKind::String | TokenKind::Number) {
