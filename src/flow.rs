@@ -50,8 +50,8 @@ use std::sync::Arc;
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on the flows in `intents` except the `unlearned` ones; `None` if no
-    /// classifier is used.
+    /// The classifier, trained on the flows in `intents` except the flows in `unlearned_ids`;
+    /// `None` if no classifier is used.
     classifier: Option<Arc<Classifier>>,
     /// The ids of the intent flows (flows that the classifier selects) that have no text to learn
     /// from.

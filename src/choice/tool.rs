@@ -28,8 +28,8 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     let table = &program.tables[find_choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> =
         table.evaluation_order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
-    // The branches of a choice are tried from the last to the first, and `order` lists them in this
-    // order. The description lists them in source order.
+    // The branches of a choice are tried from the last to the first, and `evaluation_order` lists
+    // them in this order. The description lists them in source order.
     ids.reverse();
     let ids: Vec<String> = ids.into_iter().map(|id| format!("`{id}`")).collect();
     let answer_sentence = format!("Answers with the branch to take: {}.", ids.join(", "));

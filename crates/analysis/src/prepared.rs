@@ -76,7 +76,7 @@ enum KeywordSearch {
 impl PreparedTest {
     /// Prepares a predicate whose right operand is constant or absent. Without `op`, the predicate
     /// is a bool value. `mode` contains the modifiers of the operator, such as ignoring case.
-    /// `kinds` are the kinds of value to which the left operand is converted.
+    /// `left_kinds` are the kinds of value to which the left operand is converted.
     pub fn new(
         (op, mode): (Option<Op>, TestMode),
         right_operand: Option<&Const>,

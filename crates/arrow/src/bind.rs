@@ -11,7 +11,7 @@ use crate::kinds::{can_be_read_as, possible_kinds};
 use crate::needs::NeededFields;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use rulec::{Language, Message, Session, UnknownEntry};
+use rulec::{Language, Message, Session};
 use rulec_base::diag::{comma_list, nearest};
 use rulec_base::json::DecimalPaths;
 use rulec_base::message;
@@ -328,11 +328,11 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the message field `path_id` to its column. `index` is the position of the column in
-    /// the record batch or, for a field inside an object, among the columns of that object.
-    /// `inside` contains the bound fields of an object that has the same fields in every row;
-    /// `None` for any other field. `column_kinds` are the kinds of value that the column can
-    /// contain. `is_uniform` is true if the column type guarantees one type for all its values.
+    /// Binds the message field `path_id` to its column. `column_index` is the position of the
+    /// column in the record batch or, for a field inside an object, among the columns of that
+    /// object. `inner_fields` contains the bound fields of an object that has the same fields in
+    /// every row; `None` for any other field. `column_kinds` are the kinds of value that the column
+    /// can contain. `is_uniform` is true if the column type guarantees one type for all its values.
     fn bind_field(
         &self,
         column_index: usize,

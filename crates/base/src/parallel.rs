@@ -22,7 +22,7 @@ const MAX_THREADS: usize = 16;
 
 impl ThreadLimit {
     /// Returns the number of threads with which the compilation of `statements` statements is
-    /// fastest, at most the number of processor cores. Always 1 for [`Threads::One`].
+    /// fastest, at most the number of processor cores. Always 1 for [`ThreadLimit::One`].
     pub fn count_for_statements(self, statements: usize) -> usize {
         let thread_count = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
         if self == ThreadLimit::One || thread_count == 1 {

@@ -109,8 +109,8 @@ impl ImportedDocument {
     }
 }
 
-/// Returns the values that [`Document::load`] returns if a document cannot be loaded: an error
-/// instead of rules, and a document with the diagnostic.
+/// Returns the values that [`ImportedDocument::load`] returns if a document cannot be loaded: an
+/// error instead of rules, and a document with the diagnostic.
 fn load_failure(
     sources: SourceMap,
     diagnostic: Diagnostic,

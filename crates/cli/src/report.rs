@@ -198,9 +198,9 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes findings in the format `format`; [`Format::Human`] is written as [`Format::Concise`],
-/// because the caller prints it with [`format_human`]. `files` are the names of all checked files:
-/// the JUnit format also lists files without findings.
+/// Writes findings in the format `format`; [`FindingFormat::Human`] is written as
+/// [`FindingFormat::Concise`], because the caller prints it with [`format_human`]. `files` are the
+/// names of all checked files: the JUnit format also lists files without findings.
 pub fn write_findings(
     format: FindingFormat,
     files: &[String],

@@ -142,7 +142,7 @@ impl RunHistory {
 
     /// Handles a message that could not be recorded because of `error`. Returns the recorded
     /// messages that the decision about this message can read. After an error of the store, the run
-    /// ends before this line (see `Worker::has_failed`), so the store is not asked again.
+    /// ends before this line (see `LineWorker::has_failed`), so the store is not asked again.
     fn past_of_unrecorded(&self, rules: &Rules, message: &Json, error: RecordError) -> Past {
         let has_failed = matches!(error, RecordError::Store(_));
         self.note_result(Err(error));

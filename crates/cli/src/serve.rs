@@ -176,7 +176,7 @@ fn parse_positive(text: &str) -> Result<usize, String> {
 
 #[cfg(not(feature = "serve"))]
 pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
-    Err(CliError::usage(rulec_base::message!(
+    Err(CliError::usage_error(rulec_base::message!(
         "this program was built without the service; the Python package never has it: `cargo build -p rulec-cli --features serve` builds a program that has it"
     )))
 }

@@ -320,7 +320,7 @@ impl StreamArgs {
     }
 }
 
-/// The result of [`Worker::end_chunk`]: the records of the chunk are on disk.
+/// The result of [`LineWorker::end_chunk`]: the records of the chunk are on disk.
 #[derive(Default)]
 pub struct ChunkEnd {
     /// The error at which the worker has failed. The stream ends with this error after the answers

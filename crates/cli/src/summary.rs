@@ -208,8 +208,8 @@ impl AnswerSummary {
         }
     }
 
-    /// Formats the summary as [`Summary::render`] does, with the routes in the order of their
-    /// names. `errors` is the number of lines that were not messages.
+    /// Formats the summary as [`DecisionSummary::render`] does, with the routes in the order of
+    /// their names. `errors` is the number of lines that were not messages.
     pub fn render(mut self, errors: usize) -> Message {
         let none = self.decision_counts.remove("").map(|count| (message!("none"), count));
         let counts = self.decision_counts.into_iter().map(|(name, count)| (Message::verbatim(name), count));

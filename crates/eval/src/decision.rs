@@ -36,7 +36,7 @@ pub enum Chosen<R = RuleId> {
 }
 
 /// The data of a decision that [`Choice`] does not contain, such as arguments and violations. Most
-/// decisions have no such data, so engines return `Option<Box<Details>>`.
+/// decisions have no such data, so engines return `Option<Box<DecisionDetails>>`.
 #[derive(Clone, Debug, Default)]
 pub struct DecisionDetails {
     /// Arguments for the chosen handler. An optional argument whose value is missing is left out.

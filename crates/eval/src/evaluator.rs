@@ -55,9 +55,9 @@ pub struct Evaluator<'a, O = ()> {
     /// is stored as it is in the message. Each use of the variable then converts the element to the
     /// kinds of value that the rule accepts there.
     loop_elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of entries at the start of `elements` that are hidden because they are out of scope.
-    /// The number is above 0 only during the evaluation of a loop-invariant subexpression, which is
-    /// evaluated as if outside the loop.
+    /// Number of entries at the start of `loop_elements` that are hidden because they are out of
+    /// scope. The number is above 0 only during the evaluation of a loop-invariant subexpression,
+    /// which is evaluated as if outside the loop.
     hidden_element_count: usize,
     quantifier_facts: QuantifierFacts,
     let_results: Vec<Option<CachedResult<'a>>>,

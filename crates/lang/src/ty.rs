@@ -128,7 +128,7 @@ impl KindSet {
     /// Returns the kinds of values that are accepted where a value of this set is expected. They
     /// are the kinds of the set, and two additions. Ints are added if the set has floats or
     /// decimals, because an int can be converted to both. Decimals are added if the set contains
-    /// [`KindSet::ALL`], because the type `any` accepts decimals too.
+    /// [`KindSet::MESSAGE_KINDS`], because the type `any` accepts decimals too.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));

@@ -149,7 +149,7 @@ impl FeatureExtractor {
     /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
     fn split_into_tokens(&mut self) {
         let mut remaining_chars = self.normalized_text.chars();
-        // In `run`, a word begins with a space; characters of a script without spaces do not.
+        // In `char_run`, a word begins with a space; characters of a script without spaces do not.
         self.char_run.clear();
         while let Some(c) = remaining_chars.next() {
             if is_word_char(c) {

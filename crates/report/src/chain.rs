@@ -54,7 +54,7 @@ impl HashChain {
     }
 
     /// True if `bytes` may be the incomplete first line of a log. The first line of each log is a
-    /// file header ([`Chain::file_header_line`]).
+    /// file header ([`HashChain::file_header_line`]).
     pub fn is_start_of_log(bytes: &[u8]) -> bool {
         let start = b"{\"continues\":\"";
         let length = bytes.len().min(start.len());
@@ -76,13 +76,13 @@ impl HashChain {
     }
 
     /// Returns the first line of a file that continues this chain. The caller passes the line to
-    /// [`Chain::append_line`].
+    /// [`HashChain::append_line`].
     pub fn file_header_line(&self) -> Vec<u8> {
         json!({ "log": "rulec", "continues": hexadecimal(&self.last_hash) }).to_string().into_bytes()
     }
 
     /// Returns a checkpoint: a line with a signature of the chain so far. The caller passes the
-    /// line to [`Chain::append_line`].
+    /// line to [`HashChain::append_line`].
     pub fn checkpoint_line(&self, key: &SigningKey) -> Vec<u8> {
         let signature = hexadecimal(&key.sign_record(&self.bytes_to_sign()));
         let key = key.verifying_key().to_string();
@@ -191,7 +191,7 @@ impl ChainVerifier {
         ChainVerifier { public_key: key, ..ChainVerifier::default() }
     }
 
-    /// Requires that one line has this hash: a value of [`Chain::head`] that was noted earlier.
+    /// Requires that one line has this hash: a value of [`HashChain::head`] that was noted earlier.
     /// `None` if the text is not a hash.
     pub fn require_hash(mut self, hash: &str) -> Option<ChainVerifier> {
         self.wanted_hash_and_found = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 /// The new content of a file while it is being written. The content is in a temporary file in the
-/// same folder. [`Replacement::finish`] moves the temporary file to the path. Until then readers
-/// see the old file, so a full disk or a killed program loses nothing. The new file has the
+/// same folder. [`FileReplacement::finish`] moves the temporary file to the path. Until then
+/// readers see the old file, so a full disk or a killed program loses nothing. The new file has the
 /// permissions of the old file, and a symbolic link stays a link. A path that is not a regular
 /// file, such as `/dev/stdout`, is written directly, and so is a link to a missing file.
 pub struct FileReplacement {

@@ -3,7 +3,7 @@
 //!
 //! These transformations are sound because no condition can fail at run time (see the language
 //! page). Sharing, reordering and skipping predicates changes no decision. A condition in normal
-//! form is true or false, never unknown: [`NCond::Predicate`] is true if the result of its
+//! form is true or false, never unknown: [`NormalCond::Predicate`] is true if the result of its
 //! predicate is `want`. For an unknown predicate, it is false for both values of `want`.
 
 mod build;
@@ -74,7 +74,8 @@ pub enum NormalCond {
         is_all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition on one element. It reads the element as [`NExpr::Var`] with this `level`.
+        /// The condition on one element. It reads the element as [`NormalExpr::Var`] with this
+        /// `level`.
         body: CondId,
         level: u32,
         nest: QuantifierNesting,
@@ -98,8 +99,8 @@ pub struct QuantifierNesting {
 ///
 /// The set describes the quantifiers whose elements a node reads, because the node is evaluated
 /// again for each of these elements. Constant folding may remove a read from the normal form. The
-/// work limits of decisions must not depend on that. So [`QuantifierNesting`], [`NExpr::Cond`] and
-/// [`NExpr::If`] store the levels that the source text reads.
+/// work limits of decisions must not depend on that. So [`QuantifierNesting`], [`NormalExpr::Cond`]
+/// and [`NormalExpr::If`] store the levels that the source text reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierLevels(u64);
 
@@ -204,7 +205,7 @@ pub enum NormalExpr {
         false_cond: CondId,
         read_levels: QuantifierLevels,
     },
-    /// The value `then` if the condition is true, otherwise the value `other`.
+    /// The value `then_value` if the condition is true, otherwise the value `else_value`.
     If {
         cond: CondId,
         then_value: ExprId,
@@ -213,7 +214,7 @@ pub enum NormalExpr {
     },
 }
 
-/// The value that an [`NExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
+/// The value that an [`NormalExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NormalFold {
     Count,

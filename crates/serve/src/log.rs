@@ -127,8 +127,8 @@ impl WaitingTotals {
 /// Approximate number of bytes that a waiting decision takes in memory, without its message.
 const QUEUED_DECISION_BYTES: usize = 512;
 
-/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for each
-/// free byte, and one call can acquire at most this number of permits.
+/// Maximum of `max_waiting_bytes` in the mode `sync`, about 4 GB. A semaphore has one permit for
+/// each free byte, and one call can acquire at most this number of permits.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
 /// A message to the thread that writes the log.
@@ -200,7 +200,7 @@ impl DecisionLog {
                 )));
             }
         };
-        // `Output::open` locks the log, so no other process uses the spill files either.
+        // `LogOutput::open` locks the log, so no other process uses the spill files either.
         let output = LogOutput::open(target, rotate_bytes, key)?;
         let spill = spilling.map(|path| SpillFiles::open(&path).map(Arc::new)).transpose()?;
         let written_end = output.written_end().clone();

@@ -79,7 +79,7 @@ pub struct Options {
     /// Whether the service may run without tokens at an address that other machines can reach.
     pub allows_open_access: bool,
     /// Whether the service shows the studio's page under `/studio`, to tokens with the scope
-    /// `admin`. Needs `tokens`.
+    /// `admin`. Needs `token_file`.
     #[cfg(feature = "studio")]
     pub serves_studio: bool,
     /// The settings of the export to an OpenTelemetry collector; `None` for no export.
@@ -181,8 +181,8 @@ impl Server {
     }
 
     /// Serves the Model Context Protocol on `input` and `output` instead of an address. Each line
-    /// is one JSON object. Returns at the end of the input. The options `address` and `tokens` have
-    /// no effect.
+    /// is one JSON object. Returns at the end of the input. The options `address` and `token_file`
+    /// have no effect.
     ///
     /// # Errors
     /// If the rules or another file cannot be loaded, or the input or the output fails.
@@ -222,8 +222,9 @@ impl Server {
         }
     }
 
-    /// Serves requests until `signals` receives [`Stop::Drain`] or is closed. Then waits for the
-    /// open requests, at most for the limit `drain`. Returns true if all requests were answered.
+    /// Serves requests until `signals` receives [`ServerSignal::Drain`] or is closed. Then waits
+    /// for the open requests, at most for the limit `drain`. Returns true if all requests were
+    /// answered.
     pub async fn run(self, mut signals: mpsc::Receiver<ServerSignal>) -> bool {
         let limits = *self.app.service().limits();
         self.app.events().report("listening", json!({ "address": self.address() }));

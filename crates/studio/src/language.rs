@@ -32,14 +32,14 @@ pub(crate) fn localized(message: &Message) -> String {
     message.localized(current_language()).into_owned()
 }
 
-/// Runs an asynchronous handler. During the run, the function [`language`] returns the given
-/// language.
+/// Runs an asynchronous handler. During the run, the function [`current_language`] returns the
+/// given language.
 pub(crate) async fn with_language<T>(language: Language, answer: impl Future<Output = T>) -> T {
     REQUEST_LANGUAGE.scope(language, answer).await
 }
 
-/// Runs a function on the current thread. During the run, the function [`language`] returns the
-/// given language.
+/// Runs a function on the current thread. During the run, the function [`current_language`] returns
+/// the given language.
 pub(crate) fn run_with_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
     REQUEST_LANGUAGE.sync_scope(language, work)
 }

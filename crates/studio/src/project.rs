@@ -106,7 +106,7 @@ pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
 }
 
 /// A loader that returns the editor's text for edited files, and reads other files with the loader
-/// `files`. Hidden files are not found.
+/// `file_loader`. Hidden files are not found.
 struct EditedLoader<'a> {
     project: &'a Project,
     file_loader: &'a dyn Loader,

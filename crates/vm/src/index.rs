@@ -85,8 +85,8 @@ pub struct Index {
     /// an entry is true, the text contains at least one literal of each of its groups. The last id
     /// of a group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_literal_ids: Vec<u32>,
-    /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
-    /// texts that only the index needs.
+    /// Number of normalized texts that a decision caches: the texts of `Chunk::normalized_texts`,
+    /// followed by texts that only the index needs.
     pub cached_text_count: u32,
 }
 
@@ -158,7 +158,7 @@ pub struct LiteralVerdict {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralVerdict::UNDECIDED`].
     pub subject_id: u32,
     /// Start of the range of [`Index::deciding_literal_ids`] with the ids of the required literals.
-    /// The field `end` is the end of this range.
+    /// The field `ids_end` is the end of this range.
     pub ids_start: u32,
     pub ids_end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
@@ -239,9 +239,9 @@ pub struct TableIndex {
     /// Ids of this table's attributes: the values of the message whose lookup finds keys.
     pub attribute_ids: Vec<u32>,
     /// For a table with many scanned texts and looked-up values: for each message field, the ids of
-    /// its subjects (first list) and of its attributes (second list). `subjects` and `attributes`
-    /// then lack these ids. A message has values for few fields, so a lookup reads the lists of
-    /// these fields only. `None` for other tables.
+    /// its subjects (first list) and of its attributes (second list). `subject_ids` and
+    /// `attribute_ids` then lack these ids. A message has values for few fields, so a lookup reads
+    /// the lists of these fields only. `None` for other tables.
     pub lookups_by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost_ns: f64,

@@ -68,8 +68,8 @@ pub struct Vm<'a, M> {
     /// The current element of each loop, by the loop's nesting level. Then follow the cached values
     /// of blocks, and then registers.
     working_values: Vec<Value<'a>>,
-    /// Where the memory of `values` is put back when the VM is dropped, so that the next decision
-    /// reuses it.
+    /// Where the memory of `working_values` is put back when the VM is dropped, so that the next
+    /// decision reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Working memory for index lookups; `None` once `lookup` uses this memory.
     lookup_buffers: Option<&'a mut LookupBuffers>,

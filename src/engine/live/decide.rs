@@ -212,8 +212,8 @@ struct MatchedRoute {
     /// The route's id in the program of its segment. A segment is a group of routes that were
     /// compiled together.
     rule: RuleId,
-    /// The table that contains the route. `goto` is the table to which the route jumps. Both are
-    /// ids in the base, the rule set as last compiled in full.
+    /// The table that contains the route. `goto_table` is the table to which the route jumps. Both
+    /// are ids in the base, the rule set as last compiled in full.
     table: TableId,
     goto_table: Option<TableId>,
 }
@@ -230,8 +230,8 @@ struct LiveSearch<'v, 's, 'm> {
 
 impl LiveSearch<'_, '_, '_> {
     /// Finds the first route of a table whose condition holds, in the order of the sort keys
-    /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
-    /// `None` means all routes. Also returns the sort key of the found route.
+    /// (priority, then order of insertion). Only routes after the sort key `resume_after` are
+    /// searched; `None` means all routes. Also returns the sort key of the found route.
     fn first_matching_route(
         &mut self,
         table: TableId,

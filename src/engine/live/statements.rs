@@ -14,7 +14,7 @@ use rulec_syntax::parse;
 use std::ops::Range;
 
 /// Applies edits to the texts of the files, given as pairs of name and text. A statement is
-/// inserted into the file `main` unless its edit names another file.
+/// inserted into the file `main_file_name` unless its edit names another file.
 ///
 /// # Errors
 /// If a statement is missing, exists already, or is edited twice.
@@ -269,8 +269,8 @@ impl<'f> StatementEditor<'f> {
     }
 }
 
-/// Returns each statement with the end offset of the statement before it. `file` is the index of
-/// the file, and `start` is the end offset to use for the first statement.
+/// Returns each statement with the end offset of the statement before it. `file_index` is the index
+/// of the file, and `first_previous_end` is the end offset to use for the first statement.
 fn locate_statements(
     file_index: usize,
     first_previous_end: u32,

@@ -90,9 +90,9 @@ impl RequirementWords<'_, '_> {
         });
     }
 
-    /// Calls `visit` for each predicate and quantifier in a condition. `want` is the truth value
-    /// that `cond` should have. `call` is the outermost call of a `def` whose body `cond` is in,
-    /// with the truth value that the call should have.
+    /// Calls `visit` for each predicate and quantifier in a condition. `wanted_truth` is the truth
+    /// value that `cond` should have. `def_call` is the outermost call of a `def` whose body `cond`
+    /// is in, with the truth value that the call should have.
     fn for_each_test(
         &mut self,
         cond: &Cond,

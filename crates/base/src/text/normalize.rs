@@ -40,7 +40,7 @@ pub struct TextMode {
     /// Whether upper and lower case count as equal, by the folding of [`fold_char`].
     pub folds_case: bool,
     /// Whether the folding is full, as in [`full_fold`], so that `ß` equals `ss`. Has an effect
-    /// only if `fold` is true.
+    /// only if `folds_case` is true.
     pub folds_fully: bool,
     pub form: NormalizationForm,
 }

@@ -35,11 +35,11 @@ pub struct SimilarityPattern {
     prepared_char_count: usize,
     /// The distinct characters of the prepared text, sorted.
     distinct_chars: Vec<char>,
-    /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
-    /// does not contain the character.
+    /// Maps an ASCII code to the index of the character in `distinct_chars` plus one. 0 means that
+    /// the text does not contain the character.
     ascii_indices: Box<[u32; 128]>,
-    /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
-    /// the last character's masks.
+    /// The offset in `block_masks` where the masks of `distinct_chars[i]` begin. One extra entry
+    /// marks the end of the last character's masks.
     mask_starts: Vec<usize>,
     /// The positions of the distinct characters, as pairs of block index and bit mask, first all
     /// positions of `chars[0]`, and so on. The pairs of one character are ascending by block;

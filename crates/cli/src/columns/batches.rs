@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a run computes the results of its messages. Plain decisions (without explanation or intent
 /// flow) are made directly on columns. Workers compute all other results from JSON messages, and
-/// write them to columns that `answers` creates.
+/// write them to columns that `create_columns` creates.
 pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router) that decide, if each message needs only a plain
     /// decision. Such decisions are made directly on columns. `None` if workers compute the results

@@ -67,7 +67,10 @@ fn start_error(error: &StartError) -> CliError {
 fn service_options(args: &Args) -> Result<Options, CliError> {
     #[cfg(not(feature = "http"))]
     if args.otlp.is_some() {
-        return Err(CliError::usage(message!("`--otlp` has no effect: {}", crate::model::no_http_message())));
+        return Err(CliError::usage_error(message!(
+            "`--otlp` has no effect: {}",
+            crate::model::no_http_message()
+        )));
     }
     #[cfg(not(feature = "studio"))]
     if args.studio {
@@ -257,7 +260,7 @@ fn split_name_and_url(argument: &str) -> Option<(Option<&str>, &str)> {
 
 #[cfg(not(feature = "http"))]
 fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, CliError> {
-    Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
+    Err(CliError::usage_error(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
 }
 
 #[cfg(feature = "http")]

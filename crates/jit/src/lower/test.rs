@@ -243,8 +243,8 @@ impl FunctionBody<'_, '_, '_> {
         }
     }
 
-    /// Returns an operand as a [`Source`], the form in which inline predicates take operands.
-    /// `None` if there is no inline code that loads the operand.
+    /// Returns an operand as a [`OperandSource`], the form in which inline predicates take
+    /// operands. `None` if there is no inline code that loads the operand.
     fn inline_operand(&mut self, operand: Operand) -> Result<Option<OperandSource>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot_source(slot)),

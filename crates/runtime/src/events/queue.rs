@@ -81,7 +81,7 @@ struct QueueState<E> {
     /// The queued events. Each event is paired with the number of events that were dropped directly
     /// before it.
     events_with_gaps: VecDeque<(u64, E)>,
-    /// Number of events dropped since the last event in `events` was queued.
+    /// Number of events dropped since the last event in `events_with_gaps` was queued.
     dropped_after_last_event: u64,
     /// Number of all events that the full queue has dropped so far.
     total_dropped_count: u64,

@@ -72,8 +72,8 @@ impl Codec for Let {
     }
 }
 
-/// Encodes a table without the field `order`. The caller computes `order` when all rules have been
-/// read.
+/// Encodes a table without the field `evaluation_order`. The caller computes `evaluation_order`
+/// when all rules have been read.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { name, kind, evaluation_order: _, default, is_shown_to_user: to_user, span, docs } = self;

@@ -96,7 +96,7 @@ impl QuantifierFacts {
 }
 
 impl Program {
-    /// Computes the nesting depth [`Each::nest`] of every `each` of all payloads.
+    /// Computes the nesting depth [`EachBlock::nesting_depth`] of every `each` of all payloads.
     pub fn compute_each_depths(&mut self) {
         fn set_each_depths(block: &mut RequirementBlock, depths: &QuantifierDepths) {
             for each in &mut block.each_blocks {
@@ -112,8 +112,8 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True if the stored [`Each::nest`] of every `each` is correct. Compares it with the result of
-    /// [`Program::compute_each_depths`].
+    /// True if the stored [`EachBlock::nesting_depth`] of every `each` is correct. Compares it with
+    /// the result of [`Program::compute_each_depths`].
     pub(super) fn are_each_depths_valid(&self) -> bool {
         fn depths_match(block: &RequirementBlock, depths: &QuantifierDepths) -> bool {
             block.each_blocks.iter().all(|each| {
@@ -170,8 +170,8 @@ impl QuantifierDepths {
         self.value_depths[id.index()]
     }
 
-    /// Returns the nesting depth of an `each`. Precondition: the field `nest` of each `each` inside
-    /// it is already set.
+    /// Returns the nesting depth of an `each`. Precondition: the field `nesting_depth` of each
+    /// `each` inside it is already set.
     fn depth_of_each(&self, each: &EachBlock) -> u32 {
         let RequirementBlock { lets, table, each_blocks: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));

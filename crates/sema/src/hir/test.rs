@@ -55,7 +55,7 @@ pub enum ExpectedDecision {
         validation_outcome: Arc<str>,
         /// The expected violations, sorted. Each has a rule id and the path of the reported field;
         /// `None` accepts every path. If the list is empty, the test checks only
-        /// `outcome`, not the violations.
+        /// `validation_outcome`, not the violations.
         violations: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }

@@ -34,7 +34,7 @@ pub struct Node {
     /// workflow.
     pub merge: Option<Merge>,
     pub next_nodes: Vec<Arc<str>>,
-    /// The router that selects among `next`; `None` if the node has no router.
+    /// The router that selects among `next_nodes`; `None` if the node has no router.
     pub router: Option<TableId>,
     pub span: Span,
 }

@@ -217,7 +217,7 @@ impl LineSplitter {
     }
 
     /// Moves the complete lines of the last received part to `lines`, until `lines` holds
-    /// `block_size` lines. Moves the start of an incomplete line to `incomplete_line`.
+    /// `max_block_lines` lines. Moves the start of an incomplete line to `incomplete_line`.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.max_block_lines {
             let Some(end) = self.unsplit_bytes.iter().position(|byte| *byte == b'\n') else {

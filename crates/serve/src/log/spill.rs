@@ -91,7 +91,7 @@ impl SpillFiles {
         Ok(!std::mem::replace(&mut state.is_writer_notified, true))
     }
 
-    /// Makes the waiting lines available to [`Spill::next_group`]. Renames their file to the
+    /// Makes the waiting lines available to [`SpillFiles::next_group`]. Renames their file to the
     /// draining file, and starts a new file for further lines. If a draining file exists already,
     /// leaves both files as they are, because the older lines come first.
     ///
@@ -119,8 +119,8 @@ impl SpillFiles {
     }
 
     /// Returns the next lines of the draining file that are not in the log yet, about `max_bytes`
-    /// bytes. Call [`Spill::end_group`] once they are in the log. If no line is left, removes the
-    /// draining file and returns `None`. Also returns `None` if there is no draining file.
+    /// bytes. Call [`SpillFiles::end_group`] once they are in the log. If no line is left, removes
+    /// the draining file and returns `None`. Also returns `None` if there is no draining file.
     ///
     /// # Errors
     /// If the file cannot be read or removed. No line is lost.

@@ -29,7 +29,7 @@ pub struct RuleListing {
     pub sources: Vec<RuleSource>,
     /// The files that another file imports.
     pub imported_paths: Vec<PathBuf>,
-    /// Whether all files compile. If some do not, `imported` may lack files that they import.
+    /// Whether all files compile. If some do not, `imported_paths` may lack files that they import.
     pub is_complete: bool,
 }
 
@@ -67,8 +67,8 @@ pub(crate) struct FolderWatch {
 
 impl FolderWatch {
     /// Starts to watch folders. The service `app` must already have the rule sets of
-    /// `folders.first`. `trusted` are the keys that sign artifacts, and `history` opens the stores
-    /// of histories.
+    /// `folders.initial_listing`. `trusted_keys` are the keys that sign artifacts, and
+    /// `open_history` opens the stores of histories.
     ///
     /// Must run inside a tokio runtime.
     ///

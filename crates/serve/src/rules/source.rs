@@ -46,8 +46,8 @@ impl RuleSource {
     }
 }
 
-/// Loads the rules of each source, and watches the sources for changes. If `trusted` has keys,
-/// loads only artifacts (compiled rules) that one of the keys has signed. `history` opens the
+/// Loads the rules of each source, and watches the sources for changes. If `trusted_keys` has keys,
+/// loads only artifacts (compiled rules) that one of the keys has signed. `open_history` opens the
 /// stores of histories; without it, histories are kept in memory.
 ///
 /// Must run inside a tokio runtime.

@@ -181,8 +181,8 @@ impl Service {
     ///
     /// # Errors
     /// If the service has no such rules, entry or route, or the message is not a JSON object. Also
-    /// if the limit `deadline` is exceeded, the decision log has no memory left, or the message
-    /// cannot be recorded.
+    /// if the limit `request_time_limit` is exceeded, the decision log has no memory left, or the
+    /// message cannot be recorded.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<DecisionWithAnswer, Problem> {
         self.decide_before_deadline(request, Deadline::after(self.limits().request_time_limit), None)
     }
@@ -243,9 +243,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`,
-    /// the number of the message's line, is not `None`, the answer contains it. `reservation` is
-    /// the memory that is reserved for this message in the decision log.
+    /// Decides the message `message_text`, counts the decision, and appends the answer to `out`. If
+    /// `line_number`, the number of the message's line, is not `None`, the answer contains it.
+    /// `reservation` is the memory that is reserved for this message in the decision log.
     pub fn answer_message(
         &self,
         message_text: &[u8],

@@ -86,10 +86,10 @@ pub(super) fn judge(
 
 /// Returns the context of a payload: values for the `input` that the rules declare. They are taken
 /// from `row_context`, the other fields in the payload's row of a replay. Without `row_context`,
-/// they are the JSON object in `text`; empty without a text.
+/// they are the JSON object in `context_text`; empty without a text.
 ///
 /// # Errors
-/// If `text` is not a JSON object.
+/// If `context_text` is not a JSON object.
 pub(crate) fn payload_context(
     rules: &Rules,
     context_text: Option<&str>,

@@ -9,9 +9,9 @@ use crate::parse::begins_statement_or_item;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Returns the layout events of a statement with the keyword `word`. For a table, these are the
-/// events of the table's head only. `items` contains the tokens at which items of payloads and
-/// groups begin, as indices.
+/// Returns the layout events of a statement with the keyword `keyword`. For a table, these are the
+/// events of the table's head only. `item_starts` contains the tokens at which items of payloads
+/// and groups begin, as indices.
 pub(super) fn statement_events(
     gaps: &TokenGaps<'_>,
     keyword: &str,

@@ -14,20 +14,20 @@ use std::ops::Range;
 pub(super) enum LayoutEvent {
     /// Writes the token with this index.
     Token(usize),
-    /// The gap before the token `next`: one space if `space` is true, otherwise nothing. If the gap
-    /// contains a comment, the line is broken.
+    /// The gap before the token `next_token`: one space if `has_space` is true, otherwise nothing.
+    /// If the gap contains a comment, the line is broken.
     Glue {
         next_token: usize,
         has_space: bool,
     },
-    /// The gap before the token `next`, with a line break if the enclosing group is broken. Without
-    /// a line break, the gap is one space if `space` is true, otherwise nothing.
+    /// The gap before the token `next_token`, with a line break if the enclosing group is broken.
+    /// Without a line break, the gap is one space if `has_space` is true, otherwise nothing.
     Break {
         next_token: usize,
         has_space: bool,
         kind: BreakKind,
     },
-    /// The start of a group of tokens. A group that is `broken` is always written on several lines.
+    /// The start of a group of tokens. A group with `is_broken` is always written on several lines.
     /// A group that `fills` breaks only before tokens that do not fit on the current line.
     Begin {
         fills: bool,

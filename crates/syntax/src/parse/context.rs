@@ -28,8 +28,8 @@ pub(super) struct StatementContext<'a> {
     /// The index in `sigs` of the first token that was parsed together with the statement. Token
     /// positions in tree nodes are relative to this token.
     first_parsed_token: usize,
-    /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
-    /// identifies a keyword, a symbol or a kind of token.
+    /// The codes of the tokens, starting with the token `first_parsed_token`. A code is one ASCII
+    /// character that identifies a keyword, a symbol or a kind of token.
     pub(super) token_codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
@@ -75,7 +75,8 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Returns the span from the first to the last of the tokens in a range, whose indices are
-    /// relative to `base`. For an empty range, returns the span of the token at its start.
+    /// relative to `first_parsed_token`. For an empty range, returns the span of the token at its
+    /// start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.first_parsed_token + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);

@@ -12,7 +12,8 @@ use rulec_base::text::texts::TextIds;
 pub struct SlotsByName {
     /// Maps each distinct field name to its name index, a position in `range_ends`.
     pub names: TextIds,
-    /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
+    /// For each name index, the end of the range of slots with this name in
+    /// [`slot_ids`](Self::slot_ids).
     range_ends: Vec<u32>,
     /// The ids of the slots (fields that rules read), grouped by field name.
     pub slot_ids: Vec<u32>,
@@ -52,7 +53,7 @@ impl SlotsByName {
 #[derive(Debug, Default)]
 pub struct FieldLookup {
     /// For each object, the lookup of the slots that are its direct fields. The object is given by
-    /// its index in [`Chunk::objects`], or `NO_ENTRY` for the message itself.
+    /// its index in [`Chunk::shared_objects`], or `NO_ENTRY` for the message itself.
     pub slots_by_object: Vec<(u32, SlotsByName)>,
     /// Ids of the other slots. Such a slot is an object that is looked up once for several slots,
     /// or lies more than one key below such an object.

@@ -136,8 +136,8 @@ struct Lowering<'n> {
     is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
-    /// The index in [`Chunk::shared`] of each condition that has its own block, by the condition's
-    /// id.
+    /// The index in [`Chunk::shared_conditions`] of each condition that has its own block, by the
+    /// condition's id.
     shared_cond_indexes: HashMap<u32, u32>,
     loop_indexes: HashMap<Part, u32>,
     /// The numbers under which the results of loops over the history are cached.

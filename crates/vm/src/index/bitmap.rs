@@ -19,8 +19,9 @@ pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
     /// split into alternatives has several bits.
     ///
-    /// The ranks ascend if `blocks` is empty. Otherwise the routes are reordered within blocks of
-    /// `ROUTES_PER_BLOCK` bits. All ranks of a block are less than the ranks of the next block.
+    /// The ranks ascend if `block_first_ranks` is empty. Otherwise the routes are reordered within
+    /// blocks of `ROUTES_PER_BLOCK` bits. All ranks of a block are less than the ranks of the next
+    /// block.
     pub route_ranks: Vec<u32>,
     pub columns: Vec<Column>,
     /// For each block (a group of bits within which the routes are reordered), the lowest rank

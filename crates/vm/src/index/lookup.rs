@@ -62,8 +62,8 @@ pub struct LookupBuffers {
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attribute_epochs: Vec<Cell<u32>>,
-    /// Ids of the keys (facts by which routes are found) that a decision found. The field `epoch`
-    /// has the number of this decision.
+    /// Ids of the keys (facts by which routes are found) that a decision found. The field
+    /// `found_keys_epoch` has the number of this decision.
     found_key_ids: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present_slot_ids: RefCell<Vec<u32>>,

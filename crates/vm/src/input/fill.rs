@@ -66,9 +66,10 @@ pub struct SlotFiller<'a> {
 pub(crate) struct InputBuffers {
     bump: Bump,
     slot_values: Vec<Value<'static>>,
-    /// Memory for [`SlotFiller::seen`] (which paths have a value), kept between messages.
+    /// Memory for [`SlotFiller::seen_path_bits`] (which paths have a value), kept between messages.
     seen_path_bits: Vec<u64>,
-    /// Memory for [`SlotFiller::order`] (the key order of the last message), kept between messages.
+    /// Memory for [`SlotFiller::predicted_paths`] (the key order of the last message), kept between
+    /// messages.
     predicted_paths: Vec<u32>,
 }
 
@@ -113,17 +114,17 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the prediction for the first key of the object
-    /// at the path `node`. The prediction is the path of the key that was first in the last
-    /// message.
+    /// Returns the index in [`SlotFiller::predicted_paths`] of the prediction for the first key of
+    /// the object at the path `node`. The prediction is the path of the key that was first in the
+    /// last message.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the prediction for the key after the path
-    /// `node` in the same object. The prediction is the path of the key that came next in the last
-    /// message.
+    /// Returns the index in [`SlotFiller::predicted_paths`] of the prediction for the key after the
+    /// path `node` in the same object. The prediction is the path of the key that came next in the
+    /// last message.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
@@ -143,8 +144,8 @@ impl<'a> SlotFiller<'a> {
     /// unread JSON text. Returns the key's path and the length of the key with its colon; `None` if
     /// no prediction is right.
     ///
-    /// `turn` is the index in [`SlotFiller::order`] of the first prediction. If the message lacks
-    /// that key, the keys that followed it in the last message are tried.
+    /// `turn` is the index in [`SlotFiller::predicted_paths`] of the first prediction. If the
+    /// message lacks that key, the keys that followed it in the last message are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;

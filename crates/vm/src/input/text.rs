@@ -131,7 +131,8 @@ impl<'a> JsonReader<'_, 'a> {
     /// Reads the key at the cursor with its colon, and adds it to `keys`, the keys of its object.
     /// Returns the path of the key in the object `node`; `NO_PATH` if the value of the key can be
     /// skipped. `None` if there is no valid key, or if the object already has the key. Writes the
-    /// path to the index `turn` of [`SlotFiller::order`], as a prediction for the next message.
+    /// path to the index `turn` of [`SlotFiller::predicted_paths`], as a prediction for the next
+    /// message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_key_text()?;

@@ -72,10 +72,11 @@ pub struct JsonMessage<'a> {
     /// The objects inside the message that contain several slots and were looked up so far. `None`
     /// for an object that the message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// Whether the values of all slots that the message has are in `values`. If true, any other
-    /// slot is missing, and need not be looked up.
+    /// Whether the values of all slots that the message has are in `slot_values`. If true, any
+    /// other slot is missing, and need not be looked up.
     has_read_all_slots: bool,
-    /// Where the memory of `values` is put back after the decision, so that the next one reuses it.
+    /// Where the memory of `slot_values` is put back after the decision, so that the next one
+    /// reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
     /// Where the memory of `objects` is put back after the decision, so that the next one reuses
     /// it.
@@ -110,7 +111,7 @@ impl<'a> JsonMessage<'a> {
     }
 
     /// Looks up the value of a slot (field that rules read) in the message, and returns the index
-    /// of this value in `values`.
+    /// of this value in `slot_values`.
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
@@ -162,7 +163,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns the index in `values` of a slot's value. Reads the slot if it was not read before.
+    /// Returns the index in `slot_values` of a slot's value. Reads the slot if it was not read
+    /// before.
     #[inline]
     fn loaded_slot_index(&mut self, slot: usize) -> usize {
         match self.slot_stamps.get(slot) {

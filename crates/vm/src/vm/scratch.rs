@@ -72,8 +72,8 @@ pub(super) struct JsonBuffers {
 /// decisions.
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
-    /// For each slot (field that rules read), the index of its value in `values`. The second number
-    /// is the version of the message or binding from which the value was read.
+    /// For each slot (field that rules read), the index of its value in `slot_values`. The second
+    /// number is the version of the message or binding from which the value was read.
     pub slot_stamps: Vec<(usize, u64)>,
     /// For each binding (a name whose value changes during a decision), the version of its current
     /// value.

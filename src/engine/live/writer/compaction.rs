@@ -69,7 +69,7 @@ pub(in super::super) struct Incompatible;
 impl LiveWriter {
     /// Schedules a compaction (which compiles several groups of inserted routes into one) if one is
     /// needed and none runs. If the result is true, the caller must start a thread that calls
-    /// [`Writer::next_compaction`] until that method returns `None`.
+    /// [`LiveWriter::next_compaction`] until that method returns `None`.
     pub fn schedule_compaction(&mut self) -> bool {
         let is_due =
             self.background.compaction == CompactionState::Idle && self.segments_to_compact().is_some();

@@ -138,7 +138,7 @@ impl LiveWriter {
     /// Schedules a merge (full recompilation in the background) if there are at least `threshold`
     /// pending edits, and no merge is scheduled or runs. If the last merge failed, there must also
     /// be twice as many pending edits as at that time. If the result is true, the caller must start
-    /// a thread that calls [`Writer::begin_merge`].
+    /// a thread that calls [`LiveWriter::begin_merge`].
     pub fn schedule_merge(&mut self, threshold: usize) -> bool {
         let retry_at =
             self.background.last_merge_failure.as_ref().map_or(0, |failure| failure.retry_edit_count);

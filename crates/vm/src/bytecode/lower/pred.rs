@@ -52,9 +52,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the index in `Chunk::texts` of the normalized text that the predicate reads;
-    /// `NO_ENTRY` if the predicate needs no normalized text. Adds the text to the chunk if it is
-    /// new.
+    /// Returns the index in `Chunk::normalized_texts` of the normalized text that the predicate
+    /// reads; `NO_ENTRY` if the predicate needs no normalized text. Adds the text to the chunk if
+    /// it is new.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let needs_no_text = match pred.check {

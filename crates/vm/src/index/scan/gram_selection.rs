@@ -21,8 +21,8 @@ const NEW_PROBE_COST: f32 = 30.0;
 /// cheapest ones, get a second estimate that includes this cost.
 const COMPARED_CHOICE_COUNT: usize = 2;
 
-/// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of
-/// the others begins one byte after the previous gram.
+/// The grams (byte sequences) by which a literal is found. The first begins at `first_gram_offset`.
+/// Each of the others begins one byte after the previous gram.
 #[derive(Clone, Copy)]
 pub struct GramChoice {
     pub level: GramLevel,

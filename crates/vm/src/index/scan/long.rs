@@ -9,7 +9,7 @@ use super::table::{GramTable, LiteralGrams};
 
 /// Capacity of the buffer for grams (byte sequences) that are filtered together. Up to
 /// [`BASE_LEVEL_COUNT`] grams of different lengths may begin at one position. So
-/// `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
+/// `GRAM_BUFFER_LEN / BASE_LEVEL_COUNT` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
 /// Maximum number of records (one for each gram of a literal) that a search stores under grams
 /// which many literals share already. Such grams slow down a scan. The maximum is one higher for

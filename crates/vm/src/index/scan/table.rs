@@ -16,9 +16,9 @@ const DEEPER_FLAG: u32 = 0x10;
 /// Mask of the bits in `HashSlot::state` that count the entry's literals, up to 15.
 const COUNT_MASK: u32 = 0x0f;
 
-/// Entry of the hash table for one gram. `state` contains the upper 24 bits of the gram's hash,
-/// [`DEEPER_FLAG`], and the number of the entry's literals. `record` is the index of the record
-/// that was added last.
+/// Entry of the hash table for one gram. `packed_state` contains the upper 24 bits of the gram's
+/// hash, [`DEEPER_FLAG`], and the number of the entry's literals. `last_record` is the index of the
+/// record that was added last.
 #[derive(Clone, Copy, Debug)]
 struct HashSlot {
     packed_state: u32,
@@ -65,7 +65,7 @@ pub struct GramTable {
 }
 
 impl GramTable {
-    /// Maximum value of [`GramEntry::counted_literals`]. Further literals are not counted.
+    /// Maximum value of [`GramEntry::capped_literal_count`]. Further literals are not counted.
     pub const MAX_COUNTED_LITERALS: u32 = COUNT_MASK;
 
     /// Creates a table with room for this number of grams (byte sequences).
@@ -178,8 +178,8 @@ impl GramTable {
     }
 
     /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
-    /// at index `at`. `base` is the level (length class) of the shortest such gram, and `hash` is
-    /// its hash.
+    /// at index `at`. `base_level` is the level (length class) of the shortest such gram, and
+    /// `hash` is its hash.
     #[inline(always)]
     pub fn report_literals(
         &self,
