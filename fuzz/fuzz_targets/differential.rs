@@ -1,4 +1,4 @@
-//! The program of the fuzz target `differential`; `src/targets/differential.rs` says what it checks.
+//! The fuzz target `differential`; `src/targets/differential.rs` says what it checks.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The program of the fuzz target `language_server`; `src/targets/language_server.rs` says what it checks.
+//! The fuzz target `language_server`; `src/targets/language_server.rs` says what it checks.
 
 #![no_main]
 
