@@ -49,7 +49,8 @@ impl DatabaseThread {
     /// Runs `work` in a transaction, and waits until the transaction is on disk.
     ///
     /// # Errors
-    /// The error of `work`, of the transaction, or of an earlier [`DatabaseThread::send`].
+    /// The error of `work`, of the transaction, or of an earlier
+    /// [`DatabaseThread::queue_for_transaction`].
     pub fn run_in_transaction<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
@@ -68,7 +69,7 @@ impl DatabaseThread {
     /// later jobs.
     ///
     /// # Errors
-    /// The error of `work`, or of an earlier [`DatabaseThread::send`].
+    /// The error of `work`, or of an earlier [`DatabaseThread::queue_for_transaction`].
     pub fn run_outside_transactions<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,

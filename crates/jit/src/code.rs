@@ -236,7 +236,8 @@ pub(super) struct SlotCells<'a> {
 
 /// The helpers: Rust functions that compiled code calls. The code finds them in this table, because
 /// each message type has its own helpers. A helper that returns a truth value returns it as a
-/// number: 1 for true and 0 for false or, if the result may be unknown, the number of a [`Tri`].
+/// number: 1 for true and 0 for false or, if the result may be unknown, the number of a
+/// [`Tri`](rulec_lang::value::Tri).
 #[repr(C)]
 pub struct HelperTable<'a, M: SlotValueSource<'a>> {
     /// Reads the slot (message field) with the given id into the cell from which compiled code

@@ -191,8 +191,8 @@ impl ChainVerifier {
         ChainVerifier { public_key: key, ..ChainVerifier::default() }
     }
 
-    /// Requires that one line has this hash: a value of [`HashChain::last_hash_hex`] that was noted earlier.
-    /// `None` if the text is not a hash.
+    /// Requires that one line has this hash: a value of [`HashChain::last_hash_hex`] that was noted
+    /// earlier. `None` if the text is not a hash.
     pub fn require_hash(mut self, hash: &str) -> Option<ChainVerifier> {
         self.wanted_hash_and_found = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));
         Some(self)

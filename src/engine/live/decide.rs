@@ -58,7 +58,7 @@ impl LiveRules {
 
 /// Calls `work` with one VM for each segment (group of routes compiled together), and with the
 /// number of the current thread. The number selects the reference counter of the rules that the
-/// decision uses; see [`ThreadWorkspace::thread`].
+/// decision uses; see [`ThreadWorkspace::thread_number`].
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,

@@ -142,8 +142,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The fields of an [`Each`] that are known before its rules are lowered: the list or dict, the
-/// bindings of key and element, and the condition on an element.
+/// The fields of an [`EachBlock`] that are known before its rules are lowered: the list or dict,
+/// the bindings of key and element, and the condition on an element.
 pub(super) struct EachElements {
     pub(super) list: Expr,
     pub(super) place: Option<ObjectPath>,
