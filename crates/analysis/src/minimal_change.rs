@@ -32,8 +32,10 @@ pub(super) struct NearestMessage {
     pub excluded_statements: Vec<usize>,
 }
 
-/// Maximum number of changed fields. The constant below limits the number of attempts.
+/// Maximum number of message fields that a suggested change may change. If more are needed, the
+/// search gives up.
 const MAX_CHANGED_FIELDS: usize = 6;
+/// Maximum number of solver queries of one search. After that number, the search gives up.
 const MAX_SOLVER_QUERIES: usize = 300;
 
 /// Searches for the message nearest to `base_message` that selects the leaf `target_leaf` of `sequence`.

@@ -87,12 +87,14 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens the history that the option `--history` (`requested_place`) requests: in a folder or
-    /// at a server, or in memory if the option has no value. `path` is the path of the rules file.
-    /// Without the option, returns `None`, and prints a note if the rules declare a history.
+    /// Opens the history for the option `--history`, if the option was given: in memory if the
+    /// option has no value, otherwise in the folder or at the server `requested_place`. Without the
+    /// option, returns `None`; if the rules declare a history, prints a note that it is empty.
+    /// `path` is the path of the rules file.
     ///
     /// # Errors
-    /// If the rules declare no history, or the folder or server cannot be used.
+    /// If the option was given, but the rules declare no history, or the folder or server cannot be
+    /// used.
     pub fn open(
         (rules, path): (&Rules, &Path),
         requested_place: Option<&Option<PathBuf>>,

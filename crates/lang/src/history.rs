@@ -145,8 +145,8 @@ impl Timeline {
         Timeline { elements, times, ..Timeline::default() }
     }
 
-    /// Returns this timeline with `hash_key`, the secret with which private texts in its elements
-    /// were hashed.
+    /// Returns this timeline with `hash_key`, the secret with which private texts in its recorded
+    /// messages were hashed.
     #[must_use]
     pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
         Timeline { hash_key, ..self }
@@ -159,7 +159,7 @@ impl Timeline {
         Timeline { last_dropped_time: dropped, ..self }
     }
 
-    /// Returns the secret with which the private texts in the elements were hashed.
+    /// Returns the secret with which private texts in the recorded messages were hashed.
     pub fn hash_key(&self) -> HashKey {
         self.hash_key
     }
@@ -175,12 +175,12 @@ impl Timeline {
         &self.elements
     }
 
-    /// Returns the time of the newest element; `None` if there is no element.
+    /// Returns the time of the newest recorded message; `None` if there is no message.
     pub fn newest_time(&self) -> Option<OffsetDateTime> {
         self.times.last().copied()
     }
 
-    /// Returns the position of the oldest element; 0 if there is no element.
+    /// Returns the position of the oldest recorded message; 0 if there is no message.
     pub fn first_position(&self) -> i64 {
         self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first))).unwrap_or(0)
     }

@@ -20,7 +20,8 @@ pub struct FileText {
     pub writable: bool,
 }
 
-/// Request for diagnostics of a text. The server also stores the text as the draft of its file.
+/// Request to analyse a rule set with the unsaved text of one of its files. The server also stores
+/// this text as the draft of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
@@ -35,7 +36,7 @@ pub struct Check {
     pub findings: bool,
 }
 
-/// Response to [`Check`]: the analysis results of a text.
+/// Response to [`Check`]: the analysis results of the rule set with the unsaved text of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Checked {

@@ -48,10 +48,11 @@ const MAX_SEPARATE_LOOKUPS: usize = 24;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
-/// True if a table that looks up `texts` texts and `values` values iterates over the fields of the
-/// message instead of looking up each one.
-pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
-    texts + values > MAX_SEPARATE_LOOKUPS
+/// True if decisions by a table iterate once over the fields of the message to find the values that
+/// the table reads. If false, they look up each of these texts and values separately, which is done
+/// only for a few.
+pub(super) fn iterates_message_fields(text_count: usize, value_count: usize) -> bool {
+    text_count + value_count > MAX_SEPARATE_LOOKUPS
 }
 
 /// One possible choice of keys for a condition. A key is the id of a set of atoms (facts about a
