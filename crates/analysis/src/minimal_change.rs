@@ -51,7 +51,7 @@ pub(super) fn find_nearest_message(
     let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[target_leaf].cond, true)];
     let mut excluded_earlier = Vec::new();
     let mut cores: Vec<Vec<usize>> = Vec::new();
-    let mut smallest = true;
+    let mut is_smallest = true;
     for _ in 0..MAX_SOLVER_QUERIES {
         let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
         let (answer, core) =
@@ -62,7 +62,7 @@ pub(super) fn find_nearest_message(
             SolverAnswer::Unknown => {
                 // It is undecided whether these fields are enough, so more fields are allowed to
                 // change.
-                smallest = false;
+                is_smallest = false;
                 let atoms = &solver.theory.value_search.atoms;
                 let touched = |path: &usize| free.iter().any(|free| atoms.paths_overlap(*free, *path));
                 let untouched: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
@@ -76,7 +76,7 @@ pub(super) fn find_nearest_message(
                     return NearestResult::Message(NearestMessage {
                         message,
                         changed_paths: free,
-                        is_smallest: smallest,
+                        is_smallest,
                         excluded_statements: excluded_earlier,
                     });
                 }

@@ -159,7 +159,13 @@ impl RunHistory {
 
     /// If the message is marked with `observe` (record only, do not decide), records it, writes its
     /// answer line to `out`, and returns true. Otherwise returns false.
-    pub fn observe_if_marked(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
+    pub fn record_if_observe_only(
+        &self,
+        rules: &Rules,
+        line: u64,
+        message: &Json,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(observed) = without_observed_mark(message) else { return false };
         let recorded = self.note_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));

@@ -407,6 +407,6 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
 /// Returns the first two names of the path of a parameter of the group `name`; the third is the
 /// name of the parameter. The first name has backquotes, which no declared name contains. So the
 /// path differs from the path of every function parameter.
-fn group_params_prefix(name: &str) -> [&str; 2] {
+fn group_params_path_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

@@ -181,7 +181,8 @@ pub struct Near {
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
     /// Whether it is proven that no change of fewer fields would be enough.
-    pub smallest: bool,
+    #[serde(rename = "smallest")]
+    pub is_smallest: bool,
 }
 
 /// Whether a changed message can select the statement of a near miss.

@@ -90,7 +90,7 @@ impl RouteAccess {
 
 /// Selects for each route of a rule set how it is found: by keys, by a bitmap index, or not by the
 /// index at all.
-pub(super) struct AccessSelection<'n> {
+pub(super) struct AccessPathSelector<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
@@ -104,9 +104,9 @@ pub(super) struct AccessSelection<'n> {
     disjunction_choices: RefCell<HashMap<CondId, Option<KeyChoice>, foldhash::fast::FixedState>>,
 }
 
-impl<'n> AccessSelection<'n> {
-    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessSelection<'n> {
-        let mut accesses = AccessSelection {
+impl<'n> AccessPathSelector<'n> {
+    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessPathSelector<'n> {
+        let mut selector = AccessPathSelector {
             normal,
             atoms,
             atoms_by_set: atoms.atoms_by_set(),
@@ -117,12 +117,12 @@ impl<'n> AccessSelection<'n> {
         let mut key_choices = Vec::new();
         for route in normal.tables.iter().flatten() {
             key_choices.clear();
-            accesses.collect_key_choices(route.cond, &mut key_choices);
+            selector.collect_key_choices(route.cond, &mut key_choices);
             for set in key_choices.iter().flatten() {
-                accesses.set_use_counts[*set as usize] += 1;
+                selector.set_use_counts[*set as usize] += 1;
             }
         }
-        accesses
+        selector
     }
 
     /// Returns the access path of each route of a table.

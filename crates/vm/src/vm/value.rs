@@ -124,7 +124,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
                     let first = base + usize::from(args.first);
                     let args =
                         self.working_values.get(first..first + usize::from(args.len)).unwrap_or_default();
-                    (dst, self.hosts.call(ExternId(function), args, self.arena))
+                    (dst, self.host_calls.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
                 Instr::Sum { dst, each, value } => (dst, self.eval_sum(each, value)),
