@@ -335,7 +335,7 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// Compiles a checked program with up to `threads` threads, and links its host functions by calling
-/// `link`. Returns `None` if there are errors, which are then in `diagnostics`.
+/// `link_hosts`. Returns `None` if there are errors, which are then in `diagnostics`.
 ///
 /// As the last step, encodes the program's conditions as bytes to save memory. Decisions do not
 /// need the conditions, and tools decode them on demand. The encoding needs `files`, the number of

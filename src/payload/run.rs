@@ -114,9 +114,9 @@ pub(super) enum Repair {
 const MAX_COMPILED_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload. If
-/// `is_traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
-/// which earlier corrections wrote private values, which messages must not show. If `coverage` is
-/// given, adds the results of all evaluated conditions to it.
+/// `is_traced` is true, each violation has a trace of the rule's condition. `private_paths` are the
+/// paths at which earlier corrections wrote private values, which messages must not show. If
+/// `coverage` is given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,

@@ -108,8 +108,8 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
 /// equal, or one is a prefix of the other.
 type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 
-/// Adds at most `max_paths` paths to `chosen`, so that `chosen` intersects each core (a set of
-/// paths). Returns false if that is impossible, or if too few steps are left.
+/// Adds at most `max_paths` paths to `chosen_paths`, so that `chosen_paths` intersects each core (a
+/// set of paths). Returns false if that is impossible, or if too few steps are left.
 fn extend_hitting_set(
     cores: &[Vec<usize>],
     max_paths: usize,

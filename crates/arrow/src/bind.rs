@@ -372,11 +372,11 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the message field `path_id` to its column. `index` is the position of the column in
-    /// the record batch or, for a field inside an object, among the columns of that object.
-    /// `inside` contains the bound fields of an object that has the same fields in every row;
-    /// `None` for any other field. `column_kinds` are the kinds of value that the column can
-    /// contain. `is_uniform` is true if the column type guarantees one type for all its values.
+    /// Binds the message field `path_id` to its column. `column_index` is the position of the
+    /// column in the record batch or, for a field inside an object, among the columns of that
+    /// object. `inner_fields` contains the bound fields of an object that has the same fields in
+    /// every row; `None` for any other field. `column_kinds` are the kinds of value that the column
+    /// can contain. `is_uniform` is true if the column type guarantees one type for all its values.
     fn bind_field(
         &self,
         column_index: usize,
@@ -388,7 +388,7 @@ impl Binder<'_> {
         let kinds = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.reads_kind(path_id, *kind));
         let whole_kinds = kinds.fold(KindSet::EMPTY, |union, kind| union.union(KindSet::single(kind)));
         BoundField {
-            column_index: column_index,
+            column_index,
             path_id,
             whole_kinds,
             is_read_as_text: self.plan.accepted_kinds(path_id).has(Kind::String),

@@ -345,11 +345,8 @@ impl<'a> IndexBuilder<'a> {
         let symbol = &mut self.index.symbols[id];
         if symbol.declaration.is_none() {
             symbol.kind = kind;
-            symbol.declaration = Some(Declaration {
-                name_span: name_span,
-                whole_span: declaration_span,
-                docs: docs.to_owned(),
-            });
+            symbol.declaration =
+                Some(Declaration { name_span, whole_span: declaration_span, docs: docs.to_owned() });
         }
         self.index.occurrences.push(Occurrence { span: name_span, symbol: id, is_declaration: true });
         id

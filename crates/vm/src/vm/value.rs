@@ -83,7 +83,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     }
 
     /// Runs a code block that computes a value: the dispatch loop. `start` is the address of the
-    /// block's first instruction. `base` is the index in `values` of the block's register 0.
+    /// block's first instruction. The block's register 0 is at index `base` of `working_values`.
     fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;

@@ -16,7 +16,7 @@ use std::cell::Cell;
 impl<'a> IndexLookup<'a> {
     /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
     /// found so far, including keys of other tables. The list is moved out of the field
-    /// `found_keys` of the buffers. The caller must put it back, so that later lookups of this
+    /// `found_key_ids` of the buffers. The caller must put it back, so that later lookups of this
     /// decision can continue it.
     pub(super) fn look_up_keys<E: IndexEngine<'a>>(&self, engine: &mut E, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.buffers.found_key_ids.take();
@@ -76,7 +76,7 @@ impl<'a> IndexLookup<'a> {
     }
 
     /// Records that the message has a key (a fact by which routes are found), and appends the key
-    /// to `hits` unless it was recorded before.
+    /// to `found_keys` unless it was recorded before.
     #[inline]
     fn record_key(&self, key: u32, found_keys: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.key_epochs.get(key as usize)
@@ -86,8 +86,8 @@ impl<'a> IndexLookup<'a> {
         }
     }
 
-    /// Scans subject number `number` (a text of the message) for literals, and appends the keys
-    /// that the found literals provide to `hits`.
+    /// Scans subject number `subject_id` (a text of the message) for literals, and appends the keys
+    /// that the found literals provide to `found_keys`.
     fn scan_subject<E: IndexEngine<'a>>(&self, engine: &mut E, subject_id: u32, found_keys: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(subject_id as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -167,7 +167,7 @@ impl<'a> IndexLookup<'a> {
     }
 
     /// Searches `text`, a normalized form of the subject's text, for the literals of the subject.
-    /// Appends the keys that the found literals provide to `hits`.
+    /// Appends the keys that the found literals provide to `found_keys`.
     #[inline(never)]
     fn search_text(
         &self,
@@ -183,7 +183,7 @@ impl<'a> IndexLookup<'a> {
     }
 
     /// Searches the folded text in `buffers`, which has `text_len` bytes, for the literals of the
-    /// subject. Appends the keys that the found literals provide to `hits`.
+    /// subject. Appends the keys that the found literals provide to `found_keys`.
     #[inline(always)]
     fn search_folded(
         &self,
@@ -209,7 +209,7 @@ impl<'a> IndexLookup<'a> {
     }
 
     /// Records that a literal was found, and appends the keys (facts by which routes are found)
-    /// that it provides to `hits`.
+    /// that it provides to `found_keys`.
     #[inline(always)]
     fn record_literal(&self, literal: u32, found_keys: &mut Vec<u32>) {
         if let Some(stamp) = self.buffers.literal_epochs.get(literal as usize)
@@ -220,7 +220,7 @@ impl<'a> IndexLookup<'a> {
     }
 
     /// Looks up the elements of an attribute's value. Appends the keys that the elements provide to
-    /// `hits`, unless the keys were recorded before. Returns false if the value is no list.
+    /// `found_keys`, unless the keys were recorded before. Returns false if the value is no list.
     #[inline(never)]
     fn look_up_elements<E: IndexEngine<'a>>(
         &self,
@@ -249,7 +249,7 @@ impl<'a> IndexLookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of the value of attribute number `number`. The class is
+    /// Returns the equivalence class of the value of attribute number `attribute_id`. The class is
     /// determined once per decision and then cached.
     #[inline]
     pub(super) fn attribute_class<E: IndexEngine<'a>>(&self, engine: &mut E, attribute_id: u32) -> u32 {
