@@ -45,7 +45,8 @@ impl RunStore {
     /// Opens the existing history in the folder `place` or at the server `place`. At a server, the
     /// history is named after the rules file `rules`.
     ///
-    /// # Errors If there is no such history.
+    /// # Errors
+    /// If there is no such history.
     #[cfg(feature = "history")]
     fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
