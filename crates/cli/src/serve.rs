@@ -170,7 +170,7 @@ fn parse_positive(text: &str) -> Result<usize, String> {
 
 #[cfg(not(feature = "serve"))]
 pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
-    Err(CliError::usage(rulec_base::message!(
+    Err(CliError::usage_error(rulec_base::message!(
         "this program was built without the service; the Python package never has it: `cargo build -p rulec-cli --features serve` builds a program that has it"
     )))
 }
@@ -246,7 +246,7 @@ mod with {
     fn service_options(args: &Args) -> Result<Options, CliError> {
         #[cfg(not(feature = "http"))]
         if args.otlp.is_some() {
-            return Err(CliError::usage(message!(
+            return Err(CliError::usage_error(message!(
                 "`--otlp` has no effect: {}",
                 crate::model::no_http_message()
             )));
@@ -440,7 +440,7 @@ mod with {
 
     #[cfg(not(feature = "http"))]
     fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, CliError> {
-        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
+        Err(CliError::usage_error(message!("`{url}` cannot be fetched: {}", crate::model::no_http_message())))
     }
 
     #[cfg(feature = "http")]
