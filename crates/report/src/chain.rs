@@ -198,8 +198,8 @@ impl ChainVerifier {
         Some(self)
     }
 
-    /// True if no line has the hash of [`ChainVerifier::require_hash`]. The end of the log was then cut
-    /// off.
+    /// True if no line has the hash of [`ChainVerifier::require_hash`]. The end of the log was then
+    /// cut off.
     pub fn lacks_required_hash(&self) -> bool {
         self.wanted_hash_and_found.is_some_and(|(_, found)| !found)
     }
@@ -268,8 +268,9 @@ impl ChainVerifier {
         self.checkpoint_count
     }
 
-    /// Returns the number of lines after the last checkpoint that [`ChainVerifier::checkpoint_count`]
-    /// counts. The hash chain protects these lines, but no signature does.
+    /// Returns the number of lines after the last checkpoint that
+    /// [`ChainVerifier::checkpoint_count`] counts. The hash chain protects these lines, but no
+    /// signature does.
     pub fn unsigned_line_count(&self) -> u64 {
         self.lines_since_checkpoint
     }

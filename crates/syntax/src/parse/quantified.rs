@@ -34,8 +34,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         element.kind == ExprElementKind::Quantified && self.element_text(element).starts_with("for")
     }
 
-    /// Parses a quantifier. `sum_start_and_value` is only set for `sum VALUE for …`: the byte offset
-    /// at which the `sum` begins, and the expression `VALUE`.
+    /// Parses a quantifier. `sum_start_and_value` is only set for `sum VALUE for …`: the byte
+    /// offset at which the `sum` begins, and the expression `VALUE`.
     pub(super) fn parse_quantified(
         &mut self,
         element: ExprElement,

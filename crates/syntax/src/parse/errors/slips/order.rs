@@ -164,8 +164,8 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Builds a diagnostic that suggests writing `head written`. Its fix replaces the source text
-    /// at `replaced_span` by `written`; `head` is already there. If the suggested text is too long, the
-    /// help is general and there is no fix.
+    /// at `replaced_span` by `written`; `head` is already there. If the suggested text is too long,
+    /// the help is general and there is no fix.
     fn suggest_order(
         &self,
         span: Span,
