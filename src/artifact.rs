@@ -143,9 +143,9 @@ struct ArtifactSections<'a> {
     body: &'a [u8],
 }
 
-/// Encodes a program as an artifact (a file of compiled rules). `strips_sources` leaves out the texts of the
-/// sources. `sign` receives the bytes to sign and returns the signature, or `None` for an unsigned
-/// artifact.
+/// Encodes a program as an artifact (a file of compiled rules). `strips_sources` leaves out the
+/// texts of the sources. `sign` receives the bytes to sign and returns the signature, or `None` for
+/// an unsigned artifact.
 #[doc(hidden)]
 pub fn encode_artifact(
     program: &Program,

@@ -338,8 +338,8 @@ impl HistoryPlan {
         windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
     }
 
-    /// Replaces the private texts of a message, at the paths in `hashed_paths`, by their hashes. Removes
-    /// any other value at these paths, because only texts can be hashed.
+    /// Replaces the private texts of a message, at the paths in `hashed_paths`, by their hashes.
+    /// Removes any other value at these paths, because only texts can be hashed.
     fn hash_private_texts(&self, element: &mut Json, hash_key: HashKey) {
         for path in &self.hashed_paths {
             let Some((last, parents)) = path.split_last() else { continue };

@@ -26,8 +26,8 @@ const MAX_ROUNDS: usize = 64;
 type CallResult = Result<Json, String>;
 type CallFuture = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
-/// The key of a call in the maps of [`AsyncCalls`]: the number of the async function, and the arguments
-/// as JSON text.
+/// The key of a call in the maps of [`AsyncCalls`]: the number of the async function, and the
+/// arguments as JSON text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     function_number: u64,

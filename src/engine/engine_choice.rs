@@ -430,8 +430,8 @@ impl Rules {
         self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
-    /// Creates the engine that validates payloads, bound to the message `input`. `binding_count` is the
-    /// number of variables (bindings) in the rules of the payload kind.
+    /// Creates the engine that validates payloads, bound to the message `input`. `binding_count` is
+    /// the number of variables (bindings) in the rules of the payload kind.
     pub(crate) fn payload_evaluation<'a>(
         &'a self,
         input: &'a Json,

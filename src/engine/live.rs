@@ -12,6 +12,7 @@ mod declarations;
 mod edit;
 mod error;
 mod goto_graph;
+mod guards;
 mod history;
 mod recompile;
 mod route;
@@ -27,7 +28,6 @@ mod writer;
 pub use edit::Edit;
 pub use error::{EditError, UnknownStatement};
 
-use super::entry::reachable_handlers;
 use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
 use base::BaseRules;
@@ -38,12 +38,10 @@ use rulec_base::parallel::ThreadLimit;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
 use rulec_sema::hir::{ROUTES_TABLE, TableId, TableKind};
-use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
 use snapshot::Snapshot;
 use source_edits::StoredFiles;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -428,21 +426,7 @@ fn route_table_id(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     }
 }
 
-/// Returns the targets (handlers or tables) of a route or default. For a table, returns the targets
-/// of all its routes.
-fn statement_targets(statement: &Statement) -> Vec<&Target> {
-    match &statement.kind {
-        StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
-        StatementKind::Table { statements, .. } => statements.iter().flat_map(statement_targets).collect(),
-        _ => Vec::new(),
-    }
-}
-
 impl LiveState {
-    fn lock_guards(&self) -> MutexGuard<'_, Vec<Weak<Guard>>> {
-        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Applies an edit of one route, parsed for the compiled rules `base`. If other rules replaced
     /// `base`, returns false without a change: the caller must parse `unparsed_edit` again.
     fn edit_route(
@@ -462,27 +446,6 @@ impl LiveState {
         self.publish(&writer);
         self.start_due_work(&mut writer);
         Ok(true)
-    }
-
-    /// Returns an error if a guard refuses a handler that the new statements of `edits` can select.
-    fn check_guards(&self, rules: &Rules, edits: &[ParsedEdit<'_>]) -> Result<(), EditError> {
-        let guards: Vec<Arc<Guard>> = self.lock_guards().iter().filter_map(Weak::upgrade).collect();
-        if guards.is_empty() {
-            return Ok(());
-        }
-        let new_statements = edits.iter().filter_map(|edit| Some(&edit.new_statement()?.statement));
-        let (mut handlers, mut tables) = (BTreeSet::new(), Vec::new());
-        for target in new_statements.flat_map(statement_targets) {
-            match target {
-                Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
-                // The guards have already checked the routes that were inserted into that table
-                // since the last merge.
-                Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
-            }
-        }
-        handlers.extend(reachable_handlers(rules.program(), tables));
-        let results = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
-        results.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
     fn lock_writer(&self) -> MutexGuard<'_, LiveWriter> {

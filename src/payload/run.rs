@@ -173,12 +173,8 @@ pub(super) fn run_checks<'a>(
         run.bind_variable(BindingId(0), Value::from_json(payload), Some(PayloadPath::new()));
         run.run_block(&kind.block);
         let exceeded = run.engine.exceeded_limits();
-        PassFindings {
-            violations: run.violations,
-            unchecked: run.unchecked,
-            exceeded,
-            ..PassFindings::default()
-        }
+        let PayloadRun { violations, unchecked, .. } = run;
+        PassFindings { violations, unchecked, exceeded, ..PassFindings::default() }
     })
 }
 
@@ -244,9 +240,8 @@ impl<'a> PayloadRun<'a> {
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
-        for rule in
-            program.tables[table.index()].evaluation_order.iter().filter(|rule| !matched.contains(rule))
-        {
+        let order = &program.tables[table.index()].evaluation_order;
+        for rule in order.iter().filter(|rule| !matched.contains(rule)) {
             let Some(input) = missing_inputs.inputs_by_rule.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.new_explainer().eval_cond(condition) == Tri::Unknown {
@@ -286,12 +281,10 @@ impl<'a> PayloadRun<'a> {
             return known.clone();
         }
         if self.condition_errors.len() >= MAX_COMPILED_CONDITIONS {
-            self.record_unchecked_rule(
-                rule,
-                message!(
-                    "more than {MAX_COMPILED_CONDITIONS} different conditions; this one was not checked"
-                ),
+            let message = message!(
+                "more than {MAX_COMPILED_CONDITIONS} different conditions; this one was not checked"
             );
+            self.record_unchecked_rule(rule, message);
             return None;
         }
         let error = Condition::compile(text).err();
@@ -355,9 +348,8 @@ impl<'a> PayloadRun<'a> {
     fn record_violation(&mut self, rule: RuleId) {
         // The first violation is always recorded, whatever the limit is: it is enough to reject the
         // payload.
-        if !self.violations.is_empty()
-            && !self.engine.allows_amount(Limit::Violations, self.violations.len() + 1)
-        {
+        let count = self.violations.len();
+        if count > 0 && !self.engine.allows_amount(Limit::Violations, count + 1) {
             return;
         }
         let Some(requirement) = self.requirement_of_rule(rule) else {

@@ -4,6 +4,7 @@
 //! several slots may have one path.
 
 mod paths;
+mod result_range;
 
 pub(super) use paths::ReadPath;
 
@@ -14,6 +15,7 @@ use super::prepared::PreparedTest;
 use super::quantifier_shape::quantifier_shape;
 use super::shape::{PredicateShape, predicate_shape};
 use hashbrown::HashMap;
+use result_range::{ResultRange, result_range};
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::HostCalls;
 use rulec_lang::arena::Arena;
@@ -22,7 +24,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -111,16 +113,6 @@ pub(super) struct TermInfo {
     /// Slot of the field `$value`, which replaces the operand when a value of the operand is tested
     /// without a message.
     value_slot: SlotId,
-}
-
-/// Bounds that all results of an expression satisfy, whatever the message contains.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ResultRange {
-    pub low: Option<i64>,
-    pub high: Option<i64>,
-    /// The called function, if the whole expression is a call of a function such as `lower`, whose
-    /// results are known to be certain texts only. `None` for any other expression.
-    pub called_text_function: Option<Function>,
 }
 
 /// Name of an artificial message field. The field contains the value of a term (an operand) while
@@ -448,38 +440,6 @@ fn steps_of_part(part: HirPart<'_>) -> usize {
         _ => 1,
     };
     part.parts().into_iter().map(steps_of_part).fold(own, usize::saturating_add)
-}
-
-/// Returns bounds on the results of a function call or `count`, or the called function if its
-/// results are certain texts only. Returns nothing for other expressions.
-fn result_range(expr: &NormalExpr) -> ResultRange {
-    let between = |low, high| ResultRange { low: Some(low), high: Some(high), called_text_function: None };
-    let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };
-    match expr {
-        NormalExpr::Fold { fold: NormalFold::Count, .. } => at_least(0),
-        NormalExpr::Call(function, args) => match function {
-            Function::Hour => between(0, 23),
-            Function::Minute => between(0, 59),
-            Function::Weekday => between(1, 7),
-            Function::Day => between(1, 31),
-            Function::Month => between(1, 12),
-            Function::Similarity => between(0, 1),
-            Function::Bucket if args.len() <= 2 => between(0, 99),
-            Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => at_least(0),
-            Function::Lower
-            | Function::Upper
-            | Function::Trim
-            | Function::Date
-            | Function::Time
-            | Function::UrlHost
-            | Function::UrlScheme
-            | Function::UrlPath => {
-                ResultRange { called_text_function: Some(*function), ..ResultRange::default() }
-            }
-            _ => ResultRange::default(),
-        },
-        _ => ResultRange::default(),
-    }
 }
 
 /// The slots that a condition reads, and whether it also reads anything outside the message, such

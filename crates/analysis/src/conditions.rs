@@ -33,9 +33,9 @@ pub(super) struct ConditionFacts {
 /// part. The analysis compares a condition with and without replacements to find redundant parts.
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
-/// Reports a condition that is never or always true, or that has redundant parts. `is_reported_constant` is
-/// true if the compiler already warned that the condition is constant. Returns the results of the
-/// analysis.
+/// Reports a condition that is never or always true, or that has redundant parts.
+/// `is_reported_constant` is true if the compiler already warned that the condition is constant.
+/// Returns the results of the analysis.
 pub(super) fn analyse_condition(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -401,8 +401,8 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
 }
 
 /// Builds a simplified condition with two truth values: it is true exactly if `cond` has the truth
-/// value `wanted_truth`. If `cond` is unknown, the result is false. First replaces the parts of `cond` that
-/// occur in `replacements` by their constants.
+/// value `wanted_truth`. If `cond` is unknown, the result is false. First replaces the parts of
+/// `cond` that occur in `replacements` by their constants.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,

@@ -8,6 +8,7 @@
 //! the route and that the other version decides differently.
 
 mod history;
+mod intents;
 
 pub use history::{HistoryChange, HistoryPart};
 
@@ -17,13 +18,13 @@ use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
 use super::solver::{LimitedSolver, Solver};
-use hashbrown::HashMap;
 use history::{compare_histories, note_chosen_names, reads_history};
+use intents::compare_intents;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;
 use rulec_lang::value::{Value, is_identical};
-use rulec_sema::hir::{Program, TableId, TableKind, Trigger};
+use rulec_sema::hir::{Program, TableId, TableKind};
 use rulec_sema::normal::CondId;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -257,41 +258,6 @@ fn withdraw_proofs(diff: &mut Diff, chosen_names: Option<Message>, reading: &[bo
         entry.verdict = Verdict::Undecided;
     }
     diff.notes.extend(chosen_names);
-}
-
-/// The declaration of an intent flow, which a classifier selects: its name, its trigger (how the
-/// flow is selected), and the id of the flow in decisions.
-type IntentFlow = (String, Trigger, String);
-
-/// Compares the declarations of the intent flows. The decisions of intent flows cannot be compared,
-/// because a classifier selects the flow by similarity.
-fn compare_intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
-    let intent_flows = |program: &Program| -> Vec<IntentFlow> {
-        let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
-        flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
-    };
-    let (old_flows, new_flows) = (intent_flows(old), intent_flows(new));
-    let by_name = |flows: &'_ [IntentFlow]| -> HashMap<String, usize> {
-        flows.iter().enumerate().rev().map(|(index, flow)| (flow.0.clone(), index)).collect()
-    };
-    let (old_names, new_names) = (by_name(&old_flows), by_name(&new_flows));
-    let mut push_change = |kind, route: &str| {
-        let (route, verdict) = (route.to_owned(), Verdict::Undecided);
-        entry.changes.push(Change { kind, route, was: None, examples: Vec::new(), verdict });
-    };
-    for flow in &new_flows {
-        match old_names.get(&*flow.0) {
-            None => push_change(ChangeKind::Added, &flow.0),
-            Some(other) if old_flows[*other] != *flow => push_change(ChangeKind::Changed, &flow.0),
-            _ => {}
-        }
-    }
-    old_flows.iter().filter(|flow| !new_names.contains_key(&*flow.0)).for_each(|flow| {
-        push_change(ChangeKind::Removed, &flow.0);
-    });
-    if old_flows != new_flows {
-        entry.verdict = worst_verdict([entry.verdict, Verdict::Undecided].into_iter());
-    }
 }
 
 fn add_notes_on_uncompared(old: &Program, new: &Program, notes: &mut Vec<Message>) {

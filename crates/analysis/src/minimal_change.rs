@@ -38,9 +38,10 @@ const MAX_CHANGED_FIELDS: usize = 6;
 /// Maximum number of solver queries of one search. After that number, the search gives up.
 const MAX_SOLVER_QUERIES: usize = 300;
 
-/// Searches for the message nearest to `base_message` that selects the leaf `target_leaf` of `sequence`.
-/// `sequence` is the flattened table: its statements with the `goto`s that lead to them. `decide`
-/// returns the index of the leaf that a message selects; `None` if no leaf is selected.
+/// Searches for the message nearest to `base_message` that selects the leaf `target_leaf` of
+/// `sequence`. `sequence` is the flattened table: its statements with the `goto`s that lead to
+/// them. `decide` returns the index of the leaf that a message selects; `None` if no leaf is
+/// selected.
 pub(super) fn find_nearest_message(
     solver: &mut Solver<'_>,
     sequence: &Sequence,

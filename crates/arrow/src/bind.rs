@@ -2,6 +2,10 @@
 //! of a bound field go directly into its *slot*, which is the engine's variable for that field. All
 //! missing and unusable columns are reported in one error before the first row.
 
+mod error;
+
+pub use error::{BindError, ColumnsError};
+
 use crate::cell::{TextFormat, TypedColumn, is_json};
 use crate::kinds::{can_be_read_as, possible_kinds};
 use crate::needs::NeededFields;
@@ -14,54 +18,6 @@ use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
-
-/// Error about the columns of a schema: some are missing, or have types that the rules cannot read.
-/// The error lists all of them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.to_message())]
-pub struct BindError {
-    problems: Vec<Message>,
-}
-
-impl BindError {
-    /// Returns all problems of the columns, one sentence for each column.
-    pub fn problems(&self) -> &[Message] {
-        &self.problems
-    }
-
-    /// Returns all problems as one localized message, with a line for each problem.
-    pub fn to_message(&self) -> Message {
-        rulec_base::diag::join_lines(&self.problems)
-    }
-}
-
-/// The reason why the rules cannot decide record batches.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.to_message())]
-#[non_exhaustive]
-pub enum ColumnsError {
-    /// The rules have no table, choice or router of this name.
-    #[error(transparent)]
-    Entry(#[from] UnknownEntry),
-    /// Columns are missing, or have types that the rules cannot read.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// A batch has other columns than the bound schema.
-    Schema(String),
-}
-
-impl ColumnsError {
-    /// Returns this error as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            ColumnsError::Entry(error) => error.to_message(),
-            ColumnsError::Bind(error) => error.to_message(),
-            ColumnsError::Schema(found) => {
-                message!("the batch does not have the columns that the rules were bound to: {found}")
-            }
-        }
-    }
-}
 
 /// Options of [`Decider`](crate::Decider): how it reads the columns of batches, and the content and
 /// language of its answers.
@@ -97,7 +53,7 @@ impl Options {
         Options { has_untyped_cells: true, ..self }
     }
 
-    /// Adds a column `matched_column`, with the names of all matching routes, to the answers.
+    /// Adds a column `matched`, with the names of all matching routes, to the answers.
     #[must_use]
     pub fn matched_column(self) -> Options {
         Options { adds_matched_column: true, ..self }

@@ -109,7 +109,7 @@ pub trait Source: Send {
     }
 
     /// True if the format stores no types, so that texts must be parsed; see
-    /// [`Options::untyped_cells`](crate::Options::untyped).
+    /// [`Options::untyped_cells`](crate::Options::untyped_cells).
     fn is_untyped(&self) -> bool {
         false
     }

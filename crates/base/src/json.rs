@@ -45,8 +45,9 @@ pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// small objects would take a hundred times its own length in memory.
 pub const MAX_MESSAGE_OBJECTS: usize = 500_000;
 
-/// True if the text has enough opening braces to contain more than [`MAX_MESSAGE_OBJECTS`] objects. If the
-/// result is false, the text has at most this number of objects, so a reader need not count them.
+/// True if the text has enough opening braces to contain more than [`MAX_MESSAGE_OBJECTS`] objects.
+/// If the result is false, the text has at most this number of objects, so a reader need not count
+/// them.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const MIN_OBJECT_BYTES: usize = "{\"\":1}".len();
     text.len() / MIN_OBJECT_BYTES > MAX_MESSAGE_OBJECTS

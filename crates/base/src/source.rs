@@ -20,8 +20,8 @@ pub struct SourceFile {
     /// The whole text of the file, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
-    /// For each block of [`CHAR_COUNT_BLOCK_BYTES`] bytes, the number of characters in the text before the
-    /// block; computed on first use.
+    /// For each block of [`CHAR_COUNT_BLOCK_BYTES`] bytes, the number of characters in the text
+    /// before the block; computed on first use.
     char_counts_before_blocks: OnceLock<Vec<usize>>,
     origin: OnceLock<SourceOrigin>,
 }

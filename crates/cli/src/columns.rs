@@ -70,7 +70,7 @@ fn format_by_extension(path: Option<&Path>) -> String {
 /// Returns an error that says how to build `rulec` with support for columnar files.
 #[cfg(not(feature = "columns"))]
 pub fn unsupported_error() -> CliError {
-    CliError::usage(rulec_base::message!(
+    CliError::usage_error(rulec_base::message!(
         "this `rulec` reads and writes JSON lines only; for Parquet, Arrow and CSV build it with `cargo \
         install --path crates/cli --features columns`"
     ))

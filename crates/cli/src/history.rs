@@ -82,7 +82,7 @@ mod without {
 
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
     pub fn not_built_error() -> CliError {
-        CliError::usage(message!(
+        CliError::usage_error(message!(
             "this program was built without histories on disk; the Python package never has them: `cargo build -p rulec-cli --features history` builds a program that has them"
         ))
     }

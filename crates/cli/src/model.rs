@@ -111,7 +111,7 @@ impl ModelArgs {
 
     #[cfg(not(feature = "http"))]
     fn connect(&self, _: &str, _: &str) -> Result<ModelAnswerSource, CliError> {
-        Err(CliError::usage(message!("`--model` has no effect: {}", no_http_message())))
+        Err(CliError::usage_error(message!("`--model` has no effect: {}", no_http_message())))
     }
 }
 

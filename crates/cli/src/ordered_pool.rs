@@ -1,8 +1,8 @@
 //! Runs jobs on several threads and returns the results in the order of the jobs.
 //!
 //! One thread reads jobs, workers run them, and the caller's thread takes the results in order. The
-//! number of jobs in progress is limited ([`MAX_ACTIVE_JOBS_PER_WORKER`]). Memory is therefore bounded
-//! by the number of workers, and a slow consumer also slows down the reader.
+//! number of jobs in progress is limited ([`MAX_ACTIVE_JOBS_PER_WORKER`]). Memory is therefore
+//! bounded by the number of workers, and a slow consumer also slows down the reader.
 
 use super::CliError;
 use rulec_base::message;

@@ -44,7 +44,7 @@ impl ServerArgs {
     pub fn reject(&self) -> Result<(), CliError> {
         match &self.server {
             None => Ok(()),
-            Some(_) => Err(CliError::usage(message!(
+            Some(_) => Err(CliError::usage_error(message!(
                 "`--server` has no effect: {}",
                 crate::model::no_http_message()
             ))),

@@ -49,7 +49,7 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
 /// Returns the error for a program that was built without the studio.
 #[cfg(not(feature = "studio"))]
 pub fn unsupported_error() -> CliError {
-    CliError::usage(rulec_base::message!(
+    CliError::usage_error(rulec_base::message!(
         "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
     ))
 }

@@ -13,9 +13,9 @@ pub fn read_environment_variable(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
 }
 
-/// Returns the secret in an environment variable. The variable is `variable_option`, the value of the
-/// command-line option `option`. If the option is absent, the variable is `default_variable`. `None` if the
-/// option is absent, and there is no `default_variable` or it is not set.
+/// Returns the secret in an environment variable. The variable is `variable_option`, the value of
+/// the command-line option `option`. If the option is absent, the variable is `default_variable`.
+/// `None` if the option is absent, and there is no `default_variable` or it is not set.
 ///
 /// # Errors
 /// If the variable of the option is not set.

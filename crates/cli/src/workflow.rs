@@ -242,7 +242,7 @@ fn create_http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliErr
 fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(message!("`--allow` has no effect: {}", no_http_message()))),
+        false => Err(CliError::usage_error(message!("`--allow` has no effect: {}", no_http_message()))),
     }
 }
 

@@ -47,10 +47,10 @@ pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Imports the routes, branches or flows in the member `member_name` of a case and compiles them. If the
-/// case's `expected` is a load error, the import must fail. Otherwise decides with each engine, and
-/// compares the result with `expected`. `decide` makes the decision with the given rules and
-/// returns it in the format of `expected`.
+/// Imports the routes, branches or flows in the member `member_name` of a case and compiles them.
+/// If the case's `expected` is a load error, the import must fail. Otherwise decides with each
+/// engine, and compares the result with `expected`. `decide` makes the decision with the given
+/// rules and returns it in the format of `expected`.
 fn check_decision(
     case: &Json,
     setting: &RunSetting,

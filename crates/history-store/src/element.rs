@@ -45,8 +45,8 @@ pub(crate) fn to_stored_text(element: &Json) -> String {
 }
 
 /// Reads the recorded messages of a history key (such as a user id) from their texts, oldest first.
-/// `hash_key` is the secret key of the hashes in the messages. `dropped_time` is the stored time of the
-/// newest message that was removed early; see [`Events::dropped_time`].
+/// `hash_key` is the secret key of the hashes in the messages. `dropped_time` is the stored time of
+/// the newest message that was removed early; see [`Events::dropped`].
 ///
 /// # Errors
 /// If a text is no JSON object or has no valid time. Such a message is not skipped, because a

@@ -245,10 +245,8 @@ impl SharedStore {
         };
         for key in keys {
             for (text, _) in self.stored_messages(&key)? {
-                if !visit(StoredMessage {
-                    history_key: key.clone(),
-                    message: self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?,
-                }) {
+                let message = self.with_error_context(&key, parse_element(strip_sort_prefix(&text)))?;
+                if !visit(StoredMessage { history_key: key.clone(), message }) {
                     return Ok(());
                 }
             }
@@ -398,12 +396,8 @@ impl SharedStore {
         let (version, last_writer) = read_stamp.split_once(' ').unwrap_or((read_stamp, ""));
         let dropped = dropped_time.filter(|_| changes.removed > 0).unwrap_or_default();
         let mut call = self.script_invocation(&self.scripts.commit, key);
-        call.arg(version)
-            .arg(last_writer)
-            .arg(&writer)
-            .arg(changes.removed)
-            .arg(dropped)
-            .arg(MAX_REMEMBERED_WRITERS);
+        call.arg(version).arg(last_writer).arg(&writer);
+        call.arg(changes.removed).arg(dropped).arg(MAX_REMEMBERED_WRITERS);
         for element in &changes.inserted {
             let (seconds, nanos) = parse_element_time(element)?;
             call.arg(seconds).arg(format!("{nanos:09}")).arg(to_stored_text(element));
@@ -411,15 +405,13 @@ impl SharedStore {
         let unsure = |reason: &str| {
             StoreError(format!("{reason}; the message may be recorded, so do not repeat the decision"))
         };
-        let made = self
-            .server
-            .write_with_retry(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
-        match made {
+        let server = &self.server;
+        match server.write_with_retry(|connection, sent| Ok((call.invoke::<i64>(connection)?, sent))) {
             Ok((1, _)) => {
                 let version = version.parse::<u64>().unwrap_or(0) + 1;
                 Ok(Some(format!("{version} {writer}")))
             }
-            Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.shown_address()))),
+            Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", server.shown_address()))),
             Ok(_) => Ok(None),
             Err(WriteFailure::NotDone(error)) => Err(error),
             Err(WriteFailure::Unknown(StoreError(error))) => Err(unsure(&error)),

@@ -308,16 +308,16 @@ impl System {
         let (readable, unreadable) =
             repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.unreadable));
         let locate = |paths: &[&[PathStep]]| unreadable::locate_values(readable, unreadable, paths);
-        let mut imported =
-            self.import_repaired_value(&value, options, unreadable).map_err(|error| match error {
-                ImportError::Untranslatable(error) => {
-                    let range = locate(&[&error.steps]).pop().flatten();
-                    let position =
-                        range.as_ref().map(|range| LineCounter::new(text).line_and_column(range.start));
-                    ImportError::Untranslatable(Untranslatable { position, range, ..error })
-                }
-                other => other,
-            })?;
+        let with_position = |error: ImportError| match error {
+            ImportError::Untranslatable(error) => {
+                let range = locate(&[&error.steps]).pop().flatten();
+                let position =
+                    range.as_ref().map(|range| LineCounter::new(text).line_and_column(range.start));
+                ImportError::Untranslatable(Untranslatable { position, range, ..error })
+            }
+            other => other,
+        };
+        let mut imported = self.import_repaired_value(&value, options, unreadable).map_err(with_position)?;
         imported.report.set_item_positions(text, locate);
         Ok(imported)
     }
@@ -365,11 +365,9 @@ impl System {
                 refused_items: refused,
                 ..RulesDocument::default()
             };
-            let is_repaired = document.has_marked_objects;
-            self.read_document(
-                &JsonNode { has_marked_objects: is_repaired, ..JsonNode::root(value) },
-                &mut document,
-            )?;
+            let has_marked_objects = document.has_marked_objects;
+            let root = JsonNode { has_marked_objects, ..JsonNode::root(value) };
+            self.read_document(&root, &mut document)?;
             if document.newly_refused.is_empty() {
                 document.refuse_unreadable_items(unreadable);
             }
@@ -407,10 +405,8 @@ impl FromStr for System {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        System::ALL
-            .into_iter()
-            .find(|system| system.name() == name)
-            .ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice, flows or context"))
+        let found = System::ALL.into_iter().find(|system| system.name() == name);
+        found.ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice, flows or context"))
     }
 }
 

@@ -43,7 +43,7 @@ impl NameAllocator {
         self.is_imported_as_text(&replace_invalid_chars(original), &replace_invalid_chars(name))
     }
 
-    /// Like [`is_imported_as_name`](NameAllocator::leads_to_name), but for names that
+    /// Like [`is_imported_as_name`](NameAllocator::is_imported_as_name), but for names that
     /// [`unique_text`](NameAllocator::unique_text) allocates, which may contain any character.
     pub(super) fn is_imported_as_text(&mut self, original: &str, name: &str) -> bool {
         let is_original = self.next_unique_text(original) == name;

@@ -124,7 +124,8 @@ impl<'a, 'py> CoordinatorSettings<'a, 'py> {
         Ok(self)
     }
 
-    /// Returns the builder. Fails if a keyword argument is given that no call of `apply_setting` has named.
+    /// Returns the builder. Fails if a keyword argument is given that no call of `apply_setting`
+    /// has named.
     fn finish(self) -> PyResult<CoordinatorBuilder> {
         for name in self.given_settings.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;

@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 /// Decides one message, given as any supported Python value. Holds the GIL while it reads the
-/// message. Releases the GIL for the decision if decisions of these rules are slow; see [`GilPolicy`].
+/// message. Releases the GIL for the decision if decisions of these rules are slow; see
+/// [`GilPolicy`].
 fn decide_one(
     py: Python<'_>,
     entry: &Entry<'_>,
@@ -200,8 +201,8 @@ fn decide_lines(
 /// The results for the texts of a block, in order.
 type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
 
-/// Converts the decisions about the texts of a block to Python objects. `first_index` is the index of the
-/// block's first text among all texts.
+/// Converts the decisions about the texts of a block to Python objects. `first_index` is the index
+/// of the block's first text among all texts.
 fn convert_block(
     py: Python<'_>,
     first_index: usize,

@@ -134,9 +134,9 @@ impl Drop for RoutingGuard {
     }
 }
 
-/// Calls a Python handler or hook on the event loop of the message's caller. `build_argument` builds the
-/// only argument of the function. `to_json` stores the returned object if it is a reply, and
-/// converts it to JSON. An exception is stored for the outcome, and returned as an error.
+/// Calls a Python handler or hook on the event loop of the message's caller. `build_argument`
+/// builds the only argument of the function. `to_json` stores the returned object if it is a reply,
+/// and converts it to JSON. An exception is stored for the outcome, and returned as an error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     routed_message: Arc<RoutedMessage>,

@@ -198,8 +198,8 @@ impl ChainVerifier {
         Some(self)
     }
 
-    /// True if no line has the hash of [`ChainVerifier::require_hash`]. The end of the log was then cut
-    /// off.
+    /// True if no line has the hash of [`ChainVerifier::require_hash`]. The end of the log was then
+    /// cut off.
     pub fn lacks_required_hash(&self) -> bool {
         self.wanted_hash_and_found.is_some_and(|(_, found)| !found)
     }

@@ -14,8 +14,8 @@ const LINE_NUMBER_DIGITS: usize = 12;
 /// Maximum number of bytes that are read to find the first line of a log file.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Returns the path of a full file of the log at `path`. `next_line_number` is the number of the first line in
-/// the next file.
+/// Returns the path of a full file of the log at `path`. `next_line_number` is the number of the
+/// first line in the next file.
 pub fn full_file_path(path: &Path, next_line_number: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{next_line_number:0LINE_NUMBER_DIGITS$}"));

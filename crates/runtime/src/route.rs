@@ -113,8 +113,8 @@ struct RouterShared {
     /// Rules that also decide every message, only to compare the decisions (shadow rules); `None`
     /// if they are not set.
     shadow_rules: ArcSwapOption<ShadowRules>,
-    /// The rule sets that were active earlier, for [`Router::roll_back`]. A change of `active_rules` or
-    /// `shadow` also holds this lock, so that two changes never overlap.
+    /// The rule sets that were active earlier, for [`Router::roll_back`]. A change of
+    /// `active_rules` or `shadow` also holds this lock, so that two changes never overlap.
     previous_rules: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
     /// Function that checks each edit of the rules. An edit is refused if its target is an

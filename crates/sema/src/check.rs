@@ -21,6 +21,7 @@ mod expr;
 mod fields;
 mod file_settings;
 mod flow;
+mod foreign_day;
 mod fraction;
 mod habits;
 mod history;
@@ -73,6 +74,7 @@ use crate::resolve::{Definition, Symbols, duplicate_error};
 use fields::MessageFields;
 use file_settings::{FileSettings, SettingUses};
 use hashbrown::{HashMap, HashSet};
+use names::join_names;
 use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -184,20 +186,9 @@ struct DefBody {
     body: Term,
 }
 
-/// Joins names for a help text. Lists at most [`MAX_LISTED_NAMES`] names.
-fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let mut names: Vec<&str> = names.take(MAX_LISTED_NAMES + 1).collect();
-    if names.len() > MAX_LISTED_NAMES {
-        names[MAX_LISTED_NAMES] = "…";
-    }
-    names.join(", ")
-}
-
 /// Maximum number of name comparisons in one pass. The checker compares an unknown name with known
 /// ones to suggest a similar name; after the limit, it suggests none.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
-/// Maximum number of names that a help text lists.
-const MAX_LISTED_NAMES: usize = 20;
 
 struct Checker<'a> {
     loaded: &'a LoadedFiles,

@@ -93,7 +93,8 @@ pub struct Program {
     /// Every choice, router and requirement block is a table too. One more table contains the
     /// patterns of all keyword flows; see [`TableKind`].
     pub tables: Vec<Table>,
-    /// The rules of all tables, in source order. [`Table::evaluation_order`] has their evaluation order.
+    /// The rules of all tables, in source order. [`Table::evaluation_order`] has their evaluation
+    /// order.
     pub rules: Vec<Rule>,
     /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
@@ -241,11 +242,11 @@ pub struct Handler {
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// The rules of the table that are not `is_disabled`: highest priority first, then in source
+    /// The rules of the table that are not `disabled`: highest priority first, then in source
     /// order.
     pub evaluation_order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// Whether the table is a `choice` marked `is_shown_to_user`, whose outcome is shown to the user.
+    /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
     pub is_shown_to_user: bool,
     /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
@@ -420,8 +421,8 @@ pub struct Argument {
 }
 
 impl Program {
-    /// Fills [`Table::evaluation_order`] of every table with its rules that are not `is_disabled`, and sorts
-    /// them.
+    /// Fills [`Table::evaluation_order`] of every table with its rules that are not `disabled`, and
+    /// sorts them.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.is_disabled) {

@@ -190,15 +190,15 @@ pub enum NormalExpr {
         is_all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for an element; `false_cond` is the condition that it is
-        /// false. If both are false, the body is unknown.
+        /// The condition that the body is true for an element; `false_cond` is the condition that
+        /// it is false. If both are false, the body is unknown.
         true_cond: CondId,
         false_cond: CondId,
         level: u32,
         nest: QuantifierNesting,
     },
-    /// A condition as a bool value: true if `true_cond` is true, false if `false_cond` is true, otherwise
-    /// missing.
+    /// A condition as a bool value: true if `true_cond` is true, false if `false_cond` is true,
+    /// otherwise missing.
     Cond {
         true_cond: CondId,
         false_cond: CondId,

@@ -147,7 +147,7 @@ pub struct Choice {
     /// A question that a language model answers to choose a branch. If present, the branches have
     /// no conditions.
     pub question: Option<Spanned<String>>,
-    /// Whether the choice is marked `is_shown_to_user`: the application should show the user the chosen
+    /// Whether the choice is marked `to_user`: the application should show the user the chosen
     /// branch, and the reason why this branch was chosen.
     pub is_shown_to_user: bool,
     pub branches: Vec<Branch>,
@@ -221,7 +221,7 @@ pub struct RouterCase {
     /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// The nodes that run next. `next_nodes` means all nodes that the workflow declares as the next nodes
+    /// The nodes that run next. `next` means all nodes that the workflow declares as the next nodes
     /// of the current one, and `next[0]` the first of them. Node names, node ids, and fields of the
     /// output that contain node names are also allowed.
     pub destinations: Vec<Expr>,
@@ -247,7 +247,7 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node in seconds; `None` means no limit.
     pub time_limit: Option<Spanned<Literal>>,
-    /// How the inputs are merged if several edges lead to the node: the word after `merge_mode`, such as
+    /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
     /// `latest`, or `by node` for `merge by node`. `None` without this clause.
     pub merge_mode: Option<Ident>,
     pub next_nodes: Vec<Ident>,
@@ -305,7 +305,7 @@ pub struct Test {
     /// The paths of the fields to which each case of the test gives its own value:
     /// `given text, ctx.count`.
     pub case_field_paths: Vec<Vec<Ident>>,
-    /// The expected results of the test: one per case, or a single one if `case_field_paths` is empty.
+    /// The expected results: one per case, or a single one if `case_field_paths` is empty.
     pub expectations: Vec<Expectation>,
 }
 
@@ -314,8 +314,8 @@ pub struct Test {
 pub struct Expectation {
     /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the statement that must be
     /// chosen; `none` means that none may be. `ROUTER` is the router whose next nodes are in
-    /// `target`. `KIND.reject` means that a payload must be rejected. Empty if the test expects only
-    /// a target (`target`) or a score.
+    /// `target`. `KIND.reject` means that a payload must be rejected. Empty if the test expects
+    /// only a `target` or a score.
     pub outcome_path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element has the id of a rule and, if given, the path at which the violation must be
@@ -340,7 +340,7 @@ pub struct ExpectedTarget {
     pub target_names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
-    /// The span of the word `loopback_span`, if present. The test then expects that the router sends the
+    /// The span of the word `loopback`, if present. The test then expects that the router sends the
     /// output back in a loop.
     pub loopback_span: Option<Span>,
 }
@@ -455,7 +455,7 @@ pub struct Binary {
     pub op: Spanned<Op>,
     /// Whether `not` precedes the operator, as in `not contains` and `not in`.
     pub negated: bool,
-    /// The modifiers of the operator, such as `word`, `requires_any` or `ignoring case`, with their spans.
+    /// The modifiers of the operator, such as `word`, `any` or `ignoring case`, with their spans.
     pub modifiers: Modifiers,
     pub left: Expr,
     pub right: Expr,

@@ -435,8 +435,8 @@ const MAX_CALLS_PER_TOKEN: usize = 1000;
 /// can need. The limit ends a parse that takes too long because of a mistake in the grammar.
 ///
 /// All threads share this limit, and pest copies it when a parse begins. So this function never
-/// lowers the limit. It sets pest's limit before `CURRENT_CALL_LIMIT`, because another thread parses
-/// immediately if `CURRENT_CALL_LIMIT` is high enough for its statement.
+/// lowers the limit. It sets pest's limit before `CURRENT_CALL_LIMIT`, because another thread
+/// parses immediately if `CURRENT_CALL_LIMIT` is high enough for its statement.
 fn raise_call_limit(length: usize) {
     static CURRENT_CALL_LIMIT: AtomicUsize = AtomicUsize::new(0);
     static RAISE_LOCK: Mutex<()> = Mutex::new(());

@@ -81,9 +81,9 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub literal_verdicts: Vec<LiteralVerdict>,
-    /// Literal ids to which the entries of `literal_verdicts` refer, in groups. If the predicate of an entry
-    /// is true, the text contains at least one literal of each of its groups. The last id of a
-    /// group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
+    /// Literal ids to which the entries of `literal_verdicts` refer, in groups. If the predicate of
+    /// an entry is true, the text contains at least one literal of each of its groups. The last id
+    /// of a group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_literal_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
@@ -157,13 +157,14 @@ impl ScannedTextIndex {
 pub struct LiteralVerdict {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralVerdict::UNDECIDED`].
     pub subject_id: u32,
-    /// Start of the range of [`Index::deciding_literal_ids`] with the ids of the required literals. The
-    /// field `end` is the end of this range.
+    /// Start of the range of [`Index::deciding_literal_ids`] with the ids of the required literals.
+    /// The field `end` is the end of this range.
     pub ids_start: u32,
     pub ids_end: u32,
     /// Whether the predicate is always true if the text contains the required literals.
     pub are_literals_sufficient: bool,
-    /// Whether `are_literals_sufficient` applies only if normalization left the text of the message unchanged.
+    /// Whether `are_literals_sufficient` applies only if normalization left the text of the message
+    /// unchanged.
     pub requires_unchanged_text: bool,
 }
 
@@ -207,8 +208,8 @@ pub struct AttributeIndex {
     /// If an element equals such a text, the list provides keys, by which candidate routes are
     /// found.
     pub element_ids: TextIds,
-    /// For each id in `element_ids`, the ids of the keys (facts by which routes are found) that a list
-    /// with this text provides.
+    /// For each id in `element_ids`, the ids of the keys (facts by which routes are found) that a
+    /// list with this text provides.
     pub element_keys: PackedLists,
 }
 
@@ -277,8 +278,8 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Required ranges of at most two values of the message; [`Guard::UNRESTRICTED`] in place of a range
-    /// that is not required. If a value is outside its range, the route is excluded without
+    /// Required ranges of at most two values of the message; [`Guard::UNRESTRICTED`] in place of a
+    /// range that is not required. If a value is outside its range, the route is excluded without
     /// evaluating its condition.
     pub guards: [Guard; 2],
 }

@@ -47,8 +47,8 @@ impl SearchResult<usize> {
 }
 
 impl<P, R> SearchResult<P, R> {
-    /// Converts the resume position of a `Goto` with the function `convert`. Returns any other result
-    /// unchanged.
+    /// Converts the resume position of a `Goto` with the function `convert`. Returns any other
+    /// result unchanged.
     #[inline]
     pub fn map_position<Q>(self, convert: impl FnOnce(P) -> Q) -> SearchResult<Q, R> {
         match self {

@@ -22,7 +22,7 @@ pub(super) struct Route {
     pub name: Arc<str>,
     /// The table of the route, as an id in the base (the rule set as last compiled in full).
     pub table: TableId,
-    /// The table that the route jumps to (`goto_target`), and the span of the jump. `None` if the route
+    /// The table that the route jumps to (`goto`), and the span of the jump. `None` if the route
     /// does not jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto_target: Option<(TableId, Span)>,
     /// The undeclared message fields that the route reads, with the kinds of value that it accepts

@@ -133,8 +133,8 @@ impl RouteConstraints {
 }
 
 impl Revision {
-    /// Advances the counters after an edit of a route: increments `version` and `pending_edit_count`, and sets
-    /// `generation` (version number of the rules) to a new number.
+    /// Advances the counters after an edit of a route: increments `version` and
+    /// `pending_edit_count`, and sets `generation` (version number of the rules) to a new number.
     fn advance_after_edit(&mut self) {
         self.version += 1;
         self.generation = next_generation();

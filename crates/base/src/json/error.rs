@@ -322,8 +322,8 @@ impl JsonError {
 pub(super) enum ParseRefusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The text has more than [`MAX_MESSAGE_OBJECTS`] non-empty objects. `nth` is the number of the first
-    /// key of the first object over the limit, counted from 1 over all keys of the text.
+    /// The text has more than [`MAX_MESSAGE_OBJECTS`] non-empty objects. `nth` is the number of the
+    /// first key of the first object over the limit, counted from 1 over all keys of the text.
     Objects { nth: usize },
     /// `key` occurs twice in one object. `nth` is the number of the second occurrence, counted from
     /// 1 over all keys of the text.

@@ -119,7 +119,8 @@ impl SimilarityPattern {
 /// One column of the distance table. A cell is the distance between a prefix of the prepared text
 /// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
-    /// The column's values as bit masks, one pair for each block of 64 cells; see [`SimilarityScratch`].
+    /// The column's values as bit masks, one pair for each block of 64 cells; see
+    /// [`SimilarityScratch`].
     cell_differences: &'a mut [(u64, u64)],
     /// The bit mask of the column's last cell, within the last block of 64 cells.
     last_cell_bit: u64,

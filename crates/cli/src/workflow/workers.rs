@@ -135,12 +135,14 @@ fn add_network_types(
 ) -> Result<CoordinatorBuilder, CliError> {
     match (&allowed.allow_llm, allowed_hosts) {
         (None, []) => Ok(builder),
-        (Some(_), _) => {
-            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::no_http_message())))
-        }
-        (None, _) => {
-            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::no_http_message())))
-        }
+        (Some(_), _) => Err(CliError::usage_error(message!(
+            "`--allow-llm` has no effect: {}",
+            crate::model::no_http_message()
+        ))),
+        (None, _) => Err(CliError::usage_error(message!(
+            "`--allow` has no effect: {}",
+            crate::model::no_http_message()
+        ))),
     }
 }
 
@@ -187,6 +189,6 @@ fn add_database_type(
     );
     match database_options.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(message!("`--allow-database` has no effect: {missing}"))),
+        false => Err(CliError::usage_error(message!("`--allow-database` has no effect: {missing}"))),
     }
 }

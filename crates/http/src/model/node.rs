@@ -17,8 +17,8 @@ const COPIED_CONFIG_FIELDS: [&str; 7] = [
     "presence_penalty",
     "response_format",
 ];
-/// The config fields of an `LLM` node other than [`COPIED_CONFIG_FIELDS`]; any further field is an error.
-/// `timeout` is accepted here, but the engine that runs the workflow enforces it.
+/// The config fields of an `LLM` node other than [`COPIED_CONFIG_FIELDS`]; any further field is an
+/// error. `timeout` is accepted here, but the engine that runs the workflow enforces it.
 const UNCOPIED_CONFIG_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its

@@ -114,8 +114,8 @@ impl<'a> IndexBuilder<'a> {
 
     /// Resolves the names in a statement, and adds nested outline entries to `inner`. Returns the
     /// statement's kind, and its name if it has one, for the outline. Calls
-    /// [`Self::resolve_deciding_statement`] for statements that choose or check results, such as `route`,
-    /// `workflow` or `test`.
+    /// [`Self::resolve_deciding_statement`] for statements that choose or check results, such as
+    /// `route`, `workflow` or `test`.
     fn resolve_declaration(
         &mut self,
         kind: &'a StatementKind,

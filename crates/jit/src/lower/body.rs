@@ -154,8 +154,8 @@ impl<'b, 'l, 'c> FunctionBody<'b, 'l, 'c> {
     }
 
     /// Begins a function that the engine calls from Rust, and returns the function's parameters. If
-    /// `PINS_SLOT_ADDRESS` is true, also emits code that loads the address of the slot values into the
-    /// reserved register. Functions that only compiled code calls find the address there.
+    /// `PINS_SLOT_ADDRESS` is true, also emits code that loads the address of the slot values into
+    /// the reserved register. Functions that only compiled code calls find the address there.
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
         if PINS_SLOT_ADDRESS {
@@ -300,7 +300,8 @@ impl<'b, 'l, 'c> FunctionBody<'b, 'l, 'c> {
         self.builder.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns a slot (message field) as a [`OperandSource`], the form in which predicates take operands.
+    /// Returns a slot (message field) as a [`OperandSource`], the form in which predicates take
+    /// operands.
     pub fn slot_source(&self, slot: SlotId) -> OperandSource {
         let code = self.lowering.chunk().slots.get(slot.index());
         OperandSource::Slot {

@@ -155,8 +155,8 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// Maximum number of segments of a dotted key; the key `a.b.c` has three. The function `updated_dict`
-/// returns missing if a key has more. This bounds the recursion over the segments.
+/// Maximum number of segments of a dotted key; the key `a.b.c` has three. The function
+/// `updated_dict` returns missing if a key has more. This bounds the recursion over the segments.
 const MAX_KEY_SEGMENTS: usize = 64;
 
 /// A tree of changes to a dict. The root is the dict; each child is a key inside the value of its

@@ -1,4 +1,4 @@
-//! The modifiers of an operator: `whole_word`, `any`, `all`, `none`, `ignoring case`. [`Modifiers`] are
+//! The modifiers of an operator: `word`, `any`, `all`, `none`, `ignoring case`. [`Modifiers`] are
 //! the modifiers as written; a [`TestMode`] also includes the settings of the file.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]

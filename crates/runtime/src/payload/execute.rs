@@ -227,7 +227,7 @@ pub(super) enum RecoveryAnswer {
 pub(super) type PlanValidator = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl PlanRun {
-    pub fn new(id: String, plan: Plan, progress: RunProgress) -> Arc<PlanRun> {
+    pub fn new(workflow_id: String, plan: Plan, progress: RunProgress) -> Arc<PlanRun> {
         let state = RunState {
             plan,
             progress,
@@ -237,13 +237,8 @@ impl PlanRun {
             pending_recovery: None,
             deadline: None,
         };
-        let recovery_lock = tokio::sync::Mutex::default();
-        Arc::new(PlanRun {
-            workflow_id: id,
-            state: Mutex::new(state),
-            status_name: Mutex::new("READY"),
-            recovery_lock,
-        })
+        let (state, status_name) = (Mutex::new(state), Mutex::new("READY"));
+        Arc::new(PlanRun { workflow_id, state, status_name, recovery_lock: tokio::sync::Mutex::default() })
     }
 
     pub fn status_name(&self) -> &'static str {
@@ -314,15 +309,8 @@ impl PlanRun {
         skipped.sort_by_cached_key(plan_position);
         unreached.sort_by_cached_key(plan_position);
         let failures = failures.into_iter().map(|(node, (times, _))| (node, times)).collect();
-        RunReport {
-            workflow_id: self.workflow_id.clone(),
-            status,
-            reason,
-            outputs,
-            failures,
-            skipped,
-            unreached,
-        }
+        let workflow_id = self.workflow_id.clone();
+        RunReport { workflow_id, status, reason, outputs, failures, skipped, unreached }
     }
 
     /// Converts the plan (a workflow that a language model wrote) to a [`Workflow`], whose nodes

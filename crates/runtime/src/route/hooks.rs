@@ -6,7 +6,7 @@ use crate::task::{self, TaskFailure, UserFunction};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A message with its outcome, for a hook of [`super::RouterBuilder::after_hooks`].
+/// A message with its outcome, for a hook of [`super::RouterBuilder::after`].
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
     /// The message as the caller passed it, before any hook changed it.

@@ -2,13 +2,17 @@
 //! each read of a field converts the value. A field together with these kinds is a *slot* of the
 //! program. Without a declared `input`, every use of a field narrows the field's type.
 
+mod narrowing_reason;
+
+pub(super) use narrowing_reason::NarrowingReason;
+
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_message_text, is_same_path};
 use super::read::UNDECLARED_KINDS;
 use super::uses::{CountedFields, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::hir::{BindingRoot, Slot, SlotId};
 use hashbrown::{HashMap, HashSet, HashTable};
-use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
@@ -61,38 +65,6 @@ pub(super) struct MessageFields {
     pub(super) last_route_uses: RouteUses,
     /// An undeclared field, such as `steps`, that the current statement may read; often `None`.
     pub(super) implicit_field: Option<&'static str>,
-}
-
-/// The reason why a use narrows the type of a field. Formatted only if a diagnostic shows it.
-#[derive(Clone)]
-pub(super) enum NarrowingReason {
-    Fixed(Message),
-    Field(Arc<str>),
-    Side(KindSet, Message, &'static str),
-    Operand(KindSet, &'static str),
-    Argument(Ty, Arc<str>, Arc<str>),
-}
-
-impl NarrowingReason {
-    /// Returns the reason for narrowing a value to a record: the rules read its field `name`.
-    pub(super) fn for_field(name: &str) -> NarrowingReason {
-        NarrowingReason::Field(name.into())
-    }
-}
-
-impl Argument for NarrowingReason {
-    fn to_arg(&self) -> Arg {
-        let text = match self {
-            NarrowingReason::Fixed(text) => text.clone(),
-            NarrowingReason::Field(_) => message!("a record, because one of its fields is read"),
-            NarrowingReason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
-            NarrowingReason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
-            NarrowingReason::Argument(wanted, name, function) => {
-                message!("{wanted}, the argument `{name}` of `{function}`")
-            }
-        };
-        text.to_arg()
-    }
 }
 
 /// The inferred type of an undeclared field.

@@ -1,5 +1,5 @@
 //! Paths of field names. A map with owned paths as keys is searched by borrowed paths, so that a
-//! lookup allocates no memory.
+//! lookup allocates no memory. Also lists of names in help texts.
 
 use hashbrown::{Equivalent, HashSet};
 use std::hash::Hash;
@@ -46,4 +46,16 @@ impl NameInterner {
 /// True for the path `text`, which is a string unless declared otherwise.
 pub(super) fn is_message_text(path: &[impl PathSegment]) -> bool {
     matches!(path, [name] if name.as_ref() == "text")
+}
+
+/// Maximum number of names that a help text lists.
+const MAX_LISTED_NAMES: usize = 20;
+
+/// Joins names for a help text. Lists at most [`MAX_LISTED_NAMES`] names.
+pub(super) fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<&str> = names.take(MAX_LISTED_NAMES + 1).collect();
+    if names.len() > MAX_LISTED_NAMES {
+        names[MAX_LISTED_NAMES] = "…";
+    }
+    names.join(", ")
 }

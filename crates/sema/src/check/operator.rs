@@ -16,8 +16,7 @@ use rulec_base::span::{Span, Spanned};
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{
-    self, AcceptedModifiers, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity,
-    RightOperand, TestMode,
+    self, Case, Modifiers, Op, OpInfo, OperatorForm, OperatorResult, Quantity, RightOperand, TestMode,
 };
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
@@ -95,10 +94,9 @@ impl<'a> Checker<'a> {
     }
 
     fn check_modifiers(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
-        let AcceptedModifiers { accepts_word: word, accepts_quantity: quantity, accepts_case: case } =
-            row.accepted_modifiers;
+        let accepted = row.accepted_modifiers;
         let (modifiers, operator_span) = (&binary.modifiers, binary.op.span);
-        if let Some(quantity_modifier) = modifiers.quantity.filter(|_| !quantity) {
+        if let Some(quantity_modifier) = modifiers.quantity.filter(|_| !accepted.accepts_quantity) {
             if matches!(row.op, Op::Eq | Op::Ne) {
                 let replacement = match (row.op, quantity_modifier) {
                     (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
@@ -122,7 +120,7 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
-        if modifiers.whole_word && !word {
+        if modifiers.whole_word && !accepted.accepts_word {
             let message = message!("`{}` cannot be used with `word`", row.spelling);
             let help = message!(
                 "`word` can only follow {}",
@@ -130,7 +128,7 @@ impl<'a> Checker<'a> {
             );
             return self.fail(Code::ModifierMisplaced, operator_span, message, help);
         }
-        if modifiers.case.is_some() && !case {
+        if modifiers.case.is_some() && !accepted.accepts_case {
             let message = message!("`{}` does not distinguish upper and lower case", row.spelling);
             return self.fail(
                 Code::ModifierMisplaced,
@@ -153,23 +151,16 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> TestMode {
         let settings = self.settings_of(span.file);
-        let may_be_texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
-        let text = if row.accepted_modifiers.accepts_case && may_be_texts(&left.ty) && may_be_texts(&right.ty)
-        {
+        let may_be_texts = |value: &Expr| value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
+        let text = if row.accepted_modifiers.accepts_case && may_be_texts(left) && may_be_texts(right) {
             let is_prepared = row.search.is_none_or(|search| search.prepares_texts());
-            let fold = modifiers.case.or(settings.case) == Some(Case::Ignore);
-            let full = is_prepared && fold && settings.uses_full_case_folding;
-            self.setting_uses.record_used_settings(
-                span.file,
-                if modifiers.case.is_none() || full { CASE_SETTING } else { 0 },
-            );
-            self.setting_uses
-                .record_used_settings(span.file, if is_prepared { NORMALIZATION_SETTING } else { 0 });
-            TextMode {
-                folds_case: fold,
-                folds_fully: full,
-                form: if is_prepared { settings.form } else { NormalizationForm::None },
-            }
+            let folds_case = modifiers.case.or(settings.case) == Some(Case::Ignore);
+            let folds_fully = is_prepared && folds_case && settings.uses_full_case_folding;
+            let case_setting = if modifiers.case.is_none() || folds_fully { CASE_SETTING } else { 0 };
+            let form_setting = if is_prepared { NORMALIZATION_SETTING } else { 0 };
+            self.setting_uses.record_used_settings(span.file, case_setting | form_setting);
+            let form = if is_prepared { settings.form } else { NormalizationForm::None };
+            TextMode { folds_case, folds_fully, form }
         } else {
             TextMode::default()
         };

@@ -4,18 +4,19 @@
 mod given;
 mod past;
 mod then;
+mod value;
 
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{self, ExpectedDecision, FLOWS_TABLE, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
 use rulec_base::span::{Span, Spanned};
 use rulec_base::{broken_invariant, message};
-use rulec_lang::ty::{Kind, KindSet, RecordType, Ty};
-use rulec_lang::value::{Value, parse_datetime};
+use rulec_lang::ty::{RecordType, Ty};
 use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use value::{insert_at_path, value_mismatch};
 
 impl<'a> Checker<'a> {
     /// Checks the `test` blocks of the main file, and adds them to the program.
@@ -446,64 +447,4 @@ struct NameTables {
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the
     /// kind.
     rule_names_by_payload: HashMap<usize, BTreeSet<Arc<str>>>,
-}
-
-/// Writes a value at a path; returns false if the path already has a value or is not an object.
-fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
-    match path {
-        [] => false,
-        [last] => message.insert(last.node.clone(), value).is_none(),
-        [first, rest @ ..] => {
-            let inner = message.entry(first.node.clone()).or_insert_with(|| Json::Object(Map::new()));
-            match inner {
-                Json::Object(inner) => insert_at_path(inner, rest, value),
-                _ => false,
-            }
-        }
-    }
-}
-
-/// True if a value can be read as one of these kinds. A text can be read as a date-time if it is
-/// one in RFC 3339 notation.
-fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
-    match value {
-        Value::Missing => true,
-        Value::Str(text) => {
-            kinds.has(Kind::String) || kinds.has(Kind::DateTime) && parse_datetime(text).is_some()
-        }
-        other => !other.read_as(kinds).is_missing(),
-    }
-}
-
-/// Compares a value with the declared type. Returns the message about the first value, at any
-/// depth, that does not have its type. Accepts null for every type, because tests use null for a
-/// missing field.
-fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
-    let value = Value::from_json(json);
-    let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
-    if value.read_one_of(ty.values()).is_missing() && !value.is_missing() {
-        return mismatch(message!("another text"));
-    }
-    if !value_fits(value, ty.kinds) {
-        let kind = value.kind();
-        return mismatch(
-            kind.map_or(Message::verbatim("null"), |kind| {
-                Ty::from_kinds(KindSet::single(kind)).with_article()
-            }),
-        );
-    }
-    match (json, ty.fields()) {
-        (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
-            Some(field) => value_mismatch(value, &field.ty, &format!("{path}.{key}")),
-            None => mismatch(message!("a record with a field `{key}`")),
-        }),
-        (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| value_mismatch(item, &ty.element(), &format!("{path}[{index}]"))),
-        (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
-            map.iter().find_map(|(key, value)| value_mismatch(value, &ty.element(), &format!("{path}.{key}")))
-        }
-        _ => None,
-    }
 }

@@ -41,7 +41,8 @@ macro_rules! impl_codec_for_program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with_count(IndexedTable::Let, 0);
-                // Only the compiler uses facts of regular expressions and unused declarations, so they are not written.
+                // Only the compiler uses facts of regular expressions and unused declarations, so
+                // they are not written.
                 let (regex_facts, unused_declarations) = (HashMap::new(), Vec::new());
                 Ok(Program { $($part: Codec::read(from)?,)* regex_facts, unused_declarations })
             }

@@ -50,7 +50,7 @@ pub struct Payload {
     pub binding_count: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of the payload, which the setting `payload_version` of its file gives; `None` if the
+    /// The version of the payload, which the setting `version` of its file gives; `None` if the
     /// file does not set it.
     pub payload_version: Option<Arc<str>>,
 }
@@ -91,7 +91,7 @@ pub struct EachBlock {
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition after `condition` on one element. If it is false, the requirements are not
+    /// The condition after `when` on one element. If it is false, the requirements are not
     /// evaluated for that element. `None` applies them to all elements.
     pub condition: Option<ValueId>,
     pub block: RequirementBlock,
@@ -156,7 +156,7 @@ pub struct Requirement {
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
-    /// Whether this is a rule with `must_compile`: the value must be a text that compiles as a
+    /// Whether this is a rule with `compiles`: the value must be a text that compiles as a
     /// condition. The condition of `rule` then only selects the texts; compiling a text decides
     /// whether it violates the requirement.
     pub must_compile: bool,
@@ -223,7 +223,8 @@ pub enum AllowedValues {
     OneOf(Vec<Json>),
     Range {
         lower_bound: Json,
-        /// The upper bound of the range; `includes_upper_bound` says whether the bound itself is allowed.
+        /// The upper bound of the range; `includes_upper_bound` says whether the bound itself is
+        /// allowed.
         upper_bound: Json,
         /// Whether the bound `upper_bound` is itself an allowed value.
         includes_upper_bound: bool,

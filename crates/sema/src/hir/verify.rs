@@ -30,9 +30,9 @@ impl Program {
 }
 
 /// Verifies a whole program. A payload rule may read named values (bindings), whose ids start at 0
-/// for each payload. For each table and each value, `table_binding_limits` and `value_binding_limits` store a
-/// limit: only bindings with ids below the limit may be read. A limit of 0 allows only reads of the
-/// message.
+/// for each payload. For each table and each value, `table_binding_limits` and
+/// `value_binding_limits` store a limit: only bindings with ids below the limit may be read. A
+/// limit of 0 allows only reads of the message.
 struct Verifier<'p> {
     program: &'p Program,
     let_measures: Vec<ExprSize>,

@@ -53,8 +53,8 @@ pub enum Merge {
     ByNode,
 }
 
-/// The maximum size of a workflow, as [`Workflow::graph_size`] counts it. Larger workflows are errors,
-/// because some checks take time quadratic in the size.
+/// The maximum size of a workflow, as [`Workflow::graph_size`] counts it. Larger workflows are
+/// errors, because some checks take time quadratic in the size.
 pub const MAX_GRAPH_SIZE: usize = 10_000;
 /// The kind of nodes that run no processor and only start their next nodes in parallel.
 pub const PARALLEL_KIND: &str = "parallel";

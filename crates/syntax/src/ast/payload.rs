@@ -11,16 +11,16 @@ pub struct Payload {
     /// propose several payloads at once. The accepted payloads are then carried out one after
     /// another, in the order of ascending rank.
     pub rank: Option<Spanned<i64>>,
-    /// Whether the payload is marked `interrupts_others`: if a payload of this kind is carried out,
+    /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
     /// waiting payloads of other kinds are dropped.
     pub interrupts_others: bool,
-    /// Whether the payload is marked `suspends_others`: after a payload of this kind is carried out, the
+    /// Whether the payload is marked `suspends`: after a payload of this kind is carried out, the
     /// other payloads wait until the application supplies an answer.
     pub suspends_others: bool,
-    /// Whether the payload is marked `is_internal`: events about payloads of this kind are not
+    /// Whether the payload is marked `internal`: events about payloads of this kind are not
     /// delivered to subscribers.
     pub is_internal: bool,
-    /// Whether the payload is marked `is_strict`: a rule that cannot be evaluated, because a value is
+    /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
     /// missing, then rejects the payload.
     pub is_strict: bool,
     /// The kind of payload to use instead if this payload is rejected: `fallback KIND`. `None`
@@ -151,7 +151,7 @@ pub enum Correction {
 pub struct PathExpr {
     /// A path into the payload, such as `nodes[i].config`.
     pub path: Expr,
-    /// Whether the path is marked `has_dotted_keys`, as in `at dotted updates.config`. The object `updates`
+    /// Whether the path is marked `dotted`, as in `at dotted updates.config`. The object `updates`
     /// may then have a key `config.url`, which sets the field `url` inside `config`.
     pub has_dotted_keys: bool,
 }

@@ -68,18 +68,18 @@ pub(super) enum ExprElementKind {
 /// Precedence climbing combines these elements into a tree.
 #[derive(Clone, Copy)]
 pub(super) struct ExprElement {
-    pub(super) pair_or_token_index: ExprElementKind,
+    pub(super) kind: ExprElementKind,
     /// The index into `pairs` if the element is a node of the parse tree. Otherwise the index of
     /// its first token.
-    pub(super) index: usize,
+    pub(super) pair_or_token_index: usize,
     pub(super) span: Span,
 }
 
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) elements: SmallVec<[ExprElement; 8]>,
-    /// The parse tree nodes among `elements`. `ExprElement::index` of such an element is an index
-    /// into this vector.
+    /// The parse tree nodes among `elements`. For such an element,
+    /// `ExprElement::pair_or_token_index` is an index into this vector.
     pub(super) pairs: Vec<Pair<'p>>,
     /// The index in `elements` of the next element to parse.
     pub(super) position: usize,
@@ -124,8 +124,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
             };
             climber.elements.push(ExprElement {
-                pair_or_token_index: kind,
-                index: climber.pairs.len(),
+                kind,
+                pair_or_token_index: climber.pairs.len(),
                 span: climber.cx.span(&pair),
             });
             climber.pairs.push(pair);
@@ -146,8 +146,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 _ => (ExprElementKind::Word, token + 1),
             };
             self.elements.push(ExprElement {
-                pair_or_token_index: kind,
-                index: token,
+                kind,
+                pair_or_token_index: token,
                 span: self.cx.span_of(token..next),
             });
             token = next;
@@ -164,14 +164,14 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
 
     /// Returns the child nodes of an element that is a node of the parse tree, such as a list.
     pub(super) fn inner_pairs(&self, element: ExprElement) -> Pairs<'p> {
-        self.pairs[element.index].into_inner()
+        self.pairs[element.pair_or_token_index].into_inner()
     }
 
     /// Returns the word or symbol that is `ahead` elements after the next element to parse. `None`
     /// if that element is of another kind, or is a name in backquotes.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
         let element = *self.elements.get(self.position + ahead)?;
-        match element.pair_or_token_index {
+        match element.kind {
             ExprElementKind::Word | ExprElementKind::Operator => {
                 Some(self.element_text(element)).filter(|text| !text.starts_with('`'))
             }
@@ -205,7 +205,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             let Some(element) = self.peek().filter(|element| !self.is_sum_clause(*element)) else {
                 return Ok(left);
             };
-            if element.pair_or_token_index == ExprElementKind::Cast {
+            if element.kind == ExprElementKind::Cast {
                 if Op::As.info().precedence < min_precedence {
                     return Ok(left);
                 }
@@ -249,9 +249,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// True if the expression's element at `index` is a text or number, and no operator follows it
     /// except `and` and `or`.
     fn is_literal_at(&self, index: usize) -> bool {
-        let is_literal = |element: &ExprElement| {
-            matches!(element.pair_or_token_index, ExprElementKind::String | ExprElementKind::Number)
-        };
+        let is_literal =
+            |element: &ExprElement| matches!(element.kind, ExprElementKind::String | ExprElementKind::Number);
         self.elements.get(index).is_some_and(is_literal)
             && self.elements.get(index + 1).is_none_or(|next| {
                 let next = self.element_text(*next);
@@ -379,7 +378,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             _ => return None,
         };
         let next = self.elements.get(self.position + 1)?;
-        let has_operand = match next.pair_or_token_index {
+        let has_operand = match next.kind {
             ExprElementKind::Braces
             | ExprElementKind::Operator
             | ExprElementKind::Cast
@@ -439,8 +438,10 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         let element = self.elements[self.position];
         self.position += 1;
         let span = operand.expr.span.to(element.span);
-        let ty =
-            types::build_type_expr(self.cx, required_child(&self.pairs[element.index], Rule::type_expr)?)?;
+        let ty = types::build_type_expr(
+            self.cx,
+            required_child(&self.pairs[element.pair_or_token_index], Rule::type_expr)?,
+        )?;
         self.make_node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)
     }
 

@@ -117,7 +117,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             );
         }
         let words = self.elements[self.position..].iter().take(MAX_WORDS_BEFORE_DURATION);
-        let count = words.take_while(|element| element.pair_or_token_index == ExprElementKind::Word).count();
+        let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
         self.bound_without_within(left, count)
     }
 
@@ -136,8 +136,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `history`, or if no number follows the words.
     pub(super) fn bound_without_within(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
-        if element.pair_or_token_index != ExprElementKind::Number || &self.cx.text[left.range()] != "history"
-        {
+        if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
             return None;
         }
         let number = self.element_text(element);

@@ -34,7 +34,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                     Err(self.report(foreign::foreign_syntax_error(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.elements[self.position + 1].pair_or_token_index == ExprElementKind::Word
+                    self.elements[self.position + 1].kind == ExprElementKind::Word
                         && !terminals::is_reserved(next)
                 }) =>
                 {
@@ -69,8 +69,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(failed) = self.report_slip(Some(left)).or_else(|| self.report_foreign_prefix()) {
             return Err(failed);
         }
-        let is_symbol =
-            self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Operator);
+        let is_symbol = self.peek().is_some_and(|element| element.kind == ExprElementKind::Operator);
         let is_foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
         if is_symbol || is_foreign || self.is_operator_position() {
             return Err(self.report_unknown_operator(word, span));
@@ -83,16 +82,13 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// such a mistake.
     fn bound_after_other_value(&self, word: &str, left: Span) -> Option<Diagnostic> {
         let is_value = self.elements.get(self.position + 1).is_some_and(|next| {
-            matches!(
-                next.pair_or_token_index,
-                ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String
-            )
+            matches!(next.kind, ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String)
         });
         if !matches!(word, "within" | "after" | "before") || !is_value {
             return None;
         }
         let written = &self.cx.text[left.range()];
-        let has_unit = self.elements[self.position + 1].pair_or_token_index == ExprElementKind::Number;
+        let has_unit = self.elements[self.position + 1].kind == ExprElementKind::Number;
         if rulec_base::diag::nearest(&written.to_lowercase(), ["history"]).is_some() {
             let message = message!("`{name}` is not declared", name = written);
             return Some(
@@ -118,7 +114,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand =
-            self.elements.get(self.position + 1).is_some_and(|element| match element.pair_or_token_index {
+            self.elements.get(self.position + 1).is_some_and(|element| match element.kind {
                 ExprElementKind::Operator | ExprElementKind::Cast | ExprElementKind::Member => false,
                 ExprElementKind::Word => !matches!(self.element_text(*element), "and" | "or" | "is"),
                 _ => true,
@@ -186,10 +182,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             return failed;
         }
         let (_, found) = self.cx.describe_token_at(span.start);
-        let help = match (
-            self.elements[self.position].pair_or_token_index,
-            self.cx.innermost_open_bracket(span.start),
-        ) {
+        let help = match (self.elements[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
             (ExprElementKind::Group, _) => message!("only a name can be called: `name(argument)`"),
             (ExprElementKind::Member, _) => {
                 message!(

@@ -39,9 +39,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Err(self.report(diagnostic));
         }
         self.position += 1;
-        if op == Op::Neg
-            && self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Number)
-        {
+        if op == Op::Neg && self.peek().is_some_and(|element| element.kind == ExprElementKind::Number) {
             let number = self.element_span(self.position);
             self.position += 1;
             let literal = self.cx.read_number(number, true)?;
@@ -65,9 +63,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         while let Some(element) = self.peek() {
             let span = node.expr.span.to(element.span);
             let can_have_members = node.in_parentheses || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match element.pair_or_token_index {
+            match element.kind {
                 ExprElementKind::Member if can_have_members => {
-                    let key = self.cx.span_of(element.index + 1..element.index + 2);
+                    let key_token = element.pair_or_token_index + 1;
+                    let key = self.cx.span_of(key_token..key_token + 1);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
                     node = self.make_node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
@@ -118,7 +117,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn parse_primary(&mut self) -> Built<ExprNode> {
         let Some(element) = self.peek() else { return Err(self.report_missing_operand()) };
         let span = element.span;
-        match element.pair_or_token_index {
+        match element.kind {
             ExprElementKind::String => {
                 self.position += 1;
                 let text = self.cx.read_string(span)?;
@@ -173,11 +172,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     fn parse_word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
         if !text.starts_with('`') {
-            let block = self
-                .elements
-                .get(self.position + 1)
-                .filter(|element| element.pair_or_token_index == ExprElementKind::Braces)
-                .copied();
+            let next = self.elements.get(self.position + 1).copied();
+            let block = next.filter(|next| next.kind == ExprElementKind::Braces);
             let kind = match text {
                 "any" => Some(BlockKind::Any),
                 "all" => Some(BlockKind::All),
@@ -214,9 +210,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Ok(sum);
         }
         let name = unquote(text).to_owned();
-        if let Some(group) =
-            self.peek().filter(|element| element.pair_or_token_index == ExprElementKind::Group)
-        {
+        if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
             if let Some(diagnostic) = self.bound_in_brackets(text, span) {
                 return Err(self.report(diagnostic));
             }
@@ -274,10 +268,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             None => message!("expected a value, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
-        let is_call = self
-            .elements
-            .get(self.position + 1)
-            .is_some_and(|element| element.pair_or_token_index == ExprElementKind::Group);
+        let next = self.elements.get(self.position + 1);
+        let is_call = next.is_some_and(|next| next.kind == ExprElementKind::Group);
         let previous_text = previous_span.map(|span| &self.cx.text[span.range()]);
         let help = match self.word_ahead(0) {
             Some(word) if is_call && Op::from_spelling(word).is_some() => {
@@ -300,12 +292,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
     /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<BuildFailed> {
-        let word = self.elements[..self.position]
-            .last()
-            .filter(|element| element.pair_or_token_index == ExprElementKind::Word)?;
+        let word =
+            self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));
-        let next_is_number =
-            self.peek().is_some_and(|element| element.pair_or_token_index == ExprElementKind::Number);
+        let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
         let help = match word {
             "first" | "last" | "latest" if next_is_number => message!(
                 "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
@@ -328,16 +318,16 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn counted_list_path(&self) -> Option<&str> {
         let rest = &self.elements[self.position..];
         let is_filler = |element: &&ExprElement| {
-            element.pair_or_token_index == ExprElementKind::Word
+            element.kind == ExprElementKind::Word
                 && matches!(self.element_text(**element), "of" | "all" | "the")
         };
         let first = rest.iter().take_while(is_filler).count();
         let is_suffix = |element: &&ExprElement| {
-            matches!(element.pair_or_token_index, ExprElementKind::Member | ExprElementKind::Brackets)
+            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
         };
         let name = rest.get(first).filter(|element| {
             let text = self.element_text(**element);
-            element.pair_or_token_index == ExprElementKind::Word
+            element.kind == ExprElementKind::Word
                 && !matches!(text, "distinct" | "unique")
                 && !operators::is_reserved_word(text)
         })?;
@@ -350,17 +340,17 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (elements_before, rest) = self.elements.split_at(self.position);
         let (member, base) = elements_before.split_last()?;
-        let group = rest.first().filter(|element| element.pair_or_token_index == ExprElementKind::Group)?;
-        if member.pair_or_token_index != ExprElementKind::Member {
+        let group = rest.first().filter(|element| element.kind == ExprElementKind::Group)?;
+        if member.kind != ExprElementKind::Member {
             return None;
         }
         let is_suffix = |element: &ExprElement| {
-            matches!(element.pair_or_token_index, ExprElementKind::Member | ExprElementKind::Brackets)
+            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
         };
         let first = base.iter().rposition(|element| !is_suffix(element))?;
         let is_call = first > 0
-            && base[first].pair_or_token_index == ExprElementKind::Group
-            && base[first - 1].pair_or_token_index == ExprElementKind::Word;
+            && base[first].kind == ExprElementKind::Group
+            && base[first - 1].kind == ExprElementKind::Word;
         let start = base[first - usize::from(is_call)].span;
         let call_span = start.to(group.span);
         let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();

@@ -13,9 +13,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses `sum VALUE for x in LIST: CONDITION` after the word `sum`, whose span is `word`.
     /// `None` if no `for` follows, or if the word is called as a function: `sum(list)`.
     pub(super) fn parse_sum(&mut self, word: Span) -> Built<Option<ExprNode>> {
-        let is_call = self.peek().is_some_and(|next| {
-            next.pair_or_token_index == ExprElementKind::Group && next.span.start == word.end
-        });
+        let is_call = self
+            .peek()
+            .is_some_and(|next| next.kind == ExprElementKind::Group && next.span.start == word.end);
         if is_call || !self.elements[self.position..].iter().any(|element| self.is_sum_clause(*element)) {
             return Ok(None);
         }
@@ -31,18 +31,17 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// True for the clause `for x in LIST: CONDITION` of a `sum`.
     pub(super) fn is_sum_clause(&self, element: ExprElement) -> bool {
-        element.pair_or_token_index == ExprElementKind::Quantified
-            && self.element_text(element).starts_with("for")
+        element.kind == ExprElementKind::Quantified && self.element_text(element).starts_with("for")
     }
 
-    /// Parses a quantifier. `sum_start_and_value` is only set for `sum VALUE for …`: the expression `VALUE`, and
-    /// the byte offset at which the `sum` begins.
+    /// Parses a quantifier. `sum_start_and_value` is only set for `sum VALUE for …`: the byte
+    /// offset at which the `sum` begins, and the expression `VALUE`.
     pub(super) fn parse_quantified(
         &mut self,
         element: ExprElement,
         sum_start_and_value: Option<(u32, ExprNode)>,
     ) -> Built<ExprNode> {
-        let pair = self.pairs[element.index];
+        let pair = self.pairs[element.pair_or_token_index];
         let value_height = sum_start_and_value.as_ref().map_or(0, |(_, value)| value.height);
         let start = sum_start_and_value.as_ref().map_or(element.span.start, |(start, _)| *start);
         let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), sum_start_and_value) {
@@ -102,7 +101,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     pub(super) fn parse_conditional(&mut self, element: ExprElement) -> Built<ExprNode> {
-        let pair = self.pairs[element.index];
+        let pair = self.pairs[element.pair_or_token_index];
         let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();

@@ -22,7 +22,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     fn kind_at(&self, index: usize) -> Option<ExprElementKind> {
-        self.elements.get(index).map(|element| element.pair_or_token_index)
+        self.elements.get(index).map(|element| element.kind)
     }
 
     /// Returns the source text of the expression's element (a token or bracketed group) at an
@@ -357,14 +357,12 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if let Some(diagnostic) = self.range_in_brackets(op, element) {
             return Some(self.report(diagnostic));
         }
-        if !matches!(element.pair_or_token_index, ExprElementKind::Braces | ExprElementKind::Group)
-            || !takes_list
-        {
+        if !matches!(element.kind, ExprElementKind::Braces | ExprElementKind::Group) || !takes_list {
             return None;
         }
         let inner = self.constant_elements(element)?;
         let is_text = inner.starts_with(['"', 'r']) || inner.contains(',');
-        if element.pair_or_token_index == ExprElementKind::Group && !is_text {
+        if element.kind == ExprElementKind::Group && !is_text {
             return None;
         }
         Some(self.report(self.list_error(element, &inner)))

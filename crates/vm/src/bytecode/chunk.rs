@@ -130,8 +130,8 @@ pub struct Pred {
     /// [`PredCheck::Generic`] evaluates this operation, and the disassembler prints it.
     pub test_kind: TestKind,
     pub mode: TestMode,
-    /// Index in [`Chunk::normalized_texts`] of the left operand's normalized text; [`NO_ENTRY`] if the
-    /// predicate needs no normalized text.
+    /// Index in [`Chunk::normalized_texts`] of the left operand's normalized text; [`NO_ENTRY`] if
+    /// the predicate needs no normalized text.
     pub text_index: u32,
     /// Whether the predicate's result is memoized for the rest of the decision.
     pub is_memoized: bool,
@@ -225,7 +225,8 @@ impl HistoryLoop {
 /// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyComparison {
-    /// The block that computes the key of an element: the value that is compared with `other_operand`.
+    /// The block that computes the key of an element: the value that is compared with
+    /// `other_operand`.
     pub key_block: BlockId,
     /// The value with which the keys of the elements are compared: a constant, or a value of the
     /// current message.
@@ -275,7 +276,7 @@ impl Keywords {
 
     /// Returns the maximum length in bytes of a text that this search may read without exceeding a
     /// resource limit. For a given limit, `remaining` must return the amount of work that one
-    /// search may use. Outside quantifiers (`any`, `requires_all`) this is the whole limit. Inside, the
+    /// search may use. Outside quantifiers (`any`, `all`) this is the whole limit. Inside, the
     /// repetitions share the limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.cost_per_byte.max(1);
@@ -299,8 +300,8 @@ impl Keywords {
 /// object that other slots share, then follow the remaining keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
-    /// Index in [`Chunk::shared_objects`] of the innermost object on the slot's path that several slots
-    /// share; it may be the slot's own value. [`NO_ENTRY`] if this is the message itself.
+    /// Index in [`Chunk::shared_objects`] of the innermost object on the slot's path that several
+    /// slots share; it may be the slot's own value. [`NO_ENTRY`] if this is the message itself.
     pub object_index: u32,
     /// The keys that lead from the shared object to the slot's value.
     pub remaining_keys: Box<[Arc<str>]>,

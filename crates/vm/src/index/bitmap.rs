@@ -43,8 +43,9 @@ pub struct Column {
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     all_row_bits: Vec<u64>,
     /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
-    /// summary word per block of `ROUTES_PER_BLOCK` routes. A bit of this word is set if any bit of the
-    /// corresponding chunk (`WORDS_PER_CHUNK` words of the row) is set. Empty if there are no blocks.
+    /// summary word per block of `ROUTES_PER_BLOCK` routes. A bit of this word is set if any bit of
+    /// the corresponding chunk (`WORDS_PER_CHUNK` words of the row) is set. Empty if there are no
+    /// blocks.
     chunk_summaries: Vec<u64>,
 }
 

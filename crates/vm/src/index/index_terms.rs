@@ -2,16 +2,19 @@
 //! requires *sets* of atoms: whenever the predicate is true, the message has at least one atom of
 //! each set.
 
+mod early_evaluation;
+
 use super::anchored_literals;
 use super::attribute::{ClassId, ClassPredicate, RuleNumber, ValueClasses};
 use super::prefilter::{Prefilter, find_prefilters};
 use super::selectivity::{ClassShares, count_predicate_uses};
 use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
-use crate::bytecode::instr::{BlockId, Comparison, Instr};
+use crate::bytecode::instr::Comparison;
+use early_evaluation::can_evaluate_early;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::broken_invariant;
 use rulec_base::text::{self, TextMode};
-use rulec_lang::operators::{Anchor, Cost, Quantity};
+use rulec_lang::operators::{Anchor, Quantity};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_sema::normal::Normal;
@@ -39,7 +42,8 @@ pub struct ScannedText {
     pub first_pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub folds_case: bool,
-    /// Whether the text is also scanned as it is or, if `fold` is set, with only its case folded.
+    /// Whether the text is also scanned as it is or, if `folds_case` is set, with only its case
+    /// folded.
     pub is_scanned_plain: bool,
     /// The text is also scanned in these modes, with Unicode normalization or full case folding.
     pub further_modes: Vec<TextMode>,
@@ -105,37 +109,6 @@ pub struct IndexAtoms<'c> {
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals in a text that decide its result, if there are any.
     pub deciding_literals: Vec<Option<DecidingLiterals>>,
-}
-
-/// True if the index may evaluate an operand before any condition needs its value: the value
-/// depends only on the message, is cheap, and calls no host function.
-fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
-    match operand {
-        Operand::Slot(_) => true,
-        Operand::Block(block) => is_cheap_block(chunk, block, 4),
-        _ => false,
-    }
-}
-
-fn is_cheap_block(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
-    let Some(block) = chunk.blocks.get(block as usize) else { return false };
-    let instrs = chunk.instrs.get(block.start as usize..block.end as usize).unwrap_or_default();
-    depth > 0
-        && instrs.len() <= 16
-        && instrs.iter().all(|instr| match instr {
-            Instr::Slot { .. }
-            | Instr::Const { .. }
-            | Instr::Field { .. }
-            | Instr::Index { .. }
-            | Instr::Read { .. }
-            | Instr::Binary { .. }
-            | Instr::Unary { .. }
-            | Instr::IfPresent { .. }
-            | Instr::Yield { .. } => true,
-            Instr::Call { function, .. } => function.info().cost <= Cost::Scan,
-            Instr::Eval { block, .. } => is_cheap_block(chunk, *block, depth - 1),
-            _ => false,
-        })
 }
 
 impl<'c> IndexAtoms<'c> {

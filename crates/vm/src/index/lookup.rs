@@ -71,8 +71,8 @@ pub struct LookupBuffers {
     /// Epoch (number) of the decision whose keys are in `found_key_ids`.
     found_keys_epoch: Cell<u32>,
     /// Score of how often recent messages matched one of a table's first routes. A decision with
-    /// such a match adds one, any other subtracts two. From [`MIN_FIRST_ROUTES_SCORE`] on, the first routes are
-    /// tried before any lookup.
+    /// such a match adds one, any other subtracts two. From [`MIN_FIRST_ROUTES_SCORE`] on, the
+    /// first routes are tried before any lookup.
     first_routes_score: Cell<u8>,
 }
 

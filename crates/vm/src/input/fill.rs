@@ -226,8 +226,8 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks at the end of an object that the object has all fields that the input contract
-    /// requires. `node` is the path of the object, and `given_count` is the number of required fields
-    /// that it has.
+    /// requires. `node` is the path of the object, and `given_count` is the number of required
+    /// fields that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given_count: u32) {
         self.satisfies_contract &=

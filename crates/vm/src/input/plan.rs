@@ -101,8 +101,8 @@ impl PlanNode {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
-    /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that `key_start_mask`
-    /// covers belong to the key.
+    /// The first bytes of the key as JSON text, with quotes and colon. Only the bytes that
+    /// `key_start_mask` covers belong to the key.
     key_start: u128,
     key_start_mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.

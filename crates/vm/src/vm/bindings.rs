@@ -36,8 +36,8 @@ pub struct BindingSlots<'a> {
 }
 
 impl<'a> BindingSlots<'a> {
-    /// Creates slots over a message and `binding_count` bindings (names whose values change during a
-    /// decision). No binding has a value yet.
+    /// Creates slots over a message and `binding_count` bindings (names whose values change during
+    /// a decision). No binding has a value yet.
     pub(super) fn new(
         slots: &'a [Slot],
         message: &'a Json,
@@ -136,8 +136,8 @@ impl Drop for BindingSlots<'_> {
 }
 
 impl<'a> Vm<'a, BindingSlots<'a>> {
-    /// Prepares a VM over a message and `binding_count` bindings (names whose values change during a
-    /// decision). No binding has a value yet.
+    /// Prepares a VM over a message and `binding_count` bindings (names whose values change during
+    /// a decision). No binding has a value yet.
     pub fn over_bindings(
         code: &'a Bytecode,
         host_functions: &'a [RegisteredFunction],

@@ -145,8 +145,8 @@ impl HistoryMemo {
     }
 
     /// Returns the remembered results for each loop of the bytecode with the number `code`; adds an
-    /// empty map if there is none. If [`MAX_REMEMBERED_BYTECODES`] bytecodes are remembered already, forgets the
-    /// one that was not used for the longest time.
+    /// empty map if there is none. If [`MAX_REMEMBERED_BYTECODES`] bytecodes are remembered
+    /// already, forgets the one that was not used for the longest time.
     pub(super) fn loop_memos_of(&mut self, code: u64) -> &mut LoopMemos {
         match self.loop_memos_by_bytecode.iter().rposition(|(other, _)| *other == code) {
             Some(index) if index + 1 == self.loop_memos_by_bytecode.len() => {}
@@ -175,7 +175,7 @@ pub(super) struct LoopMemo {
     /// which the condition is true.
     pub(super) hits: ElementHits,
     /// For a loop whose condition compares each element with constants or with the current message
-    /// (see [`KeyComparison`](crate::bytecode::chunk::ElementGroups)): the elements for which the
+    /// (see [`KeyComparison`](crate::bytecode::chunk::KeyComparison)): the elements for which the
     /// rest of the condition is true, grouped by the compared values.
     pub(super) groups: HashMap<GroupKeys, ElementHits>,
 }

@@ -12,7 +12,8 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
-    /// Evaluates the predicate with index `pred_index`, without reading or storing a memoized result.
+    /// Evaluates the predicate with index `pred_index`, without reading or storing a memoized
+    /// result.
     pub fn eval_pred(&mut self, pred_index: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(pred_index) else { return Tri::Unknown };

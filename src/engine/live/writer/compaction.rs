@@ -135,9 +135,9 @@ impl LiveWriter {
     }
 
     /// Returns the segments (groups of inserted routes) to compact next; `None` if at most
-    /// [`MAX_UNCOMPACTED_SEGMENTS`] could be compacted. All returned segments have routes of the file of the
-    /// newest segment, because routes are checked with the settings of one file. Segments of a
-    /// running merge are left out, because the new base will replace them.
+    /// [`MAX_UNCOMPACTED_SEGMENTS`] could be compacted. All returned segments have routes of the
+    /// file of the newest segment, because routes are checked with the settings of one file.
+    /// Segments of a running merge are left out, because the new base will replace them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let BaseRules { rules, declarations, .. } = &**self.base();
         let file_of = |segment: &Segment| {

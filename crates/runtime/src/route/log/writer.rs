@@ -18,8 +18,9 @@ pub(super) struct LogWriter<W> {
     output: W,
     line_options: LineOptions,
     counters: Arc<LogCounters>,
-    /// The bytes of the current line; the first `written_byte_count` bytes are already written. After a
-    /// failure in the middle of a line, both fields keep their values until the rest is written.
+    /// The bytes of the current line; the first `written_byte_count` bytes are already written.
+    /// After a failure in the middle of a line, both fields keep their values until the rest is
+    /// written.
     line_bytes: Vec<u8>,
     written_byte_count: usize,
     /// Number of lines that were written completely since the output was last flushed.

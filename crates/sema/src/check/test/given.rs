@@ -3,7 +3,7 @@
 //! value is probably a mistake, of the test or of the rules.
 
 use super::super::Checker;
-use super::value_fits;
+use super::value::value_fits;
 use crate::hir::{Slot, TableId, TableKind};
 use rulec_base::diag::Code;
 use rulec_base::message;

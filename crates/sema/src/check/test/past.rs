@@ -1,6 +1,6 @@
 //! Reads the earlier messages of a test: `given history = [ { tool: "login", ago: 5m } ]`.
 
-use super::value_mismatch;
+use super::value::value_mismatch;
 use crate::check::history::{AGO_FIELD, HISTORY_NAME};
 use crate::check::{Checked, Checker};
 use rulec_base::diag::Code;

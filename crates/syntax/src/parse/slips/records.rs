@@ -25,7 +25,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let is_alone = next.is_empty() || is_logic(next);
         let is_part = before == "when" || is_logic(before) || self.position == 0 && !next.is_empty();
         let is_condition = is_alone && is_part;
-        let entries = self.entries_of(self.pairs[record.index]).filter(|_| is_condition)?;
+        let entries = self.entries_of(self.pairs[record.pair_or_token_index]).filter(|_| is_condition)?;
         let message = message!("a condition is not written as a record");
         Some(match self.conditions_of(&entries, None) {
             Some(written) if written.len() <= MAX_CONDITION_BYTES => {
@@ -48,8 +48,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the diagnostic for a comparison that is written as a record after its left operand,
     /// as in `n { gt: 3 }`. The parser is at the record. `None` without such a mistake.
     pub(in super::super) fn record_as_comparison(&self, left: Span) -> Option<Diagnostic> {
-        let record = self.peek().filter(|element| element.pair_or_token_index == ExprElementKind::Braces)?;
-        let entries = self.entries_of(self.pairs[record.index])?;
+        let record = self.peek().filter(|element| element.kind == ExprElementKind::Braces)?;
+        let entries = self.entries_of(self.pairs[record.pair_or_token_index])?;
         let left_text = &self.cx.text[left.range()];
         let written = self.conditions_of(&entries, Some(left_text))?;
         let message = message!("a comparison is not written as a record");

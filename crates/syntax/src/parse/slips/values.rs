@@ -392,8 +392,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
     /// mistake.
     pub(super) fn range_in_brackets(&self, op: Op, element: ExprElement) -> Option<Diagnostic> {
-        let is_bracket =
-            matches!(element.pair_or_token_index, ExprElementKind::Brackets | ExprElementKind::Group);
+        let is_bracket = matches!(element.kind, ExprElementKind::Brackets | ExprElementKind::Group);
         if op != Op::In || !is_bracket {
             return None;
         }

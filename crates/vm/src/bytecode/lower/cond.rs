@@ -102,9 +102,9 @@ impl Lowering<'_> {
     }
 }
 
-/// Adds tasks for the operands of an `and` or `or`. One operand with the result `deciding_result` decides
-/// the whole condition: `false` for `and`, `true` for `or`. The code of these tasks jumps to
-/// `label` if the whole condition is true or, with `jump_if` false, if it is not true.
+/// Adds tasks for the operands of an `and` or `or`. One operand with the result `deciding_result`
+/// decides the whole condition: `false` for `and`, `true` for `or`. The code of these tasks jumps
+/// to `label` if the whole condition is true or, with `jump_if` false, if it is not true.
 fn push_operand_tasks(
     parts: &[CondId],
     deciding_result: bool,

@@ -2,8 +2,8 @@
 //! grams.
 
 /// Length class of a gram; [`GramLevel::gram_bytes`] is the length in bytes. A lookup begins at one
-/// of the first [`BASE_LEVEL_COUNT`] levels. If too many literals share a gram (the gram is crowded),
-/// the lookup continues at the next level, with a longer gram.
+/// of the first [`BASE_LEVEL_COUNT`] levels. If too many literals share a gram (the gram is
+/// crowded), the lookup continues at the next level, with a longer gram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
 
@@ -55,8 +55,8 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVEL_COUNT`] are classes
-    /// at which a lookup can begin.
+    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVEL_COUNT`] are
+    /// classes at which a lookup can begin.
     pub const fn number(self) -> u8 {
         self.0
     }

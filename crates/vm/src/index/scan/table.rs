@@ -118,8 +118,8 @@ impl GramTable {
         }
     }
 
-    /// Adds a literal, whose id is `literal_id`, with its consecutive grams. Calls `record_hash` with
-    /// the hash of each gram. Adds nothing if the table is full.
+    /// Adds a literal, whose id is `literal_id`, with its consecutive grams. Calls `record_hash`
+    /// with the hash of each gram. Adds nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
