@@ -274,8 +274,9 @@ impl<'a> PayloadRun<'a> {
     }
 
     /// Compiles `text`, a text of the payload that the rule `rule` requires to be a condition, and
-    /// returns the compile error. `None` if the text is valid. Also `None` if [`MAX_CONDITIONS`]
-    /// other texts were compiled; the rule is then recorded as unchecked.
+    /// returns the compile error. `None` if the text is valid. Also `None` if
+    /// [`MAX_COMPILED_CONDITIONS`] other texts were compiled; the rule is then recorded as
+    /// unchecked.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.condition_errors.get(text) {
             return known.clone();

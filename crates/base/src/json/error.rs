@@ -28,7 +28,7 @@ pub enum JsonErrorKind {
     NotAnObject,
     /// The bytes of the message are not UTF-8.
     Utf8,
-    /// The message has more than [`MAX_BYTES`] bytes.
+    /// The message has more than [`MAX_MESSAGE_BYTES`] bytes.
     TooLong,
     /// The message has more than [`MAX_MESSAGE_OBJECTS`] non-empty objects.
     TooManyObjects,
@@ -189,7 +189,8 @@ impl JsonError {
         self.offset
     }
 
-    /// Creates the error for a text longer than [`MAX_BYTES`]. The text need not have been read.
+    /// Creates the error for a text longer than [`MAX_MESSAGE_BYTES`]. The text need not have been
+    /// read.
     pub fn too_long() -> JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,

@@ -104,7 +104,7 @@ fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
 }
 
 /// Returns a JSON deserializer for `bytes` without the recursion limit of `serde_json`. Returns an
-/// error if the value is nested deeper than [`MAX_DEPTH`].
+/// error if the value is nested deeper than [`MAX_RUN_DEPTH`].
 fn deep_json_deserializer(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
     if json_depth(bytes) > MAX_RUN_DEPTH {
         let reason = message!("lists and objects are nested more than {MAX_RUN_DEPTH} deep");

@@ -28,8 +28,8 @@ pub(super) struct StatementContext<'a> {
     /// The index in `sigs` of the first token that was parsed together with the statement. Token
     /// positions in tree nodes are relative to this token.
     first_parsed_token: usize,
-    /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
-    /// identifies a keyword, a symbol or a kind of token.
+    /// The codes of the tokens, starting with the token `first_parsed_token`. A code is one ASCII
+    /// character that identifies a keyword, a symbol or a kind of token.
     pub(super) token_codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An expression under construction, with the height of its tree. The height is limited, see
-/// [`MAX_HEIGHT`].
+/// [`MAX_EXPR_HEIGHT`].
 pub(super) struct ExprNode {
     pub(super) expr: Expr,
     pub(super) height: usize,

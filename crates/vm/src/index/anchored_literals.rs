@@ -7,7 +7,7 @@ use rulec_base::text::texts::TextIds;
 use rulec_lang::operators::Anchor;
 
 /// Maximum length in bytes of a literal that is found by lookup. The limit is not tuned:
-/// [`TextIds::get_short`] compares at most sixteen bytes.
+/// [`TextIds::get_short_text_id`] compares at most sixteen bytes.
 pub const MAX_LITERAL_BYTES: usize = 16;
 
 /// A set of literal lengths, with one bit for each length.
