@@ -135,10 +135,10 @@ fn describe_violating_message(is_proven: bool, message: &Json) -> (Code, Message
 }
 
 /// Finds a message that selects no statement. If `promise` is given, the message also has the
-/// fields and types that `input` declares. `selected` returns the statement that a message selects,
-/// if any. If a found message selects a statement, the search is repeated for messages for which
-/// the condition of this statement is not true. `condition_of` returns this condition; `None` if it
-/// is not known.
+/// fields and types that `input` declares. `selected_rule` returns the statement that a message
+/// selects, if any. If a found message selects a statement, the search is repeated for messages for
+/// which the condition of this statement is not true. `condition_of` returns this condition; `None`
+/// if it is not known.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     promise: Option<&InputRequirements<'_>>,

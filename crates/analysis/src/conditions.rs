@@ -88,8 +88,8 @@ pub(super) fn conjuncts_of(cond: &Cond) -> Vec<&Cond> {
 }
 
 /// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
-/// cannot be true together. `name` is the rule's name if `cond` is the whole condition of the rule,
-/// and `None` if `cond` is only a part.
+/// cannot be true together. `rule_name` is the rule's name if `cond` is the whole condition of the
+/// rule, and `None` if `cond` is only a part.
 pub(super) fn report_never_true(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

@@ -76,7 +76,7 @@ enum KeywordSearch {
 impl PreparedTest {
     /// Prepares a predicate whose right operand is constant or absent. Without `op`, the predicate
     /// is a bool value. `mode` contains the modifiers of the operator, such as ignoring case.
-    /// `kinds` are the kinds of value to which the left operand is converted.
+    /// `left_kinds` are the kinds of value to which the left operand is converted.
     pub fn new(
         (op, mode): (Option<Op>, TestMode),
         right_operand: Option<&Const>,
@@ -102,7 +102,7 @@ impl PreparedTest {
             op,
             mode,
             right_operand: right_operand.cloned(),
-            left_kinds: left_kinds,
+            left_kinds,
             limits,
             is_long_list: is_long,
             lookup: OnceCell::new(),

@@ -180,7 +180,7 @@ fn hiding_routes_without_message(
 }
 
 /// Returns the goals that a message satisfies if the route matches the message and none of the
-/// routes `hiding` matches it. `None` if `facts` lacks one of these routes.
+/// routes `hiding_rules` matches it. `None` if `facts` lacks one of these routes.
 fn hiding_goals(
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding_rules: &[RuleId],
@@ -189,9 +189,9 @@ fn hiding_goals(
     std::iter::once(Some((route_facts.true_cond, true))).chain(exclusions).collect()
 }
 
-/// Reduces routes that together hide a route to a minimal set. `core` contains the indexes of the
-/// goals that contradict each other; the first goal belongs to the hidden route. `None` if `core`
-/// contains the goal of no other route.
+/// Reduces routes that together hide a route to a minimal set. `conflicting_goal_indexes` contains
+/// the indexes of the goals that contradict each other; the first goal belongs to the hidden route.
+/// `None` if `conflicting_goal_indexes` contains the goal of no other route.
 fn minimal_hiding_routes(
     solver: &mut Solver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
@@ -229,8 +229,8 @@ fn matches_same_messages(
     other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
 }
 
-/// Reports a route that the routes in `hiding` hide. `is_same` is true if only one route hides the
-/// reported route, and the conditions of both hold for the same messages.
+/// Reports a route that the routes in `hiding_rules` hide. `is_same` is true if only one route
+/// hides the reported route, and the conditions of both hold for the same messages.
 fn report_hidden_route(
     report: &mut AnalysisReport<'_>,
     hidden_rule: RuleId,

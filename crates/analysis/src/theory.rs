@@ -228,8 +228,8 @@ impl MessageTheory {
     }
 
     /// Returns at most `max_values` values of a path (message field). The values satisfy the
-    /// literals that read only this path. `solved` contains values that were found for terms that
-    /// read only this path.
+    /// literals that read only this path. `solved_term_values` contains values that were found for
+    /// terms that read only this path.
     fn valid_path_values(
         &self,
         normal: &Normal,

@@ -65,7 +65,7 @@ impl ValueSearch {
     }
 
     /// Reduces literals (required truth values) that no value of the term satisfies together to the
-    /// literals needed for this conflict. If `present` is true, null is not a value.
+    /// literals needed for this conflict. If `must_be_present` is true, null is not a value.
     pub fn minimise_conflict(
         &mut self,
         term_index: usize,
@@ -179,8 +179,8 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// Records the few literals (`core`) that already exclude every value, for a query with many
-    /// literals that has no solution. See [`SolvedQuery`] for the parts of the query.
+    /// Records the few literals (`conflict_core`) that already exclude every value, for a query
+    /// with many literals that has no solution. See [`SolvedQuery`] for the parts of the query.
     fn record_conflict_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),

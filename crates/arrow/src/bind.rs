@@ -328,11 +328,11 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the message field `path_id` to its column. `index` is the position of the column in
-    /// the record batch or, for a field inside an object, among the columns of that object.
-    /// `inside` contains the bound fields of an object that has the same fields in every row;
-    /// `None` for any other field. `column_kinds` are the kinds of value that the column can
-    /// contain. `is_uniform` is true if the column type guarantees one type for all its values.
+    /// Binds the message field `path_id` to its column. `column_index` is the position of the
+    /// column in the record batch or, for a field inside an object, among the columns of that
+    /// object. `inner_fields` contains the bound fields of an object that has the same fields in
+    /// every row; `None` for any other field. `column_kinds` are the kinds of value that the column
+    /// can contain. `is_uniform` is true if the column type guarantees one type for all its values.
     fn bind_field(
         &self,
         column_index: usize,

@@ -160,7 +160,7 @@ impl Decider {
 }
 
 /// Appends the answer for a row: its decision or its error. Calls `on_decision` if there is a
-/// decision. `matched` contains the names of all matching routes, if they were requested.
+/// decision. `matching_routes` contains the names of all matching routes, if they were requested.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,

@@ -151,8 +151,8 @@ pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, Format
     })
 }
 
-/// Opens a stream of the format `format` for reading; `size` is its length in bytes, if known. A
-/// Parquet stream is an error, because readers need the end of the file first.
+/// Opens a stream of the format `format` for reading; `byte_size` is its length in bytes, if known.
+/// A Parquet stream is an error, because readers need the end of the file first.
 ///
 /// # Errors
 /// Returns an error if the stream does not have the format.

@@ -14,7 +14,7 @@ use rulec_base::span::Span;
 use serde_json::{Value as Json, json};
 
 /// Executes a command of the editor and returns its result. Some commands also send a message to
-/// the editor through `send_to_editor`. If this message is a request, `id` is its id.
+/// the editor through `send_to_editor`. If this message is a request, `request_id` is its id.
 pub fn execute_command(
     workspace: &Workspace,
     params: ExecuteCommandParams,

@@ -230,8 +230,8 @@ struct LiveSearch<'v, 's, 'm> {
 
 impl LiveSearch<'_, '_, '_> {
     /// Finds the first route of a table whose condition holds, in the order of the sort keys
-    /// (priority, then order of insertion). Only routes after the sort key `resume` are searched;
-    /// `None` means all routes. Also returns the sort key of the found route.
+    /// (priority, then order of insertion). Only routes after the sort key `resume_after` are
+    /// searched; `None` means all routes. Also returns the sort key of the found route.
     fn first_matching_route(
         &mut self,
         table: TableId,

@@ -151,8 +151,8 @@ impl Declarations {
     }
 
     /// Checks the names and types of routes whose tables are in one file. `file` is the id of the
-    /// text of the routes. `needed` has the indexes of the declarations that the routes mention,
-    /// and `known` describes the message fields that other routes use.
+    /// text of the routes. `needed_indexes` has the indexes of the declarations that the routes
+    /// mention, and `known_fields` describes the message fields that other routes use.
     ///
     /// Also returns the statement of the last route, because the check consumes the routes. So a
     /// caller with a single route needs no clone of its statement.
@@ -205,9 +205,10 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, field_uses: uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file, in which routes are checked. `needed` has
-    /// the indexes of the declarations that the routes mention. The result has, in this order:
-    /// - the settings of the file with the index `table_unit`, if they are in `needed`
+    /// Returns the statements of a temporary source file, in which routes are checked.
+    /// `needed_indexes` has the indexes of the declarations that the routes mention. The result
+    /// has, in this order:
+    /// - the settings of the file `table_file_index`, if they are in `needed_indexes`
     /// - the routes that are outside any table
     /// - for each table that has some of the routes, a `table` statement with these routes
     ///
@@ -277,8 +278,8 @@ impl Declarations {
     }
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
-    /// segment (a group of routes compiled together). `known` describes the message fields that
-    /// other routes use, because all routes must agree on the type of a field.
+    /// segment (a group of routes compiled together). `known_fields` describes the message fields
+    /// that other routes use, because all routes must agree on the type of a field.
     pub fn check_inserted_routes(
         &self,
         base: &Rules,

@@ -14,7 +14,7 @@ use rulec_syntax::parse;
 use std::ops::Range;
 
 /// Applies edits to the texts of the files, given as pairs of name and text. A statement is
-/// inserted into the file `main` unless its edit names another file.
+/// inserted into the file `main_file_name` unless its edit names another file.
 ///
 /// # Errors
 /// If a statement is missing, exists already, or is edited twice.
@@ -26,7 +26,7 @@ pub(super) fn apply_edits(
     let files: Vec<ParsedFile> = texts.into_iter().map(ParsedFile::new).collect();
     let mut editor = StatementEditor {
         files: &files,
-        main_file_name: main_file_name,
+        main_file_name,
         splices: vec![Vec::new(); files.len()],
         ..StatementEditor::default()
     };
@@ -269,8 +269,8 @@ impl<'f> StatementEditor<'f> {
     }
 }
 
-/// Returns each statement with the end offset of the statement before it. `file` is the index of
-/// the file, and `start` is the end offset to use for the first statement.
+/// Returns each statement with the end offset of the statement before it. `file_index` is the index
+/// of the file, and `first_previous_end` is the end offset to use for the first statement.
 fn locate_statements(
     file_index: usize,
     first_previous_end: u32,
@@ -278,7 +278,7 @@ fn locate_statements(
 ) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = first_previous_end;
     statements.iter().map(move |statement| {
-        let located = LocatedStatement { file_index: file_index, previous_end, statement };
+        let located = LocatedStatement { file_index, previous_end, statement };
         previous_end = statement.span.end;
         located
     })

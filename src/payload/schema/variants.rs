@@ -161,8 +161,8 @@ impl VariantBuilder<'_, '_> {
     }
 
     /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
-    /// them is required. `field` is the field whose value the probe sets, and `dicts` are the empty
-    /// dicts in the probe.
+    /// them is required. `field` is the field whose value the probe sets, and `empty_dicts` are the
+    /// empty dicts in the probe.
     ///
     /// The result is the name of the dict that must contain the fields, and the names of the
     /// fields. The first is `None` if the object itself must contain them. The result is `None` if

@@ -181,9 +181,9 @@ fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBui
     catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(prefix))
 }
 
-/// Finds and opens the longest prefix of a truncated file that ends in a complete footer. `length`
-/// is the size of the file in bytes. Returns the reader of the prefix, and the length of the prefix
-/// in bytes. `None` if no footer is found.
+/// Finds and opens the longest prefix of a truncated file that ends in a complete footer.
+/// `byte_length` is the size of the file in bytes. Returns the reader of the prefix, and the length
+/// of the prefix in bytes. `None` if no footer is found.
 fn open_longest_prefix(
     mut file: File,
     byte_length: u64,

@@ -249,10 +249,10 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
     split_template(template).into_iter().filter_map(name).collect()
 }
 
-/// Fills the placeholders of `template`, which may be a translation of `original`. A placeholder is
-/// filled with the value that the placeholder of the same name has in `original`. `value_at`
-/// returns a value by the index of its placeholder in `original`. `push_piece` appends a text to
-/// the result.
+/// Fills the placeholders of `template`, which may be a translation of `original_template`. A
+/// placeholder is filled with the value that the placeholder of the same name has in
+/// `original_template`. `value_at` returns a value by the index of its placeholder in
+/// `original_template`. `push_piece` appends a text to the result.
 fn fill_placeholders<'t>(
     original_template: &str,
     template: &str,

@@ -162,8 +162,9 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Explains how the right operand of a predicate makes the predicate unknown. `operand` is the
-    /// expression of the right operand, and `right` is its value, which is present. `left_fits` is
-    /// true if the operator accepts the left value. `None` if the right operand is not the reason.
+    /// expression of the right operand, and `right` is its value, which is present.
+    /// `is_left_accepted` is true if the operator accepts the left value. `None` if the right
+    /// operand is not the reason.
     fn explain_right_operand(
         &mut self,
         predicate: &'a Predicate,

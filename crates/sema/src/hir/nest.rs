@@ -170,8 +170,8 @@ impl QuantifierDepths {
         self.value_depths[id.index()]
     }
 
-    /// Returns the nesting depth of an `each`. Precondition: the field `nest` of each `each` inside
-    /// it is already set.
+    /// Returns the nesting depth of an `each`. Precondition: the field `nesting_depth` of each
+    /// `each` inside it is already set.
     fn depth_of_each(&self, each: &EachBlock) -> u32 {
         let RequirementBlock { lets, table, each_blocks: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.depth_of_value(*value));

@@ -143,7 +143,7 @@ struct LastFetchedRules {
     refusal_reason: Option<String>,
 }
 
-/// Fetches and loads the rules of an address as the rule set `name`. Then starts a task that
+/// Fetches and loads the rules of an address as the rule set `set_name`. Then starts a task that
 /// regularly asks the address for new versions.
 pub(super) async fn open_remote_rules(
     set_name: &str,

@@ -46,8 +46,8 @@ impl RuleSource {
     }
 }
 
-/// Loads the rules of each source, and watches the sources for changes. If `trusted` has keys,
-/// loads only artifacts (compiled rules) that one of the keys has signed. `history` opens the
+/// Loads the rules of each source, and watches the sources for changes. If `trusted_keys` has keys,
+/// loads only artifacts (compiled rules) that one of the keys has signed. `open_history` opens the
 /// stores of histories; without it, histories are kept in memory.
 ///
 /// Must run inside a tokio runtime.
@@ -61,7 +61,7 @@ pub(crate) async fn open_rule_sources(
     open_history: Option<&OpenHistory>,
     (metrics, events): (&Metrics, &Events),
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
-    let loaders = Loaders { trusted_keys: trusted_keys, metrics, events, open_history: open_history };
+    let loaders = Loaders { trusted_keys, metrics, events, open_history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
     for RuleSource { rule_set_name: name, location: place } in sources {
         if sets.iter().any(|set| set.name() == name) {

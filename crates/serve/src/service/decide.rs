@@ -243,9 +243,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`,
-    /// the number of the message's line, is not `None`, the answer contains it. `reservation` is
-    /// the memory that is reserved for this message in the decision log.
+    /// Decides the message `message_text`, counts the decision, and appends the answer to `out`. If
+    /// `line_number`, the number of the message's line, is not `None`, the answer contains it.
+    /// `reservation` is the memory that is reserved for this message in the decision log.
     pub fn answer_message(
         &self,
         message_text: &[u8],

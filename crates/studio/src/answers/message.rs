@@ -9,13 +9,13 @@ use rulec::payload::Judge;
 use rulec::{JsonError, Rules};
 use serde_json::Value as Json;
 
-/// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
-/// of a replay. Values of private fields are not masked, because the server needs them to decide
-/// the message. `entry_name` is the table or payload kind that decides.
+/// Returns the message that a request is about: the parsed `message_text`, or the message of the
+/// row `row` of a replay. Values of private fields are not masked, because the server needs them to
+/// decide the message. `entry_name` is the table or payload kind that decides.
 ///
 /// `Err` means that the replay or its row cannot be read. `Ok(Err(mistake))` describes invalid JSON
-/// in `text`; the page shows this error at its position. The description does not quote keys that
-/// the payload kind declares as private.
+/// in `message_text`; the page shows this error at its position. The description does not quote
+/// keys that the payload kind declares as private.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,
@@ -42,7 +42,7 @@ pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mis
         code: error.kind().code().to_string(),
         line: error.line(),
         column: error.column(),
-        at: Utf16Offsets::new(text).to_utf16(error.offset()),
+        utf16_offset: Utf16Offsets::new(text).to_utf16(error.offset()),
         in_context,
     }
 }

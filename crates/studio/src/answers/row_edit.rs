@@ -59,9 +59,9 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
 }
 
-/// Returns the file of the row with the key `key`, and the candidate edits for a change of the row.
-/// Each candidate is a list of replacements. The caller uses the first one after which the rules
-/// compile.
+/// Returns the file of the row with the key `row_key`, and the candidate edits for a change of the
+/// row. Each candidate is a list of replacements. The caller uses the first one after which the
+/// rules compile.
 fn change_row(
     snapshot: &ProjectSnapshot,
     rules: &Rules,

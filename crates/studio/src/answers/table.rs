@@ -211,8 +211,8 @@ fn field_columns(program: &Program) -> Vec<Column> {
 }
 
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
-/// of an `and`) that fit no column. `columns` is the number of columns; `column_indexes` finds the
-/// column of a field.
+/// of an `and`) that fit no column. `column_count` is the number of columns; `column_indexes` finds
+/// the column of a field.
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,

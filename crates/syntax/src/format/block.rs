@@ -45,9 +45,9 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for a pair of brackets with the items between them. `open` is the
-    /// token of the opening bracket. `write` adds the events of one item. The items share one line
-    /// if they fit; otherwise each has its own line.
+    /// Adds the layout events for a pair of brackets with the items between them. `open_token` is
+    /// the token of the opening bracket. `write` adds the events of one item. The items share one
+    /// line if they fit; otherwise each has its own line.
     fn add_items(
         &mut self,
         open_token: usize,

@@ -75,7 +75,8 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Returns the span from the first to the last of the tokens in a range, whose indices are
-    /// relative to `base`. For an empty range, returns the span of the token at its start.
+    /// relative to `first_parsed_token`. For an empty range, returns the span of the token at its
+    /// start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.first_parsed_token + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);

@@ -92,7 +92,7 @@ pub fn outline(text: &str) -> Outline {
 }
 
 /// Collects where statements and items start: adds each statement to `statements_by_start`, and the
-/// start of each payload or group item to `items`. All positions are byte offsets.
+/// start of each payload or group item to `item_offsets`. All positions are byte offsets.
 fn collect_starts<'a>(
     statements: &'a [Statement],
     statements_by_start: &mut HashMap<u32, &'a Statement>,

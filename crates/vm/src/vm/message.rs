@@ -110,7 +110,7 @@ impl<'a> JsonMessage<'a> {
     }
 
     /// Looks up the value of a slot (field that rules read) in the message, and returns the index
-    /// of this value in `values`.
+    /// of this value in `slot_values`.
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
@@ -162,7 +162,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Returns the index in `values` of a slot's value. Reads the slot if it was not read before.
+    /// Returns the index in `slot_values` of a slot's value. Reads the slot if it was not read
+    /// before.
     #[inline]
     fn loaded_slot_index(&mut self, slot: usize) -> usize {
         match self.slot_stamps.get(slot) {

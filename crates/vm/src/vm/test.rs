@@ -148,8 +148,9 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     }
 
     /// True if the search in the text `left` stays within the limits, although a loop repeats it
-    /// for each element. `id` is the index of the predicate's keywords. If a regular expression
-    /// would exceed a limit, this is not recorded here, because the expression may never run.
+    /// for each element. `keywords_index` is the index of the predicate's keywords. If a regular
+    /// expression would exceed a limit, this is not recorded here, because the expression may never
+    /// run.
     #[cold]
     fn is_repeated_search_within_limits(&self, pred: &Pred, keywords_index: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, is_right_constant: true };

@@ -19,10 +19,10 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some((self.span_text(span), span))
     }
 
-    /// Returns the diagnostic for an unknown operator, which consists of the next `count` elements
-    /// and means the operator `meant`. If the unknown operator ignores the case, the help and the
-    /// fix contain the whole comparison with its left operand `left`. `None` if no right operand
-    /// follows.
+    /// Returns the diagnostic for an unknown operator, which consists of the next `element_count`
+    /// elements and means the operator `meant`. If the unknown operator ignores the case, the help
+    /// and the fix contain the whole comparison with its left operand `left_operand`. `None` if no
+    /// right operand follows.
     fn unknown_operator_error(
         &self,
         left_operand: Span,

@@ -129,7 +129,7 @@ impl ProbeTable {
     }
 
     /// Writes the positions of a block at which a gram may begin to `positions`. `window` has the
-    /// bytes of the block and some bytes after it. `length` is the number of bytes in the block;
+    /// bytes of the block and some bytes after it. `block_len` is the number of bytes in the block;
     /// the last positions may be beyond it. Returns the number of positions, and the position where
     /// the next block begins.
     #[inline(never)]

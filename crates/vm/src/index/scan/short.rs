@@ -17,7 +17,8 @@ pub struct ShortLiterals {
 }
 
 impl ShortLiterals {
-    /// Adds a literal, whose id is `number`, if it has at most two bytes; otherwise returns false.
+    /// Adds a literal, whose id is `literal_id`, if it has at most two bytes; otherwise returns
+    /// false.
     pub fn add_if_short(&mut self, literal: &[u8], literal_id: u32) -> bool {
         match *literal {
             [one] => {

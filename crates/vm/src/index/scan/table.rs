@@ -178,8 +178,8 @@ impl GramTable {
     }
 
     /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
-    /// at index `at`. `base` is the level (length class) of the shortest such gram, and `hash` is
-    /// its hash.
+    /// at index `at`. `base_level` is the level (length class) of the shortest such gram, and
+    /// `hash` is its hash.
     #[inline(always)]
     pub fn report_literals(
         &self,
