@@ -42,11 +42,8 @@ fn generate_tokens_pest() -> String {
     };
     let mut out = format!(
         "// The terminals of the rules language: each is one character, the code of a token. Written from the table in\n\
-         // `crates/syntax/src/parse/terminals.rs` by `INSTA_UPDATE=always cargo test -p
-         // rulec-syntax --lib terminals`; do not edit it by hand,\n// except that the rule of a new
-         // terminal is added by hand first, with any code, so that the table compiles.\n\n\ A name
-         // that is declared or referred to outside expressions; reserved words are names in
-         // backquotes.\n\
+         // `crates/syntax/src/parse/terminals.rs` by `INSTA_UPDATE=always cargo test -p rulec-syntax --lib terminals`; do not edit it by hand,\n// except that the rule of a new terminal is added by hand first, with any code, so that the table compiles.\n\n\
+         // A name that is declared or referred to outside expressions; reserved words are names in backquotes.\n\
          name = {{ {} }}\n\
          // A name after `.` or before `:`, where every word will do.\n\
          key = {{ {} }}\n\n",
