@@ -96,8 +96,8 @@ impl FlowExecutor {
     /// Creates an executor that calls `endpoint`.
     ///
     /// # Errors
-    /// If the URL of `endpoint` is invalid, or its host is not one of the allowed hosts of `client`.
-    /// So a wrong setting is found at start-up and not at the first message.
+    /// If the URL of `endpoint` is invalid, or its host is not one of the allowed hosts of
+    /// `client`. So a wrong setting is found at start-up and not at the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
         Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }
