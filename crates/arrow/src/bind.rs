@@ -11,7 +11,7 @@ use crate::kinds::{can_be_read_as, possible_kinds};
 use crate::needs::NeededFields;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use rulec::{Language, Message, Session, UnknownEntry};
+use rulec::{Language, Message, Session};
 use rulec_base::diag::{comma_list, nearest};
 use rulec_base::json::DecimalPaths;
 use rulec_base::message;

@@ -13,7 +13,7 @@ pub(super) struct Substitution<'s> {
     /// The number of nodes of each argument. Whenever an argument is copied, its number is added to
     /// `copied_nodes`.
     pub(super) arg_node_counts: Vec<u64>,
-    /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
+    /// The number of nodes copied so far; copying stops after [`MAX_CONDITION_NODES`].
     pub(super) copied_nodes: u64,
     /// Predicates whose right operand contained a parameter, as operator, mode, left and right
     /// operand. The predicates must be checked again, because the right operand may now be a
