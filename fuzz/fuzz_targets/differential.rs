@@ -1,4 +1,5 @@
-//! The fuzz target `differential`; `src/targets/differential.rs` says what it checks.
+//! The program of the fuzz target `differential`; `src/targets/differential.rs` says what it
+//! checks.
 
 #![no_main]
 

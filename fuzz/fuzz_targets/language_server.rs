@@ -1,4 +1,5 @@
-//! The fuzz target `language_server`; `src/targets/language_server.rs` says what it checks.
+//! The program of the fuzz target `language_server`; `src/targets/language_server.rs` says what it
+//! checks.
 
 #![no_main]
 

@@ -213,7 +213,7 @@ impl Entry<'_> {
     /// let rules = Rules::from_text("route many when ctx.count > 3 and text contains \"a\" -> h\ndefault -> d")?;
     /// let why = rules.main().why_not("many", &json!({"text": "a", "ctx": {"count": 2}}))?;
     /// assert_eq!(why.taken_by.as_deref(), Some("default"));
-    /// let Remedy::Change { fields, smallest: true, .. } = why.remedy else { panic!("a change does") };
+    /// let Remedy::Change { fields, is_smallest: true, .. } = why.remedy else { panic!("a change does") };
     /// assert_eq!((&*fields[0].field, &*fields[0].needs[0]), ("ctx.count", "more than 3"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

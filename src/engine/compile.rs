@@ -353,7 +353,7 @@ pub(super) fn compile_rule_set(
         return None;
     }
     let statements = program.rules.len();
-    let hosts = link_hosts(&program, diagnostics);
+    let host_functions = link_hosts(&program, diagnostics);
     let (normal, warnings) = normal::build_normal_form(&program);
     // A name in quotes is the reason why a condition is constant. The fix removes the quotes.
     let is_name = |found: &Diagnostic| {
@@ -386,7 +386,7 @@ pub(super) fn compile_rule_set(
     let index = || Index::is_worthwhile(&normal).then(|| index::build_index(&normal, bytecode.chunk()));
     let (_, index) = threads.run_both(statements, pack, index);
     drop(normal);
-    Some(RuleSet::new(program, bytecode, hosts, index))
+    Some(RuleSet::new(program, bytecode, host_functions, index))
 }
 
 /// Returns `path` relative to `root`; `None` if it is outside the root.

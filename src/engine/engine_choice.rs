@@ -297,7 +297,7 @@ impl EngineChoice {
                     #[cfg(feature = "jit")]
                     Backend::Jit => {
                         if let Some(code) = rules.machine_code() {
-                            return work(&mut code.over_json(&rules.host_functions, tree, scratch));
+                            return work(&mut code.machine_over_json(&rules.host_functions, tree, scratch));
                         }
                     }
                     _ => {}
@@ -310,7 +310,7 @@ impl EngineChoice {
                 if self.backend(rules, false) == Backend::Jit
                     && let Some(code) = rules.machine_code()
                 {
-                    return work(&mut code.over_slots(&rules.host_functions, slots, scratch));
+                    return work(&mut code.machine_over_slots(&rules.host_functions, slots, scratch));
                 }
                 let mut vm = Vm::over_slots(&rules.bytecode, &rules.host_functions, slots, scratch);
                 rules.attach_index(&mut vm, self.indexing);
@@ -439,7 +439,7 @@ impl Rules {
         scratch: &'a mut Scratch,
     ) -> PayloadEvaluation<'a> {
         let set = self.rule_set();
-        let (hosts, slots) = (&set.host_functions, &set.program.slots);
+        let (host_functions, slots) = (&set.host_functions, &set.program.slots);
         match self.payload_backend() {
             Backend::Reference => {
                 return PayloadEvaluation::Reference(scratch.bind_slots(slots, input, binding_count));
@@ -447,12 +447,20 @@ impl Rules {
             #[cfg(feature = "jit")]
             Backend::Jit => {
                 if let Some(code) = set.machine_code() {
-                    let machine = code.over_bindings(hosts, slots, input, binding_count, scratch);
+                    let machine =
+                        code.machine_over_bindings(host_functions, slots, input, binding_count, scratch);
                     return PayloadEvaluation::Compiled(Box::new(machine));
                 }
             }
             _ => {}
         }
-        PayloadEvaluation::Vm(Vm::over_bindings(&set.bytecode, hosts, slots, input, binding_count, scratch))
+        PayloadEvaluation::Vm(Vm::over_bindings(
+            &set.bytecode,
+            host_functions,
+            slots,
+            input,
+            binding_count,
+            scratch,
+        ))
     }
 }

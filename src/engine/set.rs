@@ -121,7 +121,7 @@ impl RuleSet {
     pub fn new(
         program: Program,
         bytecode: Bytecode,
-        hosts: Vec<RegisteredFunction>,
+        host_functions: Vec<RegisteredFunction>,
         index: Option<Index>,
     ) -> RuleSet {
         RuleSet {
@@ -138,7 +138,7 @@ impl RuleSet {
             tier_up: TierUp::new(&bytecode),
             may_compile: true,
             bytecode: Arc::new(bytecode),
-            host_functions: hosts,
+            host_functions,
             text_analyzer: OnceLock::new(),
             sources: SourceMap::new(),
             warnings: Vec::new(),

@@ -38,9 +38,9 @@ impl<'a> PayloadEngine<'a> {
         bindings: usize,
         (history, scratch): (PastView<'a>, &'a mut Scratch),
     ) -> PayloadEngine<'a> {
-        let (program, hosts) = (rules.program(), rules.host_functions());
+        let (program, host_functions) = (rules.program(), rules.host_functions());
         let evaluation = rules.payload_evaluation(input, bindings, scratch);
-        PayloadEngine { evaluation, program, host_functions: hosts, input, arena, history, host_calls: None }
+        PayloadEngine { evaluation, program, host_functions, input, arena, history, host_calls: None }
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.

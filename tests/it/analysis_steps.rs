@@ -97,5 +97,5 @@ fn differences_of_long_lists_are_found_within_the_steps() {
     assert_eq!(found.entries[0].changes[0].examples[0].message, serde_json::json!({"id": "id000000"}));
     assert!(found.notes.is_empty(), "{:?}", found.notes);
     let why = new.main().why_not("r", &serde_json::json!({"id": "x"})).expect("there is such a route");
-    assert!(matches!(why.remedy, rulec::why_not::Remedy::Change { smallest: true, .. }), "{why:?}");
+    assert!(matches!(why.remedy, rulec::why_not::Remedy::Change { is_smallest: true, .. }), "{why:?}");
 }

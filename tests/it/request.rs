@@ -29,7 +29,7 @@ fn count_calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let counted = || {
         let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let program = rules.program();
-        let hosts: Vec<RegisteredFunction> = program
+        let host_functions: Vec<RegisteredFunction> = program
             .externs
             .iter()
             .map(|declared| {
@@ -55,16 +55,16 @@ fn count_calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
                 }
             })
             .collect();
-        (counts, hosts)
+        (counts, host_functions)
     };
-    let (reference, hosts) = counted();
+    let (reference, host_functions) = counted();
     let arena = rulec_lang::arena::Arena::default();
     let expected =
-        Evaluator::new(rules.program(), message, &arena, HostCalls::new(&hosts)).decide(TableId(0));
-    let (fast, hosts) = counted();
+        Evaluator::new(rules.program(), message, &arena, HostCalls::new(&host_functions)).decide(TableId(0));
+    let (fast, host_functions) = counted();
     let code = bytecode::lower(rules.program(), rules.normal()).expect("it was lowered before");
     let mut scratch = Scratch::new();
-    let chosen = Vm::over_json(&code, &hosts, message, &mut scratch).decide(TableId(0));
+    let chosen = Vm::over_json(&code, &host_functions, message, &mut scratch).decide(TableId(0));
     assert_eq!(chosen.chosen, expected.chosen);
     [reference, fast].map(|counts| counts.lock().unwrap().clone())
 }

@@ -56,12 +56,12 @@ fn check_seed(seed: u64, shares: &mut Shares) {
                 assert_eq!(kind, 1, "{context}");
                 continue;
             }
-            Remedy::Change { fields, message, smallest } => {
+            Remedy::Change { fields, message, is_smallest } => {
                 assert!(leads(&message, route), "{context}");
                 assert!(changed_fields(from, &message) <= fields.len(), "{context}");
                 // Brute force covers only its own inputs, so there may be a change that brute force
                 // does not find.
-                if smallest {
+                if is_smallest {
                     assert!(
                         fewest.is_none_or(|fewest| fields.len() <= fewest),
                         "something smaller does: {context}"
@@ -95,7 +95,7 @@ fn the_smallest_change_is_that_of_brute_force() {
 fn check(rules: &str, route: &str, message: Json, expected: &[&str]) {
     let own = Rules::from_text(rules).unwrap_or_else(|error| panic!("{rules}\n{error}"));
     let found = own.main().why_not(route, &message).expect("there is such a route");
-    let Remedy::Change { fields, smallest: true, .. } = &found.remedy else { panic!("{found:#?}") };
+    let Remedy::Change { fields, is_smallest: true, .. } = &found.remedy else { panic!("{found:#?}") };
     let said = fields.iter().map(|field| {
         let needs: Vec<&str> = field.needs.iter().map(|need| need.as_str()).collect();
         format!("{} is {}, needs {} ({})", field.field, field.is, needs.join(" and "), field.would_be)
@@ -228,12 +228,12 @@ fn change_with_history(
     assert_ne!(entry.decide(message).chosen(), Some(route));
     let found = entry.why_not(route, message).expect("a route");
     assert_eq!(found.taken_by.as_deref(), entry.decide(message).chosen());
-    let Remedy::Change { fields, message, smallest } = found.remedy else {
+    let Remedy::Change { fields, message, is_smallest } = found.remedy else {
         assert_eq!(found.remedy, Remedy::Unknown, "{route}");
         return None;
     };
     assert_eq!(entry.decide(&message).chosen(), Some(route), "{message}");
-    Some((fields.into_iter().map(|field| (field.field, field.would_be)).collect(), smallest))
+    Some((fields.into_iter().map(|field| (field.field, field.would_be)).collect(), is_smallest))
 }
 
 const GUARD: &str = r#"
@@ -305,6 +305,6 @@ fn a_message_whose_past_allows_no_change_gets_none() {
         route busy when any p in history within 1h: p.tool == \"secret\" -> wait\ndefault -> run";
     let message = json!({"tool": "x", "now": "2026-01-31T11:30:00Z"});
     let found = change_with_history(window, &[earlier], &message, "default");
-    let (fields, smallest) = found.expect("a change");
-    assert!(fields.len() == 1 && fields[0].0 == "now" && smallest, "{fields:?}");
+    let (fields, is_smallest) = found.expect("a change");
+    assert!(fields.len() == 1 && fields[0].0 == "now" && is_smallest, "{fields:?}");
 }

@@ -7,6 +7,7 @@ use super::goal::{SolverAnswer, SolverGoal};
 use super::possible_kinds::is_part_of_message;
 use super::solver::Solver;
 use super::values::SolvedValue;
+use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
 use rulec_lang::ty::KindSet;
 use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold};
@@ -178,7 +179,10 @@ impl Solver<'_> {
 
     fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
         let normal = self.builder.normal_so_far();
-        let NormalCond::Predicate { pred, .. } = normal.cond(cond) else { return None };
+        let NormalCond::Predicate { pred, .. } = normal.cond(cond) else {
+            broken_invariant!("a comparison with the length of a list is a predicate");
+            return None;
+        };
         Some(self.theory.value_search.atoms.atom_of_pred(normal, *pred))
     }
 }

@@ -32,8 +32,10 @@ pub(super) struct NearestMessage {
     pub excluded_statements: Vec<usize>,
 }
 
-/// Maximum number of changed fields. The constant below limits the number of attempts.
+/// Maximum number of message fields that a suggested change may change. If more are needed, the
+/// search gives up.
 const MAX_CHANGED_FIELDS: usize = 6;
+/// Maximum number of solver queries of one search. After that number, the search gives up.
 const MAX_SOLVER_QUERIES: usize = 300;
 
 /// Searches for the message nearest to `base_message` that selects the leaf `target_leaf` of
@@ -50,7 +52,7 @@ pub(super) fn find_nearest_message(
     let mut goals: Vec<SolverGoal> = vec![(sequence.leaves[target_leaf].cond, true)];
     let mut excluded_earlier = Vec::new();
     let mut cores: Vec<Vec<usize>> = Vec::new();
-    let mut smallest = true;
+    let mut is_smallest = true;
     for _ in 0..MAX_SOLVER_QUERIES {
         let Some(free) = smallest_hitting_set(solver, &cores) else { return NearestResult::Unknown };
         let (answer, core) =
@@ -61,7 +63,7 @@ pub(super) fn find_nearest_message(
             SolverAnswer::Unknown => {
                 // It is undecided whether these fields are enough, so more fields are allowed to
                 // change.
-                smallest = false;
+                is_smallest = false;
                 let atoms = &solver.theory.value_search.atoms;
                 let touched = |path: &usize| free.iter().any(|free| atoms.paths_overlap(*free, *path));
                 let untouched: Vec<usize> = (0..atoms.paths.len()).filter(|path| !touched(path)).collect();
@@ -75,7 +77,7 @@ pub(super) fn find_nearest_message(
                     return NearestResult::Message(NearestMessage {
                         message,
                         changed_paths: free,
-                        is_smallest: smallest,
+                        is_smallest,
                         excluded_statements: excluded_earlier,
                     });
                 }

@@ -123,7 +123,10 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
         Function::Bucket => (0..400).map(|user| json!(format!("u{user}"))).collect(),
         _ => Vec::new(),
     };
-    let Some(inner) = args.first() else { return Vec::new() };
+    let Some(inner) = args.first() else {
+        broken_invariant!("a call of a function has an argument");
+        return Vec::new();
+    };
     values.into_iter().filter_map(|value| invert_term(normal, *inner, value)).collect()
 }
 

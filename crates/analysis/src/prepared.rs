@@ -102,7 +102,7 @@ impl PreparedTest {
             op,
             mode,
             right_operand: right_operand.cloned(),
-            left_kinds: left_kinds,
+            left_kinds,
             limits,
             is_long_list: is_long,
             lookup: OnceCell::new(),

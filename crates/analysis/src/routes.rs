@@ -10,7 +10,7 @@ use super::solver::Solver;
 use super::ties::report_ties;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 
 /// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
@@ -221,7 +221,10 @@ fn matches_same_messages(
     hiding_rules: &[RuleId],
 ) -> bool {
     let [one] = hiding_rules else { return false };
-    let Some(other) = facts.get(one) else { return false };
+    let Some(other) = facts.get(one) else {
+        broken_invariant!("the condition of a hiding route was analysed");
+        return false;
+    };
     let goals = [(other.true_cond, true), (route_facts.true_cond, false)];
     other.true_cond == route_facts.true_cond || solver.solve(&goals).is_unsatisfiable()
 }

@@ -153,8 +153,9 @@ fn shape_of_networks(value: Json) -> Option<PredicateShape> {
     is_known.then_some(PredicateShape { dependence_on_text: TextDependence::Address, ..shape })
 }
 
-/// Returns the shape (the dependence on the list) of the predicate `any x in list: x == …`. With
-/// `excludes`, the predicate is `all x in list: x != …`, which forbids the elements.
+/// Converts `any x in list: x in VALUES` to a predicate on `list`: the list contains one of
+/// `values`. With `excludes`, converts `all x in list: x not in VALUES`: the list contains none of
+/// `values`. `mode` is how an element is compared with a value, such as ignoring case.
 pub(super) fn shape_of_elements(values: Vec<Json>, mode: TestMode, excludes: bool) -> PredicateShape {
     let elements = ElementSet { values, requires_all: false, mode, forbids_values: excludes };
     PredicateShape { searched_elements: Some(elements), ..PredicateShape::default() }

@@ -73,7 +73,8 @@ pub enum Remedy {
         /// The changed message, which selects the statement.
         message: Json,
         /// Whether it is proven that no change of fewer fields is enough.
-        smallest: bool,
+        #[serde(rename = "smallest")]
+        is_smallest: bool,
     },
     /// The rules must change: no message selects the statement.
     Never,
@@ -172,9 +173,10 @@ fn explain_over_past(query: &WhyNotQuery<'_>, history: SlotId) -> Result<WhyNot,
         tried.push(values);
         let (mut found, taken) =
             explain_with_assumed_past(query, Some(&assumed), (&start.message, &start.replaced_fields))?;
-        if let Remedy::Change { fields, smallest, .. } = &mut found.remedy {
+        if let Remedy::Change { fields, is_smallest, .. } = &mut found.remedy {
             let count = fields.len();
-            *smallest = count <= 1 || (*smallest && index == 0 && terms.all_read_only_history() && !has_key);
+            *is_smallest =
+                count <= 1 || (*is_smallest && index == 0 && terms.all_read_only_history() && !has_key);
             if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
                 best = Some((count, found));
             }
@@ -354,7 +356,7 @@ fn describe_change(
     });
     Remedy::Change {
         fields: fields.collect(),
-        smallest: nearest.is_smallest && !is_undecided,
+        is_smallest: nearest.is_smallest && !is_undecided,
         message: nearest.message.clone(),
     }
 }

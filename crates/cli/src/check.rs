@@ -4,7 +4,7 @@ mod cost;
 
 use super::compiled::Compiled;
 use super::document::DocumentArgs;
-use super::files;
+use super::files::{self, CompiledFile};
 use super::fix::AppliedFixes;
 use super::language::{localized, singular_or_plural};
 use super::report::{self, FindingFormat, Location, ReportedDiagnostic};
@@ -151,16 +151,16 @@ struct FindingCounts {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let paths = files::paths_or_current_folder(&args.paths);
-    let mut compiled = files::compile_files_or_documents(&paths, args.root.as_deref(), args.document)?;
+    let mut compiled_files = files::compile_files_or_documents(&paths, args.root.as_deref(), args.document)?;
     if args.fix {
-        let fixes = AppliedFixes::find_and_apply(&mut compiled)?;
+        let fixes = AppliedFixes::find_and_apply(&mut compiled_files)?;
         let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };
         outcome?;
         term.print(&fixes.summary(args.dry_run));
     }
     let mut all_settings = SettingsCache::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
-    for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
+    for CompiledFile { compiled, .. } in compiled_files.iter().filter(|file| !file.is_imported) {
         let settings = args.merge_settings(
             all_settings
                 .for_file(&compiled.target.path)
@@ -183,7 +183,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         }
         format => {
             let files: Vec<String> =
-                compiled.iter().map(|(compiled, _)| compiled.target.display_name()).collect();
+                compiled_files.iter().map(|file| file.compiled.target.display_name()).collect();
             report::write_findings(format, &files, &findings, out)?;
         }
     }
@@ -200,7 +200,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         denied_count: denied,
         costly_table_count: too_costly,
     };
-    print_totals(term, compiled.len(), &tally);
+    print_totals(term, compiled_files.len(), &tally);
     let first = sort_by_severity(&findings).into_iter().next();
     if let (Some(first), FindingFormat::Human) = (first, args.format) {
         term.print(&message!("for more about a code, run `rulec explain {}`", first.diagnostic.code));

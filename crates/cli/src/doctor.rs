@@ -3,7 +3,7 @@
 
 use super::compiled::Compiled;
 use super::coverage;
-use super::files;
+use super::files::{self, CompiledFile};
 use super::language::singular_or_plural;
 use super::stream;
 use super::term::{Out, Term};
@@ -73,8 +73,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
             "`{path}` is a folder; give the rules file that made the decisions"
         )));
     }
-    let compiled = files::compile_files(std::slice::from_ref(&args.rules), args.root.as_deref())?;
-    let [(compiled, _)] = compiled.as_slice() else {
+    let compiled_files = files::compile_files(std::slice::from_ref(&args.rules), args.root.as_deref())?;
+    let [CompiledFile { compiled, .. }] = compiled_files.as_slice() else {
         return Err(CliError::usage_error(message!("name exactly one rules file")));
     };
     let Ok(rules) = &compiled.result else {

@@ -23,14 +23,18 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+/// A compiled file, and how it was found.
+pub struct CompiledFile {
+    pub compiled: Compiled,
+    /// Whether another file imports this file. Both were found below the same folder argument.
+    pub is_imported: bool,
+}
+
 /// Compiles the files in `paths`, and all `*.rules` files below the folders in `paths`. Imports
 /// must stay inside the folder `root`. If `root` is `None`, they must stay inside the folder in
 /// `paths` below which the file was found. For a file that `paths` names, they must stay inside the
 /// folder of this file.
-///
-/// The bool of a result is true if another file below the same folder in `paths` imports the
-/// compiled file.
-pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
+pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<CompiledFile>, CliError> {
     compile_files_or_documents(paths, root, DocumentArgs::default())
 }
 
@@ -40,7 +44,7 @@ pub fn compile_files_or_documents(
     paths: &[PathBuf],
     root: Option<&Path>,
     document: DocumentArgs,
-) -> Result<Vec<(Compiled, bool)>, CliError> {
+) -> Result<Vec<CompiledFile>, CliError> {
     let mut targets = collect_targets(paths, root)?;
     targets
         .iter_mut()
@@ -52,8 +56,9 @@ pub fn compile_files_or_documents(
         |part: &[CompileTarget]| part.iter().cloned().map(CompileTarget::compile).collect::<Vec<_>>();
     let compiled = parallel::map_in_parallel(parts, compile).into_iter().flatten();
     let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
-    let imported = are_imported(&compiled);
-    Ok(compiled.into_iter().zip(imported).collect())
+    let are_imported = are_imported(&compiled);
+    let files = compiled.into_iter().zip(are_imported);
+    Ok(files.map(|(compiled, is_imported)| CompiledFile { compiled, is_imported }).collect())
 }
 
 fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<CompileTarget>, CliError> {

@@ -2,6 +2,7 @@
 //! applied if any rule set would then have more errors, so that correct rules stay correct.
 
 use super::compiled::Compiled;
+use super::files::CompiledFile;
 use super::language::singular_or_plural;
 use super::term::Out;
 use super::{CliError, files, patch};
@@ -35,22 +36,22 @@ pub struct AppliedFixes {
 }
 
 impl AppliedFixes {
-    /// Finds fixes for the files in `compiled`, and applies the fixes in memory. Afterwards
-    /// `compiled` holds the results of compiling the fixed texts.
-    pub fn find_and_apply(compiled: &mut [(Compiled, bool)]) -> Result<AppliedFixes, CliError> {
-        if compiled.iter().any(|(compiled, _)| compiled.target.is_stdin()) {
+    /// Finds fixes for `compiled_files`, and applies the fixes in memory. Afterwards
+    /// `compiled_files` holds the results of compiling the fixed texts.
+    pub fn find_and_apply(compiled_files: &mut [CompiledFile]) -> Result<AppliedFixes, CliError> {
+        if compiled_files.iter().any(|file| file.compiled.target.is_stdin()) {
             return Err(CliError::usage_error(message!(
                 "`--fix` rewrites files, and standard input is not a file; give a file"
             )));
         }
         let named_paths: HashSet<PathBuf> =
-            compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
+            compiled_files.iter().filter_map(|file| file.compiled.target.path.canonicalize().ok()).collect();
         let mut fixes =
             AppliedFixes { fixed_texts: HashMap::new(), original_files: BTreeMap::new(), applied_count: 0 };
-        let originals = original_texts(compiled);
+        let originals = original_texts(compiled_files);
         for _ in 0..MAX_FIX_ROUNDS {
-            let repairs = collect_fixes(compiled, &named_paths);
-            if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled, &originals) {
+            let repairs = collect_fixes(compiled_files, &named_paths);
+            if repairs.is_empty() || !fixes.apply_fixes(&repairs, compiled_files, &originals) {
                 break;
             }
         }
@@ -68,17 +69,17 @@ impl AppliedFixes {
     fn apply_fixes(
         &mut self,
         repairs: &[FileEdits],
-        compiled: &mut [(Compiled, bool)],
+        compiled_files: &mut [CompiledFile],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
         let mut combined = FileEdits::new();
         let combined_count = repairs.iter().filter(|repair| try_add_edits(&mut combined, repair)).count();
-        if self.try_edits(&combined, compiled, originals) {
+        if self.try_edits(&combined, compiled_files, originals) {
             self.applied_count += combined_count;
             return true;
         }
         for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
-            if self.try_edits(repair, compiled, originals) {
+            if self.try_edits(repair, compiled_files, originals) {
                 // The remaining fixes refer to the text before this change, so the next round
                 // computes them again.
                 self.applied_count += 1;
@@ -94,7 +95,7 @@ impl AppliedFixes {
     fn try_edits(
         &mut self,
         edits: &FileEdits,
-        compiled: &mut [(Compiled, bool)],
+        compiled_files: &mut [CompiledFile],
         originals: &HashMap<PathBuf, (String, String)>,
     ) -> bool {
         let mut texts = self.fixed_texts.clone();
@@ -106,12 +107,14 @@ impl AppliedFixes {
             }
         }
         let recompiled: Vec<Compiled> =
-            compiled.iter().map(|(compiled, _)| compiled.target.compile_edited(&texts)).collect();
-        if recompiled.iter().zip(&*compiled).any(|(new, (old, _))| error_count(new) > error_count(old)) {
+            compiled_files.iter().map(|file| file.compiled.target.compile_edited(&texts)).collect();
+        let adds_errors =
+            |(new, old): (&Compiled, &CompiledFile)| error_count(new) > error_count(&old.compiled);
+        if recompiled.iter().zip(&*compiled_files).any(adds_errors) {
             return false;
         }
-        for (entry, new) in compiled.iter_mut().zip(recompiled) {
-            entry.0 = new;
+        for (file, new) in compiled_files.iter_mut().zip(recompiled) {
+            file.compiled = new;
         }
         self.fixed_texts = texts;
         true
@@ -144,9 +147,9 @@ fn error_count(compiled: &Compiled) -> usize {
 }
 
 /// Returns the displayed name and the text of each source file, by the canonical path of the file.
-fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
+fn original_texts(compiled_files: &[CompiledFile]) -> HashMap<PathBuf, (String, String)> {
     let mut originals = HashMap::new();
-    for (compiled, _) in compiled {
+    for CompiledFile { compiled, .. } in compiled_files {
         for (id, file) in compiled.sources().iter() {
             let name = compiled.file_name(id);
             if let Ok(path) = PathBuf::from(&name).canonicalize() {
@@ -160,9 +163,9 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
 /// Returns the machine-applicable fixes of each diagnostic as one element. A diagnostic is left out
 /// if one of its fixes is in a file outside `named_paths`. Equal elements are returned once,
 /// because a shared file has the same diagnostics in each file that imports it.
-fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
+fn collect_fixes(compiled_files: &[CompiledFile], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
-    for (compiled, _) in compiled {
+    for CompiledFile { compiled, .. } in compiled_files {
         let mut paths = HashMap::new();
         for (id, file) in compiled.sources().iter() {
             // Compiled rules are skipped, because they may not include their source text.

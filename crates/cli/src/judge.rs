@@ -199,7 +199,7 @@ impl JudgingWorker<'_> {
         message: &Json,
         out: &mut Vec<u8>,
     ) -> Result<Option<(Judgement, Option<HistoryGap>)>, LineFailure> {
-        if history.observe_if_marked(rules, line, message, out) {
+        if history.record_if_observe_only(rules, line, message, out) {
             return Ok(None);
         }
         let Some((payload, message)) = log::split_payload(message) else {

@@ -20,7 +20,8 @@ use std::path::Path;
 /// model selects no flow, `answer` is not changed. If the model's answer cannot be used,
 /// `answer.failure` holds the reason.
 ///
-/// # Errors If the answer is missing in the file of recorded answers, or cannot be written to it.
+/// # Errors
+/// If the answer is missing in the file of recorded answers, or cannot be written to it.
 pub fn ask_model(
     answer: &mut IntentAnswer<'_>,
     matcher: &FlowMatcher,

@@ -77,7 +77,7 @@ pub struct ModelAnswerSource {
 
 impl ModelArgs {
     /// True if the options name a model or recorded answers.
-    pub fn are_given(&self) -> bool {
+    pub fn selects_answer_source(&self) -> bool {
         self.model.is_some() || self.replay_answers.is_some()
     }
 

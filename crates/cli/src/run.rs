@@ -143,7 +143,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let (rules, context) = args.rules.load_with_context(term)?;
     let rules = args.engine.apply_to(rules);
     let selected_kind = judge::selected_payload_kind(&rules, args.decision.as_deref(), args.entry.as_deref());
-    if args.model.are_given() && (selected_kind.is_some() || args.decision_by.is_some()) {
+    if args.model.selects_answer_source() && (selected_kind.is_some() || args.decision_by.is_some()) {
         return Err(no_question_error(args));
     }
     let judges = match (&args.decision_by, selected_kind) {
@@ -161,7 +161,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let question = Question::new(&rules, entry.name()).ok();
     let asks_model = question.is_some() || meaning::has_intent_flows(&rules, entry);
-    if args.model.are_given() && !asks_model {
+    if args.model.selects_answer_source() && !asks_model {
         return Err(no_question_error(args));
     }
     let model = args.model.open()?;
@@ -399,7 +399,7 @@ impl LineWorker for DecidingWorker<'_> {
         }
         let mut message = self.parse_message(message)?;
         let rules = self.rules;
-        if self.history.is_some_and(|history| history.observe_if_marked(rules, line, &message, out)) {
+        if self.history.is_some_and(|history| history.record_if_observe_only(rules, line, &message, out)) {
             self.log_observed_message(&message);
             return Ok(LineOutcome::Answered);
         }

@@ -45,7 +45,8 @@ impl RunStore {
     /// Opens the existing history in the folder `place` or at the server `place`. At a server, the
     /// history is named after the rules file `rules`.
     ///
-    /// # Errors If there is no such history.
+    /// # Errors
+    /// If there is no such history.
     #[cfg(feature = "history")]
     fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
@@ -87,12 +88,14 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens the history that the option `--history` (`requested_place`) requests: in a folder or
-    /// at a server, or in memory if the option has no value. `path` is the path of the rules file.
-    /// Without the option, returns `None`, and prints a note if the rules declare a history.
+    /// Opens the history for the option `--history`, if the option was given: in memory if the
+    /// option has no value, otherwise in the folder or at the server `requested_place`. Without the
+    /// option, returns `None`; if the rules declare a history, prints a note that it is empty.
+    /// `path` is the path of the rules file.
     ///
     /// # Errors
-    /// If the rules declare no history, or the folder or server cannot be used.
+    /// If the option was given, but the rules declare no history, or the folder or server cannot be
+    /// used.
     pub fn open(
         (rules, path): (&Rules, &Path),
         requested_place: Option<&Option<PathBuf>>,
@@ -157,7 +160,13 @@ impl RunHistory {
 
     /// If the message is marked with `observe` (record only, do not decide), records it, writes its
     /// answer line to `out`, and returns true. Otherwise returns false.
-    pub fn observe_if_marked(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
+    pub fn record_if_observe_only(
+        &self,
+        rules: &Rules,
+        line: u64,
+        message: &Json,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(observed) = without_observed_mark(message) else { return false };
         let recorded = self.note_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));

@@ -73,9 +73,9 @@ mod with {
     /// the folder `root` or below it, if it is given. A file that another file of the same folder
     /// imports is not listed, because it belongs to the other file's rule set.
     pub fn studio_options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
-        let compiled = files::compile_files(paths, root)?;
+        let compiled_files = files::compile_files(paths, root)?;
         let mut options = Options { language: language::selected_language(), ..Options::default() };
-        for (compiled, imported) in compiled {
+        for files::CompiledFile { compiled, is_imported } in compiled_files {
             if compiled.is_unreadable() {
                 let first_message =
                     compiled.diagnostics().first().map(|diagnostic| diagnostic.message.clone());
@@ -89,7 +89,7 @@ mod with {
                     rules file"
                 )));
             }
-            if !imported {
+            if !is_imported {
                 options
                     .rules
                     .push(RulesFile { path: compiled.target.path, import_root: compiled.target.root });

@@ -6,7 +6,7 @@ mod server;
 
 use super::compiled::Compiled;
 use super::coverage::{self, CoverageMinimum};
-use super::files;
+use super::files::{self, CompiledFile};
 use super::language::{language, localized};
 use super::report::junit::{self, CaseResult, JunitCase};
 use super::server::{GenerationArgs, ServerArgs};
@@ -169,8 +169,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let current_folder = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { current_folder.as_slice() } else { &args.paths };
     if !args.watch {
-        let compiled = files::compile_files(paths, args.root.as_deref())?;
-        return run_once(args, &compiled, term, out);
+        let compiled_files = files::compile_files(paths, args.root.as_deref())?;
+        return run_once(args, &compiled_files, term, out);
     }
     if paths.iter().any(|path| path == Path::new("-")) {
         return Err(CliError::usage_error(message!(
@@ -181,10 +181,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let mut watch = FileWatch::new(paths, output_paths.collect());
     while !out.is_closed() {
         watch.record_state();
-        let compiled = files::compile_files(paths, args.root.as_deref());
-        let result = compiled.and_then(|compiled| {
-            watch.watch_sources(&compiled);
-            run_once(args, &compiled, term, out)
+        let compiled_files = files::compile_files(paths, args.root.as_deref());
+        let result = compiled_files.and_then(|compiled_files| {
+            watch.watch_sources(&compiled_files);
+            run_once(args, &compiled_files, term, out)
         });
         if let Some(message) = result.err().and_then(|error| error.message) {
             term.print_error(&message);
@@ -196,17 +196,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Success)
 }
 
-/// Runs the tests of all files once, and reports the results. The bool that comes with a file is
-/// true if another file of the same folder imports it. Such a file need not compile alone, unless
-/// it contains tests.
+/// Runs the tests of all files once, and reports the results. A file that another file of the same
+/// folder imports need not compile alone, unless it contains tests.
 fn run_once(
     args: &Args,
-    compiled: &[(Compiled, bool)],
+    compiled_files: &[CompiledFile],
     term: &Term,
     out: &mut Out,
 ) -> Result<ExitStatus, CliError> {
     let mut tally = TestTally::default();
-    for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled, args.show_private)) {
+    let all_outcomes = run_all_tests(compiled_files, args.show_private);
+    for (CompiledFile { compiled, is_imported }, outcomes) in compiled_files.iter().zip(all_outcomes) {
         match &compiled.result {
             Ok(rules) => {
                 tally.record_test_names(args, outcomes.iter().map(|outcome| outcome.name.as_str()));
@@ -222,7 +222,7 @@ fn run_once(
             }
             // The file is imported, so it need not compile alone. If it has no tests, nothing is
             // reported.
-            Err(_) if *imported && !contains_tests(compiled) => {}
+            Err(_) if *is_imported && !contains_tests(compiled) => {}
             Err(_) => {
                 tally.has_unreadable_file |= compiled.is_unreadable();
                 tally.not_compiling_count += 1;
@@ -233,7 +233,7 @@ fn run_once(
         }
     }
     write_test_summary(args, &tally, term, out)?;
-    let too_little = report_coverage(args, compiled, term, out)?;
+    let too_little = report_coverage(args, compiled_files, term, out)?;
     let is_without_tests = args.fail_without_tests && tally.passed_count + tally.failed_count == 0;
     let problems = usize::from(too_little) + usize::from(is_without_tests);
     Ok(match (tally.has_unreadable_file, tally.failed_count + tally.not_compiling_count + problems) {
@@ -278,13 +278,13 @@ fn filter_is_file_message(filter: &str) -> Message {
 }
 
 /// Runs the tests of the files on several threads. Returns the outcomes of each file, in the order
-/// of the files; a file that does not compile has none. The bool that comes with each file is
-/// ignored. Explanations mask the values of `@private` fields unless `show_private`.
-fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
+/// of the files; a file that does not compile has none. Explanations mask the values of `@private`
+/// fields unless `show_private`.
+fn run_all_tests(compiled_files: &[CompiledFile], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
-    let outcomes_of = |(compiled, _): &(Compiled, bool)| {
-        compiled.result.as_ref().map(|rules| run_tests_with(rules, show_private)).unwrap_or_default()
+    let parts = compiled_files.chunks(compiled_files.len().div_ceil(jobs).max(1));
+    let outcomes_of = |file: &CompiledFile| {
+        file.compiled.result.as_ref().map(|rules| run_tests_with(rules, show_private)).unwrap_or_default()
     };
     parallel::map_in_parallel(parts, |part| part.iter().map(outcomes_of).collect::<Vec<_>>())
         .into_iter()
@@ -314,13 +314,12 @@ fn write_outcomes(
 
 /// Reports the coverage of the tests if the options request it. Returns true if the coverage is
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
-/// printed on standard error instead. The bool in `compiled` is true for a file that other files
-/// import. A file without tests counts as not covered, unless other files import it. A file is left
-/// out if it does not compile, if it has nothing to cover, or if the filter selects none of its
-/// tests.
+/// printed on standard error instead. A file without tests counts as not covered, unless other
+/// files import it. A file is left out if it does not compile, if it has nothing to cover, or if
+/// the filter selects none of its tests.
 fn report_coverage(
     args: &Args,
-    compiled: &[(Compiled, bool)],
+    compiled_files: &[CompiledFile],
     term: &Term,
     out: &mut Out,
 ) -> Result<bool, CliError> {
@@ -330,7 +329,7 @@ fn report_coverage(
         return Ok(false);
     }
     let mut reports = Vec::new();
-    for (compiled, is_imported) in compiled {
+    for CompiledFile { compiled, is_imported } in compiled_files {
         let Ok(rules) = &compiled.result else { continue };
         let coverage = Coverage::from_tests(rules, |name| args.selects_test(name));
         let findings = compiled.analyse(AnalysisOptions::default());

@@ -1,8 +1,8 @@
 //! Waits until a file changes. The files are polled a few times a second. Polling works on every
 //! file system, and needs only the modification times.
 
-use super::compiled::Compiled;
-use super::{files, stdio};
+use super::files::{self, CompiledFile};
+use super::stdio;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,10 +41,10 @@ impl<'a> FileWatch<'a> {
     }
 
     /// Also watches the files that the compiler read, or found missing, such as imports. Replaces
-    /// the list of an earlier call. The bool that comes with each file is ignored.
-    pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
+    /// the list of an earlier call.
+    pub fn watch_sources(&mut self, compiled_files: &[CompiledFile]) {
         self.imported_files =
-            compiled.iter().flat_map(|(compiled, _)| compiled.requested_files.iter().cloned()).collect();
+            compiled_files.iter().flat_map(|file| file.compiled.requested_files.iter().cloned()).collect();
     }
 
     /// Waits until a watched file differs from the recorded state, or a new file appears.

@@ -87,10 +87,10 @@ fn result_lines(result: &WhyNot) -> Vec<Message> {
             "{taken}. No change was found that leads to `{route}`, but one may exist. `rulec why --full` \
             shows the condition of the route"
         )],
-        Remedy::Change { fields, smallest, .. } => {
+        Remedy::Change { fields, is_smallest, .. } => {
             let mut lines = vec![message!("{taken}; with this change the message would go to `{route}`:")];
             lines.extend(fields.iter().map(describe_change));
-            lines.push(match smallest {
+            lines.push(match is_smallest {
                 true => message!("no change of fewer fields is enough"),
                 false => message!("whether a change of fewer fields is enough is not known"),
             });

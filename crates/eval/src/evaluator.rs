@@ -79,15 +79,15 @@ enum CachedResult<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Returns an evaluator for one message; `hosts` makes and caches host function calls.
-    pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, hosts: HostCalls<'a>) -> Self {
+    /// Returns an evaluator for one message; `host_calls` makes and caches host function calls.
+    pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, host_calls: HostCalls<'a>) -> Self {
         Evaluator {
             program,
             message,
             binding_values: &[],
             history: PastView::default(),
             arena,
-            host_calls: hosts,
+            host_calls,
             host_call_facts: HostCallFacts::new(program),
             loop_elements: Vec::new(),
             hidden_element_count: 0,
@@ -107,7 +107,7 @@ impl<'a> Evaluator<'a> {
             binding_values,
             history,
             arena,
-            host_calls: hosts,
+            host_calls,
             host_call_facts,
             let_results,
             ..
@@ -120,7 +120,7 @@ impl<'a> Evaluator<'a> {
             binding_values,
             history,
             arena,
-            host_calls: hosts,
+            host_calls,
             host_call_facts,
             loop_elements: elements,
             hidden_element_count: 0,

@@ -82,12 +82,12 @@ pub struct HostCalls<'a> {
 }
 
 impl<'a> HostCalls<'a> {
-    /// Returns an empty record of the host function calls of a decision. `hosts` must be in the
-    /// order of the program's `extern fn` declarations.
+    /// Returns an empty record of the host function calls of a decision. `host_functions` must be
+    /// in the order of the program's `extern fn` declarations.
     #[inline]
-    pub fn new(hosts: &'a [RegisteredFunction]) -> Self {
+    pub fn new(host_functions: &'a [RegisteredFunction]) -> Self {
         HostCalls {
-            functions: hosts,
+            functions: host_functions,
             cached_calls: HashTable::new(),
             failures: Vec::new(),
             elapsed: Duration::ZERO,
@@ -297,8 +297,8 @@ mod tests {
             function,
             max_work_per_byte: None,
         };
-        let (hosts, arena) = ([host.clone(), host], Arena::default());
-        let mut calls = HostCalls::new(&hosts);
+        let (host_functions, arena) = ([host.clone(), host], Arena::default());
+        let mut calls = HostCalls::new(&host_functions);
         for _ in 0..2 {
             for id in 0..2 {
                 for n in 0..50 {

@@ -36,8 +36,8 @@ const MAX_CACHED_KEYS: usize = 100_000;
 const STORE_FORMAT_VERSION: &str = "1";
 /// The Redis key of the set that contains the names of all histories at the server.
 const HISTORY_NAMES_KEY: &str = "rulec::histories";
-/// Number of latest versions of a history key's state for which the server remembers the id of the
-/// change that made the version. By this id, it recognizes a request that is sent again.
+/// For each history key (such as a user id), the server remembers the ids of this number of latest
+/// changes. By its id, it recognizes a change that is sent again, and does not make it twice.
 const MAX_REMEMBERED_WRITERS: u64 = 64;
 /// Maximum time for which a call tries again while other processes change the messages of the same
 /// history key.

@@ -38,8 +38,9 @@ impl CallError {
 }
 
 impl Endpoint {
-    /// Creates an endpoint. Returns an error if the host of the template may not be called. The
-    /// error thus appears at start-up and not at the first message.
+    /// Creates an endpoint. Fails if the URL of `template` is invalid, or its host is not one of
+    /// the allowed hosts of `client`. So a wrong setting is found at start-up and not at the first
+    /// message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
         client.check(&template.sample_request())?;
         Ok(Endpoint { client, template })

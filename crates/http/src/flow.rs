@@ -61,7 +61,7 @@ pub enum ExecutorError {
     NoEndpoint,
     /// The endpoint that the rules declare is invalid, whatever the values of its placeholders are.
     Template(#[from] TemplateError),
-    /// The host of the endpoint in the rules may not be called.
+    /// The host of the endpoint in the rules is not one of the client's allowed hosts.
     #[error(transparent)]
     Http(#[from] HttpError),
 }
@@ -86,7 +86,8 @@ impl FlowExecutor {
     /// `flow tool NAME { endpoint: { url: …, … } }`.
     ///
     /// # Errors
-    /// If the rules declare no endpoint, the endpoint is invalid, or its host may not be called.
+    /// If the rules declare no endpoint, the endpoint is invalid, or its host is not one of the
+    /// allowed hosts of `client`.
     pub fn of_rules(client: HttpClient, flows: &FlowMatcher) -> Result<FlowExecutor, ExecutorError> {
         let endpoint = flows.endpoint().ok_or(ExecutorError::NoEndpoint)?;
         Ok(FlowExecutor::new(client, Template::parse(endpoint)?)?)
@@ -95,8 +96,8 @@ impl FlowExecutor {
     /// Creates an executor that calls `endpoint`.
     ///
     /// # Errors
-    /// If the host of the endpoint may not be called. The error thus appears at start-up and not at
-    /// the first message.
+    /// If the URL of `endpoint` is invalid, or its host is not one of the allowed hosts of
+    /// `client`. So a wrong setting is found at start-up and not at the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
         Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }

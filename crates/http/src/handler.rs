@@ -32,8 +32,8 @@ pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + 
 /// ```
 ///
 /// # Errors
-/// If the host of the endpoint may not be called. The error thus appears at start-up and not at the
-/// first message.
+/// If the URL of `endpoint` is invalid, or its host is not one of the allowed hosts of `client`. So
+/// a wrong setting is found at start-up and not at the first message.
 ///
 /// [`RouterBuilder::handler`]: rulec_runtime::route::RouterBuilder::handler
 pub fn handler(

@@ -82,7 +82,7 @@ impl ChatModel {
     /// Creates a model from its name and a base URL such as `https://api.example.com/v1`.
     ///
     /// # Errors
-    /// If the host may not be called.
+    /// If `base_url` is invalid, or its host is not one of the allowed hosts of `client`.
     pub fn new(client: HttpClient, base_url: &str, model_name: &str) -> Result<ChatModel, HttpError> {
         let (base_url, url_path) = (base_url.to_owned(), DEFAULT_URL_PATH.to_owned());
         let chat_model = ChatModel {

@@ -108,8 +108,9 @@ impl Request {
 
     /// Sets a request header. It replaces an existing header with the same name.
     ///
-    /// # Errors If the name is invalid or belongs to a header that controls the connection, such as
-    /// `host`. Also if the value contains a line break or another control character.
+    /// # Errors
+    /// If the name is invalid or belongs to a header that controls the connection, such as `host`.
+    /// Also if the value contains a line break or another control character.
     pub fn header(mut self, name: &str, value: &str) -> Result<Request, HeaderError> {
         self.headers.insert(parse_header_name(name)?, to_header_value(name, value)?);
         Ok(self)

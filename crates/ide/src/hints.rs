@@ -49,9 +49,9 @@ impl Analysis {
         hints
     }
 
-    /// Returns the code lenses above tests, and above the routes, branches and flow patterns that
-    /// are hidden or hide others. The compiler\'s `diagnostics` and the `findings` of the analysis
-    /// report which ones these are.
+    /// Returns the code lenses above tests, and above routes, branches and flow patterns that are
+    /// never chosen, or because of which others are never chosen. The compiler's `diagnostics` and
+    /// the `findings` of the analysis report such routes, branches and flow patterns.
     pub fn code_lenses(
         &self,
         file: FileId,

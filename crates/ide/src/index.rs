@@ -345,11 +345,8 @@ impl<'a> IndexBuilder<'a> {
         let symbol = &mut self.index.symbols[id];
         if symbol.declaration.is_none() {
             symbol.kind = kind;
-            symbol.declaration = Some(Declaration {
-                name_span: name_span,
-                whole_span: declaration_span,
-                docs: docs.to_owned(),
-            });
+            symbol.declaration =
+                Some(Declaration { name_span, whole_span: declaration_span, docs: docs.to_owned() });
         }
         self.index.occurrences.push(Occurrence { span: name_span, symbol: id, is_declaration: true });
         id
@@ -407,6 +404,6 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
 /// Returns the first two names of the path of a parameter of the group `name`; the third is the
 /// name of the parameter. The first name has backquotes, which no declared name contains. So the
 /// path differs from the path of every function parameter.
-fn group_params_prefix(name: &str) -> [&str; 2] {
+fn group_params_path_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

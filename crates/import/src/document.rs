@@ -259,8 +259,9 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the text of the rules file, with the lines of its statements. `allows` contains, by
-    /// statement index, the warning codes that a comment before the statement suppresses.
+    /// Writes the rules file. Returns its text, and the line numbers of the statements in it.
+    /// `allows` contains, by statement index, the warning codes that a comment before the statement
+    /// suppresses.
     fn render_rules(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> RenderedRules {
         let kept = kept::document_comment(&self.kept_in_header, self.has_marked_objects);
         let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();

@@ -160,8 +160,9 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     out
 }
 
-/// Returns the doc comment that a statement has if an import writes the text `text` as comment
-/// lines before it. In the result, long lines are broken and repeated spaces are lost.
+/// Converts `text` to the doc comment that the parser reads after an import has written `text` as
+/// comment lines before a statement. In this doc comment, long lines are broken and repeated spaces
+/// are lost.
 pub(super) fn imported_doc_text(text: &str) -> String {
     if text.is_empty() {
         return String::new();

@@ -219,7 +219,7 @@ pub struct Machine<'a, M: SlotValueSource<'a>> {
     /// returns the address of this field.
     pub(super) block_result: Value<'a>,
     pub(super) code: &'a JitCode,
-    pub(super) hosts: &'a [RegisteredFunction],
+    pub(super) host_functions: &'a [RegisteredFunction],
     pub(super) vm: LazyVm<'a, M>,
     /// Cells for the values of slots (message fields), each of which is read at its first use.
     /// `None` if all slots were read before the decision.

@@ -28,7 +28,7 @@ impl<'a> Machine<'a, SlotValues<'a>> {
         slots: SlotValues<'a>,
     ) -> Machine<'a, SlotValues<'a>> {
         let vm = LazyVm::new(slots, memory.vm);
-        Machine::new(code, memory.hosts, memory.memo, vm, None, slots.values.as_ptr())
+        Machine::new(code, memory.host_functions, memory.memo, vm, None, slots.values.as_ptr())
     }
 }
 
@@ -41,18 +41,25 @@ impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
         memory: DecisionMemory<'a>,
         message: M,
     ) -> Machine<'a, M> {
-        let DecisionMemory { hosts, memo, vm, cells: storage, .. } = memory;
+        let DecisionMemory { host_functions, memo, vm, cells: storage, .. } = memory;
         let mut cells: ValueCells<'a> = recycle_vec(std::mem::take(storage));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
-        Machine::new(code, hosts, memo, LazyVm::new(message, vm), Some(SlotCells { cells, storage }), slots)
+        Machine::new(
+            code,
+            host_functions,
+            memo,
+            LazyVm::new(message, vm),
+            Some(SlotCells { cells, storage }),
+            slots,
+        )
     }
 
     // Inlined, because moving a machine, or a VM not yet created, copies all of it.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         memo: Memo<'a>,
         vm: LazyVm<'a, M>,
         cells: Option<SlotCells<'a>>,
@@ -65,7 +72,7 @@ impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
             helpers,
             block_result: result,
             code,
-            hosts,
+            host_functions,
             vm,
             slot_cells: cells,
             caught_panic: None,
@@ -82,7 +89,7 @@ impl<'a, M: SlotValueSource<'a> + 'a> Machine<'a, M> {
     /// it on first use. `None` only if an earlier attempt to create it panicked.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
-        self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)
+        self.vm.get_or_create(self.code.bytecode(), self.host_functions, self.memo)
     }
 
     /// True if dropping the machine at the end of the decision has an effect. Otherwise the drop

@@ -21,12 +21,12 @@ use serde_json::Value as Json;
 impl JitCode {
     /// Prepares a decision over slot values that were already read from a message. Each value is
     /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
-    /// `hosts` are the functions of the embedding program that rules may call. `scratch` is the
-    /// thread's memory, which decisions reuse.
+    /// `host_functions` are the functions of the embedding program that rules may call. `scratch`
+    /// is the thread's memory, which decisions reuse.
     #[inline(always)]
-    pub fn over_slots<'a>(
+    pub fn machine_over_slots<'a>(
         &'a self,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, SlotValues<'a>> {
@@ -35,13 +35,13 @@ impl JitCode {
         if slots.values.len() >= chunk.slots.len() {
             Machine::with_slot_values(
                 self,
-                scratch.start_decision(code, hosts, chunk.memo_cell_count()),
+                scratch.start_decision(code, host_functions, chunk.memo_cell_count()),
                 slots,
             )
         } else {
             Machine::with_slot_cells(
                 self,
-                scratch.start_decision(code, hosts, chunk.memo_cell_count()),
+                scratch.start_decision(code, host_functions, chunk.memo_cell_count()),
                 slots,
             )
         }
@@ -49,59 +49,62 @@ impl JitCode {
 
     /// Prepares a decision over a JSON message. Each field is looked up when it is first used.
     #[inline(always)]
-    pub fn over_json<'a>(
+    pub fn machine_over_json<'a>(
         &'a self,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, JsonMessage<'a>> {
-        let (memory, message) = scratch.start_json_decision(self.bytecode(), hosts, message);
+        let (memory, message) = scratch.start_json_decision(self.bytecode(), host_functions, message);
         Machine::with_slot_cells(self, memory, message)
     }
 
-    /// Prepares a decision by compiled code over a message and bindings, which are names whose
-    /// values change. `bindings` is the number of bindings. No binding has a value yet.
-    pub fn over_bindings<'a>(
+    /// Prepares a decision by compiled code over a message and `binding_count` bindings (named
+    /// values, which change during the decision). No binding has a value yet.
+    pub fn machine_over_bindings<'a>(
         &'a self,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         slots: &'a [Slot],
         message: &'a Json,
-        bindings: usize,
+        binding_count: usize,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, BindingSlots<'a>> {
         let (memory, message) =
-            scratch.start_bindings_decision(self.bytecode(), hosts, slots, message, bindings);
+            scratch.start_bindings_decision(self.bytecode(), host_functions, slots, message, binding_count);
         Machine::with_slot_cells(self, memory, message)
     }
 
     /// Prepares a decision over any source of the values of slots (fields that rules read).
     #[cfg(test)]
-    pub(super) fn over_message<'a, M: SlotValueSource<'a> + 'a>(
+    pub(super) fn machine_over_message<'a, M: SlotValueSource<'a> + 'a>(
         &'a self,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         message: M,
         scratch: &'a mut Scratch,
     ) -> Machine<'a, M> {
-        let memory =
-            scratch.start_decision(self.bytecode(), hosts, self.bytecode().chunk().memo_cell_count());
+        let memory = scratch.start_decision(
+            self.bytecode(),
+            host_functions,
+            self.bytecode().chunk().memo_cell_count(),
+        );
         Machine::with_slot_cells(self, memory, message)
     }
 }
 
 impl EntryCode {
     /// Chooses a route or the default of the table, by compiled code. The parameters are the same
-    /// as those that [`JitCode::over_slots`] describes.
+    /// as those that [`JitCode::machine_over_slots`] describes.
     #[inline]
     pub fn choose(
         &self,
-        hosts: &[RegisteredFunction],
+        host_functions: &[RegisteredFunction],
         slots: SlotValues<'_>,
         scratch: &mut Scratch,
     ) -> Choice {
         if slots.values.len() < self.slot_count {
-            return self.code.over_slots(hosts, slots, scratch).decide(self.table);
+            return self.code.machine_over_slots(host_functions, slots, scratch).decide(self.table);
         }
-        let memory = scratch.start_decision(self.code.bytecode(), hosts, self.memo_cell_count);
+        let memory = scratch.start_decision(self.code.bytecode(), host_functions, self.memo_cell_count);
         let mut machine = Machine::with_slot_values(&self.code, memory, slots);
         let encoded_result = self.search_first_segment(&mut machine);
         let end = machine.decode_result(self.table, 0, encoded_result);

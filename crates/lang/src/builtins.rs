@@ -68,8 +68,8 @@ pub enum FunctionResult {
     Decimals,
     /// The result of `round`: an int, or a decimal if the second argument gives a number of digits.
     Rounded,
-    /// The result of `bucket`: an int, or an int or float if a third argument selects the hash
-    /// function of another system.
+    /// The result of `bucket`. With three arguments, it is an int or a float, because the third
+    /// argument may name a hash function that returns a float. Otherwise it is an int.
     Bucket,
     /// The result is as in the inner variant, but can be missing although no argument is missing.
     /// The message explains when.

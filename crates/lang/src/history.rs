@@ -145,8 +145,8 @@ impl Timeline {
         Timeline { elements, times, ..Timeline::default() }
     }
 
-    /// Returns this timeline with `hash_key`, the secret with which private texts in its elements
-    /// were hashed.
+    /// Returns this timeline with `hash_key`, the secret with which private texts in its recorded
+    /// messages were hashed.
     #[must_use]
     pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
         Timeline { hash_key, ..self }
@@ -159,7 +159,7 @@ impl Timeline {
         Timeline { last_dropped_time: dropped, ..self }
     }
 
-    /// Returns the secret with which the private texts in the elements were hashed.
+    /// Returns the secret with which private texts in the recorded messages were hashed.
     pub fn hash_key(&self) -> HashKey {
         self.hash_key
     }
@@ -175,24 +175,24 @@ impl Timeline {
         &self.elements
     }
 
-    /// Returns the time of the newest element; `None` if there is no element.
+    /// Returns the time of the newest recorded message; `None` if there is no message.
     pub fn newest_time(&self) -> Option<OffsetDateTime> {
         self.times.last().copied()
     }
 
-    /// Returns the position of the oldest element; 0 if there is no element.
+    /// Returns the position of the oldest recorded message; 0 if there is no message.
     pub fn first_position(&self) -> i64 {
         self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first))).unwrap_or(0)
     }
 
-    /// Returns the index of the first element whose time is `since` or later. Returns the number of
-    /// elements if all are earlier.
+    /// Returns the index of the first recorded message whose time is `since` or later. If all
+    /// messages are earlier, returns their number.
     pub fn first_index_since(&self, since: OffsetDateTime) -> usize {
         self.times.partition_point(|at| *at < since)
     }
 
-    /// Inserts an element that was recorded at the time `at`: after all elements of this time or
-    /// earlier. Returns its position. The positions of all later elements grow by 1.
+    /// Inserts the message `element`, recorded at the time `at`, after all messages of this time or
+    /// earlier. Returns its position. The positions of all later messages grow by 1.
     pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
         let index = self.times.partition_point(|time| *time <= at);
         let offset = i64::try_from(index).unwrap_or(i64::MAX);
@@ -214,8 +214,9 @@ impl Timeline {
         self.times.drain(..count.min(self.times.len()));
     }
 
-    /// Removes the oldest elements until at most `max` remain, and records the time of the newest
-    /// element that was removed. Returns the number of removed elements.
+    /// Removes the oldest recorded messages until at most `max` remain. Keeps the time of the
+    /// newest removed message for [`Timeline::last_dropped_time`]. Returns the number of removed
+    /// messages.
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {

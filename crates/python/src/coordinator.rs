@@ -210,9 +210,9 @@ fn with_functions<'a, 'py>(
     })
 }
 
-/// Sets the functions that are called synchronously. `fallback` proposes a payload in place of a
-/// rejected one. `saving` receives the state of a plan's run after each node, and `on_attempt` each
-/// attempt to run a node.
+/// Sets the Python functions of the settings `fallback`, `saving` and `on_attempt`, which are
+/// called synchronously. `fallback` proposes a payload in place of a rejected one. `saving`
+/// receives the state of a plan's run after each node, and `on_attempt` each attempt to run a node.
 fn with_observers<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<CoordinatorSettings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
     let settings = settings.apply_setting("fallback", object, |builder, function| {

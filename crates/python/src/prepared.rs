@@ -26,7 +26,8 @@ self_cell! {
     }
 }
 
-/// A message whose fields were read once for a rule set. Other rule sets read the message again.
+/// A message whose fields were read in advance for one rule set. Another rule set cannot use the
+/// read values, and reads the fields from the whole message.
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(pub Resolved);
 

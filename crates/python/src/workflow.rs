@@ -287,7 +287,8 @@ fn report_to_python<'py>(py: Python<'py>, report: &workflow::Report) -> PyResult
 /// One run of a workflow, which the program advances node by node.
 #[pyclass(frozen, module = "rulec")]
 pub struct WorkflowRun {
-    /// The run. `None` after `to_end`, and if the caller of a step stopped waiting.
+    /// The run; `None` once it is gone: `to_end` consumes it, and a step drops it if its caller
+    /// stops waiting.
     run: Arc<Mutex<Option<workflow::Run>>>,
     caller: CallerLoop,
 }

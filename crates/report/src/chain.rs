@@ -268,9 +268,9 @@ impl ChainVerifier {
         self.checkpoint_count
     }
 
-    /// Returns the number of lines after the last checkpoint that
-    /// [`ChainVerifier::checkpoint_count`] counts. The hash chain protects these lines, but no
-    /// signature does.
+    /// Returns the number of checked lines after the last counted checkpoint (see
+    /// [`ChainVerifier::checkpoint_count`]). If no checkpoint was counted, returns the number of
+    /// all checked lines. The hash chain protects these lines, but no signature does.
     pub fn unsigned_line_count(&self) -> u64 {
         self.lines_since_checkpoint
     }

@@ -43,7 +43,8 @@ struct ShadowLabels {
     same: bool,
 }
 
-/// The result of fetching rules over HTTP, as a label value.
+/// The result of fetching rules over HTTP. Its name is the value of the label `result` in the
+/// metrics.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]

@@ -25,7 +25,7 @@ use crate::web::WebGuard;
 use axum::Router;
 use connection::Connection;
 use rulec::VerifyingKey;
-use rulec_base::message;
+use rulec_base::{broken_invariant, message};
 use serde_json::{Value as Json, json};
 use std::io;
 use std::net::SocketAddr;
@@ -417,7 +417,9 @@ impl ConnectionAcceptor {
         if self.connection_permits.available_permits() == 0 {
             self.app.service().metrics().count_limit(LimitName::connections);
         }
-        let Ok(permit) = self.connection_permits.clone().acquire_owned().await else { return };
+        let Ok(permit) = self.connection_permits.clone().acquire_owned().await else {
+            return broken_invariant!("the semaphore of connections is never closed");
+        };
         let connection = Connection {
             router: self.router.clone(),
             app: self.app.clone(),

@@ -84,8 +84,9 @@ struct ReplayRow {
     entry_name_index: u32,
     /// Key of the chosen statement, as an index into [`ReplayResults::indexed_names`].
     key_index: u32,
-    /// Key of the statement that the older rules or the log chose, as an index into
-    /// [`ReplayResults::indexed_names`]. [`UNKNOWN_NUMBER`] if unknown.
+    /// Key of the statement with which `key_index` is compared, as an index into
+    /// [`ReplayResults::indexed_names`]: the choice of the older rules if the replay has any,
+    /// otherwise the choice in the decision log. [`UNKNOWN_NUMBER`] if there is neither.
     older_key_index: u32,
     is_flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.

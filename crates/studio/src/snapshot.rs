@@ -119,7 +119,12 @@ impl ProjectSnapshot {
 
     pub fn source_range(&self, span: Span) -> Option<SourceRange> {
         let file = self.analysis.sources.get(span.file)?;
-        let (from, to) = self.utf16_range(span);
-        Some(SourceRange { file: file.name.clone(), line: file.position(span.start).line, from, to })
+        let (start_utf16, end_utf16) = self.utf16_range(span);
+        Some(SourceRange {
+            file: file.name.clone(),
+            line: file.position(span.start).line,
+            start_utf16,
+            end_utf16,
+        })
     }
 }

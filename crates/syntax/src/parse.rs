@@ -153,8 +153,8 @@ struct FileParser<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [SignificantToken],
-    /// The input of the grammar: for each token in `sigs`, its code. A code is one ASCII character
-    /// that identifies a keyword, a symbol or a kind of token.
+    /// The input of the grammar: the code of each token that is neither white space nor a comment.
+    /// A code is one ASCII character that identifies a keyword, a symbol or a kind of token.
     token_codes: &'a str,
     ahead: ParsedAhead,
     parsed: ParseResult,
@@ -246,9 +246,10 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement. Statements in `following`, which come after it in the file or table, may
-    /// be parsed in the same call of pest. `in_table` is true inside a `table`, where fewer kinds
-    /// of statement are allowed. Returns `None` after an error, which is reported.
+    /// Parses a statement. `following` are the statements after it in the same file or table. Some
+    /// of them may be parsed in the same call of pest, which is faster; their trees wait in `ahead`
+    /// until their turn. `in_table` is true inside a `table`, where fewer kinds of statement are
+    /// allowed. Returns `None` after an error, which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,

@@ -54,7 +54,7 @@ pub struct Vm<'a, M> {
     pools: &'a Pools,
     message: M,
     arena: &'a Arena,
-    hosts: HostCalls<'a>,
+    host_calls: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     /// For each code block whose value is cached, the decision and loop element for which the value
@@ -87,15 +87,15 @@ pub struct Vm<'a, M> {
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
     /// Prepares a decision over a JSON message. Each field is looked up when it is first used.
-    /// `hosts` are in the order of the program's host functions.
+    /// `host_functions` are in the order of the program's host functions.
     pub fn over_json(
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         message: &'a Json,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, JsonMessage<'a>> {
-        let (memory, message) = scratch.start_json_decision(code, hosts, message);
-        Vm::new(code, hosts, memory.memo, memory.vm, message)
+        let (memory, message) = scratch.start_json_decision(code, host_functions, message);
+        Vm::new(code, host_functions, memory.memo, memory.vm, message)
     }
 }
 
@@ -106,12 +106,12 @@ impl<'a> Vm<'a, SlotValues<'a>> {
     #[inline(always)]
     pub fn over_slots(
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         slots: SlotValues<'a>,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, SlotValues<'a>> {
-        let memory = scratch.start_decision(code, hosts, code.chunk().memo_cell_count());
-        Vm::new(code, hosts, memory.memo, memory.vm, slots)
+        let memory = scratch.start_decision(code, host_functions, code.chunk().memo_cell_count());
+        Vm::new(code, host_functions, memory.memo, memory.vm, slots)
     }
 }
 
@@ -120,7 +120,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     #[inline(always)]
     fn new(
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         memo: Memo<'a>,
         buffers: &'a mut VmBuffers,
         message: M,
@@ -145,7 +145,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
             pools: code.pools(),
             message,
             arena,
-            hosts: HostCalls::new(hosts),
+            host_calls: HostCalls::new(host_functions),
             memo,
             texts,
             cache_stamps: cached,
@@ -175,8 +175,8 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
 
     /// Returns the host functions, with the failures and the duration of their calls in this
     /// decision.
-    pub fn hosts(&self) -> &HostCalls<'a> {
-        &self.hosts
+    pub fn host_calls(&self) -> &HostCalls<'a> {
+        &self.host_calls
     }
 
     /// Returns the arena of this decision, which also records the limits that were exceeded.

@@ -208,8 +208,7 @@ impl Declarations {
     /// Returns the statements of a temporary source file, in which routes are checked.
     /// `needed_indexes` has the indexes of the declarations that the routes mention. The result
     /// has, in this order:
-    /// - the settings of the file with the index `table_file_index`, if they are in
-    ///   `needed_indexes`
+    /// - the settings of the file `table_file_index`, if they are in `needed_indexes`
     /// - the routes that are outside any table
     /// - for each table that has some of the routes, a `table` statement with these routes
     ///

@@ -26,7 +26,7 @@ pub(super) fn apply_edits(
     let files: Vec<ParsedFile> = texts.into_iter().map(ParsedFile::new).collect();
     let mut editor = StatementEditor {
         files: &files,
-        main_file_name: main_file_name,
+        main_file_name,
         splices: vec![Vec::new(); files.len()],
         ..StatementEditor::default()
     };
@@ -278,7 +278,7 @@ fn locate_statements(
 ) -> impl Iterator<Item = LocatedStatement<'_>> {
     let mut previous_end = first_previous_end;
     statements.iter().map(move |statement| {
-        let located = LocatedStatement { file_index: file_index, previous_end, statement };
+        let located = LocatedStatement { file_index, previous_end, statement };
         previous_end = statement.span.end;
         located
     })

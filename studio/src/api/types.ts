@@ -1783,7 +1783,8 @@ stamp: string,
 writable: boolean, };
 
 /**
- * Request for diagnostics of a text. The server also stores the text as the draft of its file.
+ * Request to analyse a rule set with the unsaved text of one of its files. The server also stores
+ * this text as the draft of the file.
  */
 export type Check = {
 /**
@@ -1804,7 +1805,7 @@ text: string | null,
 findings: boolean, };
 
 /**
- * Response to [`Check`]: the analysis results of a text.
+ * Response to [`Check`]: the analysis results of the rule set with the unsaved text of the file.
  */
 export type Checked = {
 /**

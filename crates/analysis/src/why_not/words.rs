@@ -119,12 +119,10 @@ impl RequirementWords<'_, '_> {
             CondKind::Let(id) => match self.report.program.let_body(*id) {
                 // The body of a `let` has no parameters, so its own text is quoted.
                 Term::Cond(body) => self.for_each_test(body, wanted_truth, None, visit),
-                Term::Expr(_) => {
-                    visit(self, WantedTest { cond, wanted_truth: wanted_truth, def_call: def_call })
-                }
+                Term::Expr(_) => visit(self, WantedTest { cond, wanted_truth, def_call }),
             },
             CondKind::Predicate(_) | CondKind::Quantifier { .. } => {
-                visit(self, WantedTest { cond, wanted_truth: wanted_truth, def_call: def_call })
+                visit(self, WantedTest { cond, wanted_truth, def_call })
             }
         }
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// digits of the numbers at these paths and does not round them to floats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecimalPaths {
-    /// Whether a number keeps all its digits at the root of this tree, where the path is empty.
+    /// Whether the paths include the empty path: if the whole JSON value is a number, it keeps all
+    /// its digits.
     keeps_digits: bool,
     /// The paths inside each element of a list, or inside each value of a dict. `None` if there are
     /// no such paths.
@@ -30,7 +31,8 @@ impl DecimalPaths {
         !self.keeps_digits && self.element_paths.is_none() && self.paths_by_field.is_empty()
     }
 
-    /// True if a number keeps all its digits at the root of this tree, where the path is empty.
+    /// True if the paths include the empty path: if the whole JSON value is a number, it keeps all
+    /// its digits.
     pub fn keeps_digits(&self) -> bool {
         self.keeps_digits
     }
@@ -47,7 +49,7 @@ impl DecimalPaths {
         self.paths_by_field.get(name).or(self.element_paths.as_deref())
     }
 
-    /// Adds the empty path: a number at the root of this tree keeps all its digits.
+    /// Adds the empty path: if the whole JSON value is a number, it keeps all its digits.
     pub fn add_root_path(&mut self) {
         self.keeps_digits = true;
     }

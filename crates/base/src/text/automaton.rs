@@ -75,7 +75,8 @@ impl LiteralAutomaton {
     /// Returns the id and the byte range of each occurrence of a literal in the text, including
     /// overlapping ones.
     ///
-    /// # Panics If the automaton was built with another kind than [`MatchKind::Standard`].
+    /// # Panics
+    /// If the automaton was built with another kind than [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let matches = self.inner.find_overlapping_iter(text);
         matches

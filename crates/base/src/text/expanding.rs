@@ -28,7 +28,7 @@ pub(super) struct ExpandingChar {
     /// expansion, so the end is normalized together with this text. The end begins at the last
     /// character of the expansion that does not compose with preceding characters.
     pub end_text: String,
-    /// The NFKC form of `end_text` alone, used if no text follows that could compose with the end.
+    /// The NFKC form of the end alone, used if no text follows that could compose with the end.
     /// Entry 0 is not case-folded, entry 1 is.
     pub end_forms: [String; 2],
 }
@@ -36,7 +36,8 @@ pub(super) struct ExpandingChar {
 static EXPANDING_CHARS: LazyLock<Vec<ExpandingChar>> =
     LazyLock::new(|| EXPANDING_BLOCKS.into_iter().flatten().filter_map(ExpandingChar::from_char).collect());
 
-/// Returns the expansion (NFKC form) of a character, or `None` if the expansion is not long.
+/// Returns the expansion (NFKC form) of a character, or `None` if the expansion has fewer than
+/// [`MIN_EXPANSION_CHARS`] characters.
 #[inline]
 pub(super) fn find_expanding_char(c: char) -> Option<&'static ExpandingChar> {
     if !EXPANDING_BLOCKS.iter().any(|block| block.contains(&c)) {

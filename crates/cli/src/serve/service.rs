@@ -224,10 +224,10 @@ fn file_source(name: String, path: PathBuf, root: Option<PathBuf>) -> RuleSource
 fn list_rule_files(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
     let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
     for path in paths {
-        for (compiled, is_imported) in files::compile_files(std::slice::from_ref(path), root)? {
-            listing.is_complete &= compiled.result.is_ok();
-            let (path, root) = (compiled.target.path, compiled.target.root);
-            match is_imported {
+        for file in files::compile_files(std::slice::from_ref(path), root)? {
+            listing.is_complete &= file.compiled.result.is_ok();
+            let (path, root) = (file.compiled.target.path, file.compiled.target.root);
+            match file.is_imported {
                 true => listing.imported_paths.push(path),
                 false => listing.sources.push(file_source(file_stem(&path), path, root)),
             }

@@ -117,8 +117,8 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
 
 /// Returns the remedy for an option of another program that `rulec` does not need, such as
 /// `--write` for `rulec fmt`, which always writes. `None` for other options. `command_names` are
-/// the names of `subcommand`. `arguments` are the arguments of this run after the program's
-/// name, and `written_option` is the option as the user wrote it.
+/// the names of `subcommand`, such as `workflow run`. `all_arguments` are the arguments of this run
+/// after the program's name, and `written_option` is the option as the user wrote it.
 pub(super) fn needless_option_tip<'t>(
     subcommand: &Command,
     command_names: &[&str],
@@ -317,8 +317,8 @@ pub fn why_command_tip(path: &[&str], texts: &[&str]) -> Option<Message> {
 }
 
 /// Returns the remedy if the kind of a document is missing before its file, as in
-/// `rulec import router.json`. `invalid_value` is the value that clap reports. The other parameters
-/// are the same as for [`needless_option_tip`]. `None` for other arguments.
+/// `rulec import router.json`. `invalid_value` is the invalid value that clap reports. The other
+/// parameters are the same as for [`needless_option_tip`]. `None` for other arguments.
 pub(super) fn missing_document_kind_tip(
     subcommand: &Command,
     command_names: &[&str],
@@ -396,7 +396,7 @@ pub(super) fn swapped_arguments_tip(verb: &Command, path: &[&str], texts: &[&str
         .then(|| message!("the kind comes before the file: `rulec {} {second} {first}`", path.join(" ")))
 }
 
-/// Returns the remedy for an argument that the subcommand does not accept. `arguments` are the
+/// Returns the remedy for an argument that the subcommand does not accept. `all_arguments` are the
 /// arguments of this run after the program's name. `command_names` are the names of the subcommand,
 /// such as `workflow run`.
 pub(super) fn surplus_argument_tip(

@@ -18,7 +18,8 @@ use std::path::Path;
 /// The body of a request to the service's path `/v1/why`.
 #[derive(Serialize)]
 struct WhyRequest<'a> {
-    rules: &'a str,
+    #[serde(rename = "rules")]
+    rules_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<&'a str>,
     /// The JSON text of the message, so that decimals keep all their digits.
@@ -52,7 +53,7 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<ExitStatus, CliError> {
     let request = WhyRequest {
-        rules: &rules_name(&args.rules.path),
+        rules_name: &rules_name(&args.rules.path),
         entry: args.entry.as_deref(),
         message: args.message.to_message_json(term)?,
         language: language_name(),

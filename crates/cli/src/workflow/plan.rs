@@ -57,7 +57,8 @@ pub struct PlanArgs {
 struct PlanReport<'a> {
     #[serde(flatten)]
     run: &'a RunReport,
-    steps: &'a [Attempt],
+    #[serde(rename = "steps")]
+    attempts: &'a [Attempt],
 }
 
 /// Reads a plan: a JSON object with the list `nodes`. Returns `None` if the extension of the file
@@ -103,8 +104,8 @@ pub fn run(
         DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
         _ => Json::Null,
     };
-    let steps: Arc<Mutex<Vec<Attempt>>> = Arc::default();
-    let builder = Coordinator::builder(judges).on_attempt(record_attempts(steps.clone(), args, term));
+    let attempts: Arc<Mutex<Vec<Attempt>>> = Arc::default();
+    let builder = Coordinator::builder(judges).on_attempt(record_attempts(attempts.clone(), args, term));
     let builder = workers::register_allowed_types(builder, &plan, &args.plan.allowed, &args.allow)?;
     let (builder, save_error) = with_limits_and_saving(builder, args);
     let coordinator = builder.build();
@@ -131,10 +132,10 @@ pub fn run(
     if let Some(error) = save_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    let steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+    let attempts = attempts.lock().unwrap_or_else(PoisonError::into_inner);
     match args.format {
-        Format::Json => out.write_json(&PlanReport { run: &report, steps: &steps })?,
-        Format::Human => print_report(&report, &steps, out)?,
+        Format::Json => out.write_json(&PlanReport { run: &report, attempts: &attempts })?,
+        Format::Human => print_report(&report, &attempts, out)?,
     }
     Ok(if report.status == RunStatus::Completed { ExitStatus::Success } else { ExitStatus::Errors })
 }
@@ -175,7 +176,7 @@ fn judge_run_request(coordinator: &Coordinator, input: Map<String, Json>) -> Opt
 }
 
 fn record_attempts(
-    steps: Arc<Mutex<Vec<Attempt>>>,
+    attempts: Arc<Mutex<Vec<Attempt>>>,
     args: &RunArgs,
     term: &Term,
 ) -> impl Fn(&Attempt) + Send + Sync + 'static {
@@ -188,7 +189,7 @@ fn record_attempts(
                 Some(error) => message!("`{node_id}` ({kind}) failed after {milliseconds} ms: {error}"),
             });
         }
-        steps.lock().unwrap_or_else(PoisonError::into_inner).push(attempt.clone());
+        attempts.lock().unwrap_or_else(PoisonError::into_inner).push(attempt.clone());
     }
 }
 
@@ -255,8 +256,8 @@ fn print_rejection(rejected: &Rejected, format: Format, out: &mut Out) -> Result
     Ok(ExitStatus::Errors)
 }
 
-fn print_report(report: &RunReport, steps: &[Attempt], out: &mut Out) -> Result<(), CliError> {
-    let executed: Vec<&str> = steps.iter().map(|step| step.node_id.as_str()).collect();
+fn print_report(report: &RunReport, attempts: &[Attempt], out: &mut Out) -> Result<(), CliError> {
+    let executed: Vec<&str> = attempts.iter().map(|attempt| attempt.node_id.as_str()).collect();
     out.write_message(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for (node, output) in &report.outputs {
         out.write_line(&format!("{node}: {output}"))?;

@@ -251,8 +251,8 @@ impl Fixture {
         self.decide_with(message, &[])
     }
 
-    pub fn decide_with(&self, message: &Json, hosts: &[RegisteredFunction]) -> Choice {
+    pub fn decide_with(&self, message: &Json, host_functions: &[RegisteredFunction]) -> Choice {
         let arena = Arena::default();
-        Evaluator::new(&self.program, message, &arena, HostCalls::new(hosts)).decide(TableId(0))
+        Evaluator::new(&self.program, message, &arena, HostCalls::new(host_functions)).decide(TableId(0))
     }
 }

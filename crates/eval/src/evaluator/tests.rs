@@ -410,14 +410,14 @@ fn host_functions_are_called_last_and_once() {
         CALLS.fetch_add(1, Ordering::Relaxed);
         Ok(json!(true))
     });
-    let hosts = [RegisteredFunction {
+    let host_functions = [RegisteredFunction {
         name: "known".into(),
         result_kinds: KindSet::BOOL,
         function,
         max_work_per_byte: None,
     }];
-    assert_eq!(f.decide_with(&json!({ "x": 1 }), &hosts), Choice::none_chosen());
+    assert_eq!(f.decide_with(&json!({ "x": 1 }), &host_functions), Choice::none_chosen());
     assert_eq!(CALLS.load(Ordering::Relaxed), 0);
-    assert_eq!(f.decide_with(&json!({ "x": 4 }), &hosts), chosen(Chosen::Rule(route), &[]));
+    assert_eq!(f.decide_with(&json!({ "x": 4 }), &host_functions), chosen(Chosen::Rule(route), &[]));
     assert_eq!(CALLS.load(Ordering::Relaxed), 1);
 }

@@ -83,15 +83,15 @@ struct AnalysisFunction {
 
 impl AnalysisFunction {
     /// Returns the function that computes a feature (such as the intent) of a text. If the rules
-    /// read the feature, this is the function in `hosts` that their conditions call. Otherwise the
-    /// function is built here.
+    /// read the feature, this is the function in `host_functions` that their conditions call.
+    /// Otherwise the function is built here.
     fn new(
         program: &Program,
-        hosts: &[RegisteredFunction],
+        host_functions: &[RegisteredFunction],
         feature: AnalysisFeature,
     ) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
-        let function = match used.and_then(|index| hosts.get(index)) {
+        let function = match used.and_then(|index| host_functions.get(index)) {
             Some(host) => host.function.clone(),
             None => build_feature_function(&program.analysis, feature)?,
         };
@@ -108,14 +108,17 @@ impl AnalysisFunction {
 }
 
 impl RecordAnalyzer {
-    /// Collects the functions that analyse texts for a program. `hosts` are the functions that its
-    /// conditions call, in the order of their declarations.
+    /// Collects the functions that analyse texts for a program. `host_functions` are the functions
+    /// that its conditions call, in the order of their declarations.
     ///
     /// # Errors
     /// Returns an error if the classifier cannot learn the intents.
-    pub fn new(program: &Program, hosts: &[RegisteredFunction]) -> Result<RecordAnalyzer, Diagnostic> {
+    pub fn new(
+        program: &Program,
+        host_functions: &[RegisteredFunction],
+    ) -> Result<RecordAnalyzer, Diagnostic> {
         let analysis = &program.analysis;
-        let function = |feature| AnalysisFunction::new(program, hosts, feature);
+        let function = |feature| AnalysisFunction::new(program, host_functions, feature);
         let lexicons = analysis.lexicons.iter().enumerate();
         let lexicons = lexicons.map(|(index, lexicon)| {
             Ok((lexicon.name.to_string(), function(AnalysisFeature::Lexicon(index))?))

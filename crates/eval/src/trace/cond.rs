@@ -188,7 +188,10 @@ fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>
     let compares = |op: Op| matches!(op, Op::Eq | Op::Contains | Op::StartsWith | Op::EndsWith);
     let is_plain = !predicate.is_negated && !predicate.mode.whole_word && predicate.mode.quantity.is_none();
     let Some(op) = predicate.op.filter(|op| is_plain && compares(*op)) else { return false };
-    let Implementation::Predicate(evaluate) = op.info().implementation else { return false };
+    let Implementation::Predicate(evaluate) = op.info().implementation else {
+        broken_invariant!("the operator of a predicate is a predicate");
+        return false;
+    };
     let (Some(text), Some(part)) = (left.as_str(), right.as_str()) else { return false };
     // A long text would make the trace much slower than the decision.
     if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace)

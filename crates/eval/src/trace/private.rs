@@ -140,7 +140,7 @@ impl<'a> PrivacyMask<'a> {
             return operand;
         }
         operand.recorded.extend(recorded_position(value));
-        let (json, length) = truncate_to_json(value);
+        let (json, length) = truncated_json_and_full_length(value);
         operand.length = length;
         let privacy = if self.show_private { Privacy::Public } else { Privacy::of_type(ty) };
         operand.masked = !privacy.is_public();
@@ -162,7 +162,7 @@ pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, 
 
 /// Converts a value to JSON and truncates long texts, lists and dicts. Also returns the full length
 /// if the outermost value was truncated.
-fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
+fn truncated_json_and_full_length(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_KEPT_TEXT_CHARS),
         other => {

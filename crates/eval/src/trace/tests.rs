@@ -17,13 +17,17 @@ use std::sync::Arc;
 pub(crate) fn trace(
     f: &Fixture,
     message: &Json,
-    hosts: &[RegisteredFunction],
+    host_functions: &[RegisteredFunction],
     show_private: bool,
 ) -> (Choice, TableTrace) {
     let arena = Arena::default();
     let source = |span| f.quote(span);
-    Tracer::new(Evaluator::new(&f.program, message, &arena, HostCalls::new(hosts)), &source, show_private)
-        .decide(TableId(0))
+    Tracer::new(
+        Evaluator::new(&f.program, message, &arena, HostCalls::new(host_functions)),
+        &source,
+        show_private,
+    )
+    .decide(TableId(0))
 }
 
 /// Returns the trace of a route with this condition, after a check that the recorded decision
@@ -332,7 +336,7 @@ fn private_values_are_never_shown() {
     let args = vec![f.arg("phone", phone, false)];
     f.set_default(TableId(0), Outcome::Handler { name: "d".into(), args, metadata: Arc::default() });
     let function = Arc::new(|args: &[rulec_lang::value::Value<'_>]| Err(format!("no such number: {args:?}")));
-    let hosts = [RegisteredFunction {
+    let host_functions = [RegisteredFunction {
         name: "check".into(),
         result_kinds: KindSet::BOOL,
         function,
@@ -347,7 +351,7 @@ fn private_values_are_never_shown() {
         let show = |private: bool| {
             let source = |span| f.quote(span);
             let arena = Arena::default();
-            let evaluator = Evaluator::new(&f.program, &message, &arena, HostCalls::new(&hosts));
+            let evaluator = Evaluator::new(&f.program, &message, &arena, HostCalls::new(&host_functions));
             let explanation = crate::explain::explain(evaluator, TableId(0), &source, private);
             format!("{}\n{explanation}", serde_json::to_string(&explanation).unwrap())
         };

@@ -7,6 +7,7 @@ use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item, new
 use crate::DeclarationKind;
 use crate::complete::clauses::keyword_items;
 use crate::facts::ELEMENT_SEGMENT;
+use rulec_base::broken_invariant;
 use rulec_lang::ty::KindSet;
 use rulec_sema::check::{BUILT_IN_NODE_KINDS, node_setting_names};
 use rulec_sema::hir::Merge;
@@ -69,7 +70,10 @@ impl<'a> CompletionContext<'a> {
         let Some(clause) = clause.filter(|clause| self.token_text(*clause) == "given") else {
             return self.constant_items(last);
         };
-        let Some(open) = self.scope.open_brackets.last().copied() else { return Vec::new() };
+        let Some(open) = self.scope.open_brackets.last().copied() else {
+            broken_invariant!("a position inside brackets has an open bracket");
+            return Vec::new();
+        };
         let is_record = self.tokens_before[open].kind == TokenKind::OpenBrace;
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma if is_record => {

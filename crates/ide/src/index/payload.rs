@@ -2,7 +2,7 @@
 //! they bring the fields that they declare into scope.
 
 use super::fields_source::FieldsSource;
-use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};
+use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_path_prefix, outline_entry};
 use rulec_syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, PathExpr, PayloadItem, PayloadItemKind,
     RuleTest, ViolationNotice,
@@ -38,7 +38,7 @@ impl<'a> IndexBuilder<'a> {
         self.scope
             .extend([("decision", None, FieldsSource::Unknown), ("payload", None, FieldsSource::Payload)]);
         let mut entries = Vec::new();
-        self.with_params_in_scope(&group_params_prefix(&owner.node), params, |builder| {
+        self.with_params_in_scope(&group_params_path_prefix(&owner.node), params, |builder| {
             let outer_scope_len = builder.scope.len();
             builder.bring_fields_into_scope(&owner.node, items, &mut Vec::new());
             entries = items.iter().filter_map(|item| builder.resolve_item(item)).collect();
@@ -117,7 +117,7 @@ impl<'a> IndexBuilder<'a> {
     fn resolve_include(&mut self, include: &'a IncludeItem) {
         self.add_use_of_name(DeclarationKind::Group, &include.group);
         for arg in &include.args {
-            let path = [&group_params_prefix(&include.group.node)[..], &[&arg.name.node]].concat();
+            let path = [&group_params_path_prefix(&include.group.node)[..], &[&arg.name.node]].concat();
             let id = self.find_or_add_symbol(DeclarationKind::Parameter, &path);
             self.add_use(id, arg.name.span);
             self.resolve_expr(&arg.value);

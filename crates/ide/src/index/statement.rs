@@ -1,7 +1,7 @@
 //! Resolves the names in statements for the index, and builds the outline of a file.
 
 use super::fields_source::{FieldsSource, MAX_DEFINITION_DEPTH};
-use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_prefix, outline_entry};
+use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_path_prefix, outline_entry};
 use rulec_base::span::Span;
 use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::{
@@ -85,7 +85,7 @@ impl<'a> IndexBuilder<'a> {
             StatementKind::Group(group) => {
                 declare(DeclarationKind::Group, &group.name);
                 self.groups.entry(&group.name.node).or_insert(group);
-                let prefix = group_params_prefix(&group.name.node);
+                let prefix = group_params_path_prefix(&group.name.node);
                 self.declare_fields(DeclarationKind::Parameter, &prefix, &group.params);
                 self.declare_items(&group.name.node, &group.body);
             }

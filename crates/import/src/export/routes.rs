@@ -68,8 +68,9 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
-/// Returns the condition of each route of the rules `text` in the JSON format, in the order of the
-/// text. An item is `None` if the format has no such condition. Empty if the text does not compile.
+/// Returns the condition of each route of the rules `text`, converted to JSON as in
+/// [`System::Routes`](crate::System::Routes), in the order of the text. An item is `None` if this
+/// JSON format cannot express the condition. Empty if the text does not compile.
 pub(crate) fn export_route_conditions(text: &str) -> Vec<Option<Json>> {
     let Ok(rules) = Rules::from_text(text) else { return Vec::new() };
     let conditions = ConditionWriter::new(&rules);

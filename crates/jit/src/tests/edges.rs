@@ -90,11 +90,12 @@ fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
             let wrong = wrong.or_else(|| expected.iter().find(|rule| !matches.contains(rule)));
             format!("{wrong:?} for {message}\n{}", disassemble(bytecode.chunk(), None))
         };
-        let matches = code.over_json(&[], &message, &mut scratch).matching_rules(TableId(0));
+        let matches = code.machine_over_json(&[], &message, &mut scratch).matching_rules(TableId(0));
         assert!(matches == expected, "json: {}", differ(&matches));
         let slots = build.program.slots.iter();
         let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
-        let matches = code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
+        let matches =
+            code.machine_over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
         assert!(matches == expected, "record: {}", differ(&matches));
         held += expected.len();
     }
@@ -256,7 +257,7 @@ fn conditions_with_inline_code_create_no_vm() {
     let (bytecode, code) = compile(&build);
     let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
     let mut scratch = Scratch::new();
-    let mut machine = code.over_slots(&[], record[..].into(), &mut scratch);
+    let mut machine = code.machine_over_slots(&[], record[..].into(), &mut scratch);
     assert!(machine.matching_rules(TableId(0)).len() > 10);
     assert!(machine.vm_if_created().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
@@ -434,7 +435,7 @@ fn keywords_across_the_end_of_a_text() {
                 let record = [Value::Str(&memory[..end])];
                 let expected = end >= before + word.len();
                 let matches =
-                    code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
+                    code.machine_over_slots(&[], record[..].into(), &mut scratch).matching_rules(TableId(0));
                 assert_eq!(matches.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
                 complete_count += usize::from(expected);
             }

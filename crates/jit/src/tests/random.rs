@@ -1,7 +1,7 @@
 //! Random predicates and programs. Compiled code must give the same results as the VM. Other tests
 //! compare the VM with the functions that implement the operators.
 
-use super::generate::{Gen, hosts};
+use super::generate::{Gen, host_functions};
 use super::*;
 use rulec_lang::value::Value;
 use rulec_sema::hir::TableId;
@@ -15,32 +15,42 @@ const TABLE: TableId = TableId(0);
 /// code. Returns the number of matches.
 fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     let (bytecode, code) = compile(&g.build);
-    let hosts = hosts();
+    let host_functions = host_functions();
     let (mut vm_scratch, mut scratch, mut bindings) = (Scratch::new(), Scratch::new(), Scratch::new());
     let mut held = 0;
     for _ in 0..messages {
         let message = g.message();
-        let mut vm = Vm::over_json(&bytecode, &hosts, &message, &mut vm_scratch);
+        let mut vm = Vm::over_json(&bytecode, &host_functions, &message, &mut vm_scratch);
         let (chosen, matched) = (vm.decide(TABLE), vm.matching_rules(TABLE));
         drop(vm);
         let context = || format!("seed {seed}\n{}\n{message}", disassemble(bytecode.chunk(), None));
         let scratch = &mut scratch;
-        assert_eq!(code.over_json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
         assert_eq!(
-            code.over_json(&hosts, &message, scratch).matching_rules(TABLE),
+            code.machine_over_json(&host_functions, &message, scratch).decide(TABLE),
+            chosen,
+            "json: {}",
+            context()
+        );
+        assert_eq!(
+            code.machine_over_json(&host_functions, &message, scratch).matching_rules(TABLE),
             matched,
             "json: {}",
             context()
         );
         let slots = &g.build.program.slots;
         let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
-        let mut machine = code.over_slots(&hosts, record[..].into(), scratch);
+        let mut machine = code.machine_over_slots(&host_functions, record[..].into(), scratch);
         assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
         // Results memoized in the decision are reused below.
         assert_eq!(machine.matching_rules(TABLE), matched, "record: {}", context());
         drop(machine);
         let values = bindings.bind_slots(slots, &message, 0);
-        assert_eq!(code.over_message(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
+        assert_eq!(
+            code.machine_over_message(&host_functions, values, scratch).decide(TABLE),
+            chosen,
+            "over: {}",
+            context()
+        );
         held += matched.len();
     }
     held

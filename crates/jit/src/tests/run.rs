@@ -39,7 +39,7 @@ fn long_tables_continue_after_segments_and_jumps() {
     for n in (-6..routes).step_by(7).chain([99, 100, 399, 400, 401, 900, routes - 1, routes]) {
         let message = json!({ "n": n });
         let mut vm = Vm::over_json(&bytecode, &[], &message, &mut vm_scratch);
-        let mut machine = code.over_json(&[], &message, &mut scratch);
+        let mut machine = code.machine_over_json(&[], &message, &mut scratch);
         assert_eq!(machine.decide(TABLE), vm.decide(TABLE), "{n}");
         assert_eq!(machine.matching_rules(TABLE), vm.matching_rules(TABLE), "{n}");
         for position in [0, 1, 150, n.max(0) as usize, routes as usize, routes as usize + 1] {
@@ -50,7 +50,7 @@ fn long_tables_continue_after_segments_and_jumps() {
             assert_eq!(first, route, "{n} {position}");
         }
     }
-    assert_eq!(code.over_json(&[], &json!({"n": 1}), &mut scratch).decide(TableId(9)).chosen, None);
+    assert_eq!(code.machine_over_json(&[], &json!({"n": 1}), &mut scratch).decide(TableId(9)).chosen, None);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
     }
     build.table(40);
     let (_, code) = compile(&build);
-    assert_eq!(code.over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
+    assert_eq!(code.machine_over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn defaults_lead_on() {
     for n in [1, 2] {
         let message = json!({ "n": n });
         let expected = Vm::over_json(&bytecode, &[], &message, &mut Scratch::new()).decide(TABLE);
-        assert_eq!(code.over_json(&[], &message, &mut Scratch::new()).decide(TABLE), expected);
+        assert_eq!(code.machine_over_json(&[], &message, &mut Scratch::new()).decide(TABLE), expected);
     }
 }
 
@@ -118,7 +118,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
         let text = |at: usize| if (round / at).is_multiple_of(2) { json!("xAx") } else { json!("xbx") };
         let message = json!({"t0": text(1), "t1": text(3), "t2": text(7), "n": round % 9});
         let expected = Vm::over_json(bytecode, &[], &message, &mut vm_scratch).decide(TABLE);
-        assert_eq!(code.over_json(&[], &message, &mut scratch).decide(TABLE), expected, "{message}");
+        assert_eq!(code.machine_over_json(&[], &message, &mut scratch).decide(TABLE), expected, "{message}");
     }
 }
 
@@ -136,7 +136,10 @@ fn slots_that_a_record_omits_are_missing() {
     let mut scratch = Scratch::new();
     for (record, expected) in [(&values[..], vec![RuleId(1)]), (&values[..1], vec![]), (&values[..0], vec![])]
     {
-        assert_eq!(code.over_slots(&[], record[..].into(), &mut scratch).matching_rules(TABLE), expected);
+        assert_eq!(
+            code.machine_over_slots(&[], record[..].into(), &mut scratch).matching_rules(TABLE),
+            expected
+        );
     }
 }
 
@@ -169,15 +172,17 @@ fn panics_do_not_unwind_through_compiled_code() {
     let (_, code) = compile(&build);
     let mut scratch = Scratch::new();
     for _ in 0..3 {
-        assert!(code.over_message(&[], PanickingMessage, &mut scratch).decide(TABLE).chosen.is_some());
+        assert!(
+            code.machine_over_message(&[], PanickingMessage, &mut scratch).decide(TABLE).chosen.is_some()
+        );
         for at in 0..4 {
-            let mut machine = code.over_message(&[], PanickingMessage, &mut scratch);
+            let mut machine = code.machine_over_message(&[], PanickingMessage, &mut scratch);
             let result = catch_unwind(AssertUnwindSafe(|| machine.first_match(TableId(1), at)));
             let panic = result.expect_err("the field cannot be read");
             assert_eq!(panic.downcast_ref::<&str>(), Some(&"no such field"));
         }
         let result = catch_unwind(AssertUnwindSafe(|| {
-            code.over_message(&[], PanickingMessage, &mut scratch).decide(TableId(1))
+            code.machine_over_message(&[], PanickingMessage, &mut scratch).decide(TableId(1))
         }));
         assert!(result.is_err());
     }
@@ -202,7 +207,8 @@ fn code_is_shared_between_threads_and_freed() {
                 let code = &code;
                 scope.spawn(move || {
                     let message: Json = json!({ "n": n });
-                    let chosen = code.over_json(&[], &message, &mut Scratch::new()).decide(TABLE).chosen;
+                    let chosen =
+                        code.machine_over_json(&[], &message, &mut Scratch::new()).decide(TABLE).chosen;
                     assert_eq!(chosen, Some(rulec_eval::decision::Chosen::Rule(RuleId(n))));
                 });
             }
@@ -214,8 +220,8 @@ fn code_is_shared_between_threads_and_freed() {
 #[test]
 fn an_empty_program_compiles() {
     let (_, code) = compile(&Build::default());
-    assert_eq!(code.over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
-    assert_eq!(code.over_slots(&[], [][..].into(), &mut Scratch::new()).matching_rules(TABLE), []);
+    assert_eq!(code.machine_over_json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
+    assert_eq!(code.machine_over_slots(&[], [][..].into(), &mut Scratch::new()).matching_rules(TABLE), []);
 }
 
 /// A few short texts are compared by inline code, which is larger than a call of a helper, but

@@ -14,6 +14,7 @@ pub use line::{DecidedMessage, observed_log_line};
 
 use super::outcome::Outcome;
 use line::QueuedDecision;
+use rulec_base::broken_invariant;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -207,7 +208,9 @@ impl DecisionLog {
     /// rest is cloned.
     pub(super) fn queue_decision(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
-        let Some(queue) = &self.inner.queue else { return };
+        let Some(queue) = &self.inner.queue else {
+            return broken_invariant!("the queue of a log exists until its last handle is dropped");
+        };
         match queue.try_reserve() {
             Ok(slot) => {
                 slot.send(LogTask::Write(Box::new(QueuedDecision::new(record, outcome, result))));

@@ -15,19 +15,19 @@ pub enum Warning {
     /// No route targets this registered handler, and no policy names it as fallback.
     UnusedHandler {
         /// Name of the unused handler.
-        name: String,
+        handler: String,
     },
     /// No route targets the handler for which a policy or time limit is set.
     UnusedPolicy {
         /// Name of the handler for which the policy is set.
-        name: String,
+        handler: String,
         /// A similar handler name that a route of the rules targets, if there is one.
         near: Option<String>,
     },
     /// The entry table has no route and no default, so every message ends without a route.
     EmptyEntry {
         /// Name of the table where decisions start.
-        name: String,
+        table: String,
     },
     /// The rules read the history of messages. A router keeps no history, so the rules decide as if
     /// there were no earlier messages.
@@ -38,14 +38,14 @@ impl Warning {
     /// Returns this warning as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            Warning::UnusedHandler { name } => message!("no route leads to the handler `{name}`"),
-            Warning::UnusedPolicy { name, near: Some(near) } => message!(
+            Warning::UnusedHandler { handler: name } => message!("no route leads to the handler `{name}`"),
+            Warning::UnusedPolicy { handler: name, near: Some(near) } => message!(
                 "a policy or time limit is set for `{name}`, to which no route leads; did you mean `{near}`?"
             ),
-            Warning::UnusedPolicy { name, near: None } => {
+            Warning::UnusedPolicy { handler: name, near: None } => {
                 message!("a policy or time limit is set for `{name}`, to which no route leads")
             }
-            Warning::EmptyEntry { name } => {
+            Warning::EmptyEntry { table: name } => {
                 message!("the entry `{name}` holds no route and no default; name another as `entry`")
             }
             Warning::NoHistory => message!(
@@ -67,7 +67,7 @@ pub(super) fn warnings(
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if entry.is_empty() {
-        warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
+        warnings.push(Warning::EmptyEntry { table: entry.name().to_owned() });
     }
     let fallbacks: HashSet<&String> =
         handlers.iter().flat_map(|(_, handler)| &handler.policy.fallbacks).collect();
@@ -77,10 +77,10 @@ pub(super) fn warnings(
         .collect();
     unused.sort_by_key(|(name, _)| *name);
     warnings.extend(unused.into_iter().map(|(name, handler)| match handler.is_default_handler {
-        false => Warning::UnusedHandler { name: name.clone() },
+        false => Warning::UnusedHandler { handler: name.clone() },
         true => {
             let near = nearest(name, targets.iter().copied()).map(str::to_owned);
-            Warning::UnusedPolicy { name: name.clone(), near }
+            Warning::UnusedPolicy { handler: name.clone(), near }
         }
     }));
     if rules.has_history() {

@@ -261,7 +261,7 @@ fn building_tells_everything_that_is_wrong() {
         .handler("unused", echo_request)
         .build()
         .unwrap();
-    assert_eq!(router.warnings(), [Warning::UnusedHandler { name: "unused".to_owned() }]);
+    assert_eq!(router.warnings(), [Warning::UnusedHandler { handler: "unused".to_owned() }]);
     assert_eq!(router.warnings()[0].to_string(), "no route leads to the handler `unused`");
 
     // Two warnings: a policy for a target that no route has, and rules that read a history.
@@ -273,7 +273,7 @@ fn building_tells_everything_that_is_wrong() {
         .build()
         .unwrap();
     let near = Some("refund".to_owned());
-    let policy = Warning::UnusedPolicy { name: "refnd".to_owned(), near };
+    let policy = Warning::UnusedPolicy { handler: "refnd".to_owned(), near };
     assert_eq!(router.warnings(), [policy, Warning::NoHistory]);
     assert_eq!(
         router.warnings()[0].to_string(),
@@ -281,7 +281,7 @@ fn building_tells_everything_that_is_wrong() {
     );
 
     let empty = Router::builder(compile_rules("table t { default -> x }")).build().unwrap();
-    assert_eq!(empty.warnings(), [Warning::EmptyEntry { name: "routes".to_owned() }]);
+    assert_eq!(empty.warnings(), [Warning::EmptyEntry { table: "routes".to_owned() }]);
 }
 
 #[tokio::test]
@@ -307,7 +307,7 @@ async fn a_swap_that_does_not_fit_leaves_the_old_rules_in_force() {
 
     let swapped = router.swap(compile_rules("default -> b")).unwrap();
     assert_eq!(swapped.previous.generation(), first);
-    assert_eq!(swapped.warnings, [Warning::UnusedHandler { name: "a".to_owned() }]);
+    assert_eq!(swapped.warnings, [Warning::UnusedHandler { handler: "a".to_owned() }]);
     assert_eq!(router.warnings(), swapped.warnings);
     let outcome = router.route(json!({})).await;
     assert_eq!((outcome.handler.as_deref(), outcome.generation), (Some("b"), swapped.generation));

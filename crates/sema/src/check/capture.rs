@@ -65,7 +65,10 @@ fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMo
             }
         }
     };
-    let Some(part) = find_group(&hir, wanted) else { return true };
+    let Some(part) = find_group(&hir, wanted) else {
+        broken_invariant!("a listed group of an expression is found in the expression");
+        return true;
+    };
     let properties = part.properties();
     if text.is_empty() {
         return properties.minimum_len().is_none_or(|least| least == 0);

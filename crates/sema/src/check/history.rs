@@ -5,8 +5,8 @@ use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, History, SlotId};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
+use rulec_base::{broken_invariant, message};
 use rulec_lang::history::{AT_FIELD, CHOSEN_FIELD, DECISION_FIELD, WindowBound};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
@@ -250,7 +250,10 @@ impl<'a> Checker<'a> {
     /// Reports a window whose constant duration is longer than the time for which messages are
     /// kept.
     fn check_window_length(&mut self, duration: &Expr) -> Checked<()> {
-        let Some(history) = &self.program.history else { return Ok(()) };
+        let Some(history) = &self.program.history else {
+            broken_invariant!("a window is checked only in a program with a history");
+            return Ok(());
+        };
         let Some(seconds) = duration.as_const().and_then(|constant| constant.value().to_json().as_f64())
         else {
             return Ok(());

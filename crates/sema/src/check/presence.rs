@@ -233,9 +233,10 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the goal (the value to prove present) is certainly present, given the `let` with
-    /// this id. If the `let` is a condition, its truth value is `truth`; `None` means true or
-    /// false, but not unknown. If the `let` is a value, it is present.
+    /// True if an assumption about the `let` with this id proves that the goal (the value to prove
+    /// present) is present. If the `let` is a value, the assumption is that it is present. If it is
+    /// a condition, the assumption is that its truth value is `truth`; `None` means true or false,
+    /// but not unknown.
     fn let_proves(&mut self, id: LetId, truth: Option<bool>, goal: PresenceGoal<'_>) -> bool {
         match (self.program.let_body(id), truth) {
             (Term::Expr(value), _) => self.presence_proves(value, goal),

@@ -133,8 +133,9 @@ impl<'p> PrivateReads<'p> {
         slot.is_private || self.declared_type(slot).1
     }
 
-    /// True if a slot may contain private elements that no declared type shows. This is so for a
-    /// list or dict in any named value of payload rules, except the payload itself, whose type is
+    /// True if a slot (a field that rules read) may contain private elements although no declared
+    /// type shows them. This is possible for a list or dict in a binding (named value) of payload
+    /// rules. The binding of the payload itself is the exception, because the payload's type is
     /// declared. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));

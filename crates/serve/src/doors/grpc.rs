@@ -25,6 +25,7 @@ use futures_util::StreamExt;
 use http_body_util::{BodyStream, StreamBody};
 use prost::Message;
 use prost_types::FileDescriptorSet;
+use rulec_base::broken_invariant;
 use std::convert::Infallible;
 use std::sync::Arc;
 use tonic::codegen::{Service, http};
@@ -107,7 +108,10 @@ fn reflection_routes(limit: usize) -> Router<Arc<App>> {
 async fn end_at_deadline(request: Request, next: Next) -> Response {
     let admitted = request.extensions().get::<Admitted>().cloned();
     let response = next.run(request).await;
-    let Some(admitted) = admitted else { return response };
+    let Some(admitted) = admitted else {
+        broken_invariant!("the gate admits each request for reflection");
+        return response;
+    };
     response.map(|body| {
         let end = tokio::time::sleep_until(admitted.deadline.end().into());
         // The stream keeps the permit.

@@ -76,12 +76,12 @@ impl RulesChange {
     fn new(
         app: Arc<App>,
         admitted: Admitted,
-        rules: String,
+        rule_set_name: String,
         headers: &HeaderMap,
     ) -> Result<RulesChange, Problem> {
         admitted.grant.require_scope(Scope::Admin)?;
         let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
-        Ok(RulesChange { app, admitted, rule_set_name: rules, if_match })
+        Ok(RulesChange { app, admitted, rule_set_name, if_match })
     }
 
     /// Makes the change by calling `work`, and answers with the new generation (version number).
@@ -103,15 +103,15 @@ impl RulesChange {
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let RulesChange { app, admitted, rule_set_name: rules, if_match } = self;
-        let name = rules.clone();
+        let RulesChange { app, admitted, rule_set_name, if_match } = self;
+        let name = rule_set_name.clone();
         let change = app.run_blocking(&admitted, move |service| {
             let set = service.rule_set(Some(&name))?;
             work(&set, expected_generation(&set, if_match.as_ref())?)
         });
         let outcome = change.await;
         let by = &admitted.grant.token_name;
-        let mut event = json!({ "action": action, "rules": rules, "by": by, "details": details });
+        let mut event = json!({ "action": action, "rules": rule_set_name, "by": by, "details": details });
         match &outcome {
             Ok(generation) => event["generation"] = (*generation).into(),
             Err(problem) => event["error"] = problem.detail().into(),

@@ -5,6 +5,7 @@ use super::output::LogOutput;
 use super::spill::SpillFiles;
 use super::{LogTask, ReportEvent, WaitingTotals, log_end_json};
 use crate::metrics::LogMetrics;
+use rulec_base::broken_invariant;
 use serde_json::json;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -132,7 +133,10 @@ impl LogWriter {
     /// false. The lines that are not in the log then stay in the spill files, and the next spilled
     /// line starts another attempt.
     fn drain_spill(&mut self) -> bool {
-        let Some(spill) = self.spill.clone() else { return true };
+        let Some(spill) = self.spill.clone() else {
+            broken_invariant!("only a log with spill files has spilled lines");
+            return true;
+        };
         let drained = self.drain_groups(&spill);
         let is_drained = drained.is_ok();
         if !is_drained {

@@ -238,7 +238,10 @@ impl FolderTask {
     /// imported by a file with errors. `is_complete` is true if all files in the folders compile.
     /// Returns true if the rule set was added.
     async fn add_rule_set(&mut self, app: &dyn RuleHost, source: &RuleSource, is_complete: bool) -> bool {
-        let Some((name, path)) = named_path(source) else { return false };
+        let Some((name, path)) = named_path(source) else {
+            broken_invariant!("the rule sets of a folder are files");
+            return false;
+        };
         let is_hidden_import = !is_complete && self.imported_paths.contains(&path);
         if self.open_sets.get(&name) == Some(&path) || is_hidden_import {
             return false;

@@ -61,7 +61,7 @@ pub(crate) async fn open_rule_sources(
     open_history: Option<&OpenHistory>,
     (metrics, events): (&Metrics, &Events),
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
-    let loaders = Loaders { trusted_keys: trusted_keys, metrics, events, open_history: open_history };
+    let loaders = Loaders { trusted_keys, metrics, events, open_history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
     for RuleSource { rule_set_name: name, location: place } in sources {
         if sets.iter().any(|set| set.name() == name) {

@@ -34,11 +34,11 @@ pub(crate) fn check_text(studio: &Arc<Studio>, request: Check) -> Answer<Checked
     let text = snapshot.analysis.text(file);
     let offsets = snapshot.utf16_offsets(file);
     let folds = tokens::fold_ranges(text).into_iter().map(|fold| Fold {
-        from: offsets.to_utf16(fold.start as usize),
-        to: offsets.to_utf16(fold.end as usize),
+        start_utf16: offsets.to_utf16(fold.start as usize),
+        end_utf16: offsets.to_utf16(fold.end as usize),
     });
     let hints = snapshot.analysis.inlay_hints(file).into_iter().map(|hint| Hint {
-        at: offsets.to_utf16(hint.offset as usize),
+        utf16_offset: offsets.to_utf16(hint.offset as usize),
         text: hint.text,
         why: localized(&hint.tooltip),
     });
@@ -68,8 +68,8 @@ pub(crate) fn convert_diagnostic(snapshot: &ProjectSnapshot, diagnostic: &rulec:
     let range = range.unwrap_or_else(|| SourceRange {
         file: snapshot.file_names().into_iter().next().unwrap_or_default(),
         line: 1,
-        from: 0,
-        to: 0,
+        start_utf16: 0,
+        end_utf16: 0,
     });
     let label = |label: &rulec::Label| {
         let range = snapshot.source_range(label.span)?;
@@ -88,8 +88,8 @@ pub(crate) fn convert_diagnostic(snapshot: &ProjectSnapshot, diagnostic: &rulec:
     Diagnostic {
         file: range.file,
         line: range.line,
-        from: range.from,
-        to: range.to,
+        start_utf16: range.start_utf16,
+        end_utf16: range.end_utf16,
         severity: match diagnostic.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -106,8 +106,8 @@ pub(crate) fn convert_diagnostic(snapshot: &ProjectSnapshot, diagnostic: &rulec:
 fn convert_edits(snapshot: &ProjectSnapshot, mut edits: Vec<Edit>) -> Vec<TextEdit> {
     edits.sort();
     let edit = |edit: Edit| {
-        let (from, to) = snapshot.utf16_range(edit.span);
-        TextEdit { file: snapshot.file_name(edit.span.file), from, to, text: edit.replacement }
+        let (start_utf16, end_utf16) = snapshot.utf16_range(edit.span);
+        TextEdit { file: snapshot.file_name(edit.span.file), start_utf16, end_utf16, text: edit.replacement }
     };
     edits.into_iter().map(edit).collect()
 }
@@ -116,10 +116,10 @@ fn token_colours(snapshot: &ProjectSnapshot, file: FileId) -> Vec<usize> {
     let offsets = snapshot.utf16_offsets(file);
     let coloured = tokens::coloured_tokens(file, snapshot.analysis.text(file), &snapshot.analysis.index);
     let to_numbers = |token: tokens::ColouredToken| {
-        let (from, to) =
+        let (start_utf16, end_utf16) =
             (offsets.to_utf16(token.span.start as usize), offsets.to_utf16(token.span.end as usize));
         let class = TOKEN_CLASSES.iter().position(|(class, _)| *class == token.class);
-        class.map(|class| [from, to - from, class])
+        class.map(|class| [start_utf16, end_utf16 - start_utf16, class])
     };
     coloured.into_iter().filter_map(to_numbers).flatten().collect()
 }
@@ -156,14 +156,14 @@ fn outline_item(snapshot: &ProjectSnapshot, entry: &OutlineEntry) -> Option<Outl
 fn store_draft(studio: &Studio, request: At) -> Answer<(Arc<ProjectSnapshot>, FileId, u32)> {
     let snapshot = studio.project(request.rules)?.set_draft(&request.file, Some(request.text))?;
     let file = snapshot.find_file(&request.file)?;
-    let offset = snapshot.utf16_offsets(file).to_byte(request.at) as u32;
+    let offset = snapshot.utf16_offsets(file).to_byte(request.utf16_offset) as u32;
     Ok((snapshot, file, offset))
 }
 
 pub(crate) fn complete(studio: &Arc<Studio>, request: At) -> Answer<Completions> {
     let (snapshot, file, offset) = store_draft(studio, request)?;
     let completions = snapshot.analysis.complete(file, offset);
-    let (from, to) = snapshot.utf16_range(completions.replaced_span);
+    let (start_utf16, end_utf16) = snapshot.utf16_range(completions.replaced_span);
     let item = |item: rulec_ide::complete::CompletionItem| CompletionItem {
         label: item.label,
         kind: match item.kind {
@@ -180,19 +180,19 @@ pub(crate) fn complete(studio: &Arc<Studio>, request: At) -> Answer<Completions>
         detail: item.detail,
         docs: localized(&item.docs),
     };
-    Ok(Completions { from, to, items: completions.items.into_iter().map(item).collect() })
+    Ok(Completions { start_utf16, end_utf16, items: completions.items.into_iter().map(item).collect() })
 }
 
 pub(crate) fn hover(studio: &Arc<Studio>, request: At) -> Answer<Option<Hover>> {
     let (snapshot, file, offset) = store_draft(studio, request)?;
     let info = snapshot.analysis.hover(file, offset);
     Ok(info.map(|info| {
-        let (from, to) = snapshot.utf16_range(info.span);
+        let (start_utf16, end_utf16) = snapshot.utf16_range(info.span);
         let text = match info.diagnostic_code {
             Some(code) => code.title_in(current_language()).to_owned(),
             None => localized(&info.text),
         };
-        Hover { from, to, code: info.source_code, text }
+        Hover { start_utf16, end_utf16, code: info.source_code, text }
     }))
 }
 

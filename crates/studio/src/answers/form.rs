@@ -15,8 +15,8 @@ use std::collections::{BTreeSet, HashMap};
 /// Maximum number of suggested values per form field.
 const MAX_SUGGESTIONS: usize = 40;
 
-/// The texts that the rules compare with each message field, by the path of the field. The form
-/// suggests them as values.
+/// The texts that the rules compare with each message field, by the path of the field. The input
+/// form for a message suggests them as values of the field.
 pub(crate) struct ComparedTexts(HashMap<String, BTreeSet<String>>);
 
 impl ComparedTexts {

@@ -48,8 +48,8 @@ pub(super) fn judge(
             message: localized(&violation.message),
             repair: localized(&violation.repair),
             value: value_at_path(&shown_payload, &violation.path).cloned().unwrap_or_default(),
-            from: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.start)),
-            to: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.end)),
+            start_utf16: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.start)),
+            end_utf16: value_range.as_ref().map(|value_range| offsets.to_utf16(value_range.end)),
             why: explanation
                 .map(|explanation| explanation.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
         }

@@ -82,8 +82,8 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     });
     let edges = drawing::draw_workflow(rules, workflow).edges.into_iter();
     let edges = edges.map(|edge| MapEdge {
-        from: edge.start_index,
-        to: edge.end_index,
+        start_index: edge.start_index,
+        end_index: edge.end_index,
         label: edge.label,
         loop_back: edge.is_dashed,
     });

@@ -42,7 +42,7 @@ pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mis
         code: error.kind().code().to_string(),
         line: error.line(),
         column: error.column(),
-        at: Utf16Offsets::new(text).to_utf16(error.offset()),
+        utf16_offset: Utf16Offsets::new(text).to_utf16(error.offset()),
         in_context,
     }
 }

@@ -105,9 +105,9 @@ fn count_failed_predicates(node: &TraceNode) -> usize {
 }
 
 fn to_near(why_not: WhyNot) -> Near {
-    let (remedy, fields, message, smallest) = match why_not.remedy {
+    let (remedy, fields, message, is_smallest) = match why_not.remedy {
         Remedy::Chosen => (NearKind::Chosen, Vec::new(), Json::Null, true),
-        Remedy::Change { fields, message, smallest } => (NearKind::Change, fields, message, smallest),
+        Remedy::Change { fields, message, is_smallest } => (NearKind::Change, fields, message, is_smallest),
         Remedy::Never => (NearKind::Never, Vec::new(), Json::Null, true),
         _ => (NearKind::Unknown, Vec::new(), Json::Null, false),
     };
@@ -118,5 +118,5 @@ fn to_near(why_not: WhyNot) -> Near {
         needs: field.needs.iter().map(localized).collect(),
         private: field.private,
     });
-    Near { route: why_not.route, remedy, fields: fields.collect(), message, smallest }
+    Near { route: why_not.route, remedy, fields: fields.collect(), message, is_smallest }
 }

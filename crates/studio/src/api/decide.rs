@@ -137,7 +137,8 @@ pub struct Mistake {
     /// Column of the error in its line, from 1.
     pub column: usize,
     /// Offset of the error in the text, in UTF-16 units.
-    pub at: usize,
+    #[serde(rename = "at")]
+    pub utf16_offset: usize,
     /// Whether the error is in the context of a payload instead of the payload.
     pub in_context: bool,
 }
@@ -181,7 +182,8 @@ pub struct Near {
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
     /// Whether it is proven that no change of fewer fields would be enough.
-    pub smallest: bool,
+    #[serde(rename = "smallest")]
+    pub is_smallest: bool,
 }
 
 /// Whether a changed message can select the statement of a near miss.
@@ -263,10 +265,12 @@ pub struct Violation {
     pub value: Json,
     /// Start of the violating value in the payload text that was sent, in UTF-16 units; null if the
     /// text has no such value.
-    pub from: Option<usize>,
+    #[serde(rename = "from")]
+    pub start_utf16: Option<usize>,
     /// End of the violating value in the payload text that was sent, in UTF-16 units; null if the
     /// text has no such value.
-    pub to: Option<usize>,
+    #[serde(rename = "to")]
+    pub end_utf16: Option<usize>,
     /// The conditions of the rule that explain the violation, as lines of text; null if there is no
     /// explanation.
     pub why: Option<String>,

@@ -20,7 +20,8 @@ pub struct FileText {
     pub writable: bool,
 }
 
-/// Request for diagnostics of a text. The server also stores the text as the draft of its file.
+/// Request to analyse a rule set with the unsaved text of one of its files. The server also stores
+/// this text as the draft of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
@@ -35,7 +36,7 @@ pub struct Check {
     pub findings: bool,
 }
 
-/// Response to [`Check`]: the analysis results of a text.
+/// Response to [`Check`]: the analysis results of the rule set with the unsaved text of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Checked {
@@ -65,9 +66,11 @@ pub struct Diagnostic {
     /// Line of the primary span, from 1.
     pub line: usize,
     /// Start of the primary span, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the primary span, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
     /// Severity of the diagnostic: `error` or `warning`.
     pub severity: String,
     /// Code of the diagnostic, such as `E0203`.
@@ -111,9 +114,11 @@ pub struct TextEdit {
     /// Name of the edited file.
     pub file: String,
     /// Start of the replaced range, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the replaced range, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
     /// Text that replaces the range.
     pub text: String,
 }
@@ -123,9 +128,11 @@ pub struct TextEdit {
 #[cfg_attr(test, derive(TS))]
 pub struct Fold {
     /// Start of the foldable range, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the foldable range, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
 }
 
 /// An inlay hint: a short text that the editor shows after a position.
@@ -133,7 +140,8 @@ pub struct Fold {
 #[cfg_attr(test, derive(TS))]
 pub struct Hint {
     /// Position of the hint in the file, in UTF-16 units.
-    pub at: usize,
+    #[serde(rename = "at")]
+    pub utf16_offset: usize,
     /// Short text of the hint.
     pub text: String,
     /// Explanation of the hint, for a tooltip.
@@ -183,7 +191,8 @@ pub struct At {
     /// Text of the file in the editor, which becomes its draft.
     pub text: String,
     /// Position of the cursor in the text, in UTF-16 units.
-    pub at: usize,
+    #[serde(rename = "at")]
+    pub utf16_offset: usize,
 }
 
 /// Completion items for a position in a text.
@@ -191,9 +200,11 @@ pub struct At {
 #[cfg_attr(test, derive(TS))]
 pub struct Completions {
     /// Start of the text range that the chosen completion item replaces, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the text range that the chosen completion item replaces, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
     /// Completion items, most likely first.
     pub items: Vec<CompletionItem>,
 }
@@ -218,9 +229,11 @@ pub struct CompletionItem {
 #[cfg_attr(test, derive(TS))]
 pub struct Hover {
     /// Start of the documented text range, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the documented text range, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
     /// Declaration of the documented item, in rule syntax.
     pub code: String,
     /// Documentation text of the item.

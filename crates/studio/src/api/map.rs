@@ -124,9 +124,11 @@ pub struct SourceRange {
     /// Line on which the span starts, from 1.
     pub line: usize,
     /// Start of the span in the file, in UTF-16 units.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_utf16: usize,
     /// End of the span in the file, in UTF-16 units.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_utf16: usize,
 }
 
 /// A workflow on the map.
@@ -160,9 +162,11 @@ pub struct MapNode {
 #[cfg_attr(test, derive(TS))]
 pub struct MapEdge {
     /// Index of the node at which the edge starts.
-    pub from: usize,
+    #[serde(rename = "from")]
+    pub start_index: usize,
     /// Index of the node at which the edge ends.
-    pub to: usize,
+    #[serde(rename = "to")]
+    pub end_index: usize,
     /// Condition under which the router takes this edge; empty if no router chooses among the
     /// edges.
     pub label: String,

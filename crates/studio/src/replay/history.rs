@@ -5,6 +5,7 @@ use super::{FileLine, Replay, ReplayResults, ReplayRow, UNKNOWN_NUMBER, line_fin
 use crate::api::{EarlierDecision, EarlierMessage, MessageOf};
 use crate::error::Answer;
 use crate::snapshot::ProjectSnapshot;
+use rulec_base::broken_invariant;
 use rulec_report::log;
 use serde_json::{Map, Value as Json};
 
@@ -25,7 +26,10 @@ impl Replay {
     /// were omitted because there are too many.
     pub fn earlier_messages_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
-        let Some(rules) = self.snapshot.analysis.rules() else { return Ok((Vec::new(), 0)) };
+        let Some(rules) = self.snapshot.analysis.rules() else {
+            broken_invariant!("a replay decides by rules without errors");
+            return Ok((Vec::new(), 0));
+        };
         if row.session_hash == UNKNOWN_NUMBER {
             return Ok((Vec::new(), 0));
         }

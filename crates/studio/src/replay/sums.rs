@@ -149,7 +149,10 @@ impl Replay {
     /// Returns the text that explains why no message of this replay chose the statement. It is the
     /// message of a finding of the rule analysis, or else a general sentence.
     fn never_chosen_reason(&self, statement: &crate::keys::KeyedStatement) -> String {
-        let Some(rules) = self.snapshot.analysis.rules() else { return String::new() };
+        let Some(rules) = self.snapshot.analysis.rules() else {
+            broken_invariant!("a replay decides by rules without errors");
+            return String::new();
+        };
         let program = rules.program();
         let rule = program.rules.iter().find(|rule| {
             *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table_name

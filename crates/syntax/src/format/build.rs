@@ -20,7 +20,7 @@ pub(super) fn statement_events(
 ) -> Vec<LayoutEvent> {
     let mut builder = LayoutBuilder {
         gaps,
-        item_starts: item_starts,
+        item_starts,
         brackets_are_lists: matches!(keyword, "flow" | "intent" | "entity"),
         in_type: matches!(keyword, "input" | "type" | "handler" | "extern"),
         events: Vec::with_capacity(tokens.len() * 3),

@@ -3,6 +3,7 @@
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;
+use rulec_base::broken_invariant;
 use unicode_width::UnicodeWidthStr;
 
 /// The position of a line break. It determines whether a blank line is kept, and how comments
@@ -143,7 +144,10 @@ impl<'a> TokenGaps<'a> {
     /// True if the token at `index` can be the last token of a value, such as a name or a closing
     /// bracket. A `+` or `-` after it is then usually a binary operator.
     fn ends_value(&self, index: usize) -> bool {
-        let Some(kind) = self.token_kind(index) else { return false };
+        let Some(kind) = self.token_kind(index) else {
+            broken_invariant!("the token before another token exists");
+            return false;
+        };
         kind.ends_operand()
             && !(self.is_plain_word(index) && is_operator_or_connective(self.token_text(index)))
             || self.is_type_angle[index]

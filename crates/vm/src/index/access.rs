@@ -48,10 +48,11 @@ const MAX_SEPARATE_LOOKUPS: usize = 24;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
-/// True if a table that looks up `texts` texts and `values` values iterates over the fields of the
-/// message instead of looking up each one.
-pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
-    texts + values > MAX_SEPARATE_LOOKUPS
+/// True if decisions by a table iterate once over the fields of the message to find the values that
+/// the table reads. If false, they look up each of these texts and values separately, which is done
+/// only for a few.
+pub(super) fn iterates_message_fields(text_count: usize, value_count: usize) -> bool {
+    text_count + value_count > MAX_SEPARATE_LOOKUPS
 }
 
 /// One possible choice of keys for a condition. A key is the id of a set of atoms (facts about a
@@ -89,7 +90,7 @@ impl RouteAccess {
 
 /// Selects for each route of a rule set how it is found: by keys, by a bitmap index, or not by the
 /// index at all.
-pub(super) struct AccessSelection<'n> {
+pub(super) struct AccessPathSelector<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
@@ -103,9 +104,9 @@ pub(super) struct AccessSelection<'n> {
     disjunction_choices: RefCell<HashMap<CondId, Option<KeyChoice>, foldhash::fast::FixedState>>,
 }
 
-impl<'n> AccessSelection<'n> {
-    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessSelection<'n> {
-        let mut accesses = AccessSelection {
+impl<'n> AccessPathSelector<'n> {
+    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessPathSelector<'n> {
+        let mut selector = AccessPathSelector {
             normal,
             atoms,
             atoms_by_set: atoms.atoms_by_set(),
@@ -116,12 +117,12 @@ impl<'n> AccessSelection<'n> {
         let mut key_choices = Vec::new();
         for route in normal.tables.iter().flatten() {
             key_choices.clear();
-            accesses.collect_key_choices(route.cond, &mut key_choices);
+            selector.collect_key_choices(route.cond, &mut key_choices);
             for set in key_choices.iter().flatten() {
-                accesses.set_use_counts[*set as usize] += 1;
+                selector.set_use_counts[*set as usize] += 1;
             }
         }
-        accesses
+        selector
     }
 
     /// Returns the access path of each route of a table.

@@ -29,18 +29,17 @@ pub struct Bitmap {
     pub block_first_ranks: Vec<u32>,
 }
 
-/// The bits of one attribute (a message value). A column has several rows. Each row covers a range
+/// The bits of one attribute (a message value). A column has several rows. Each row is for a range
 /// of the value's equivalence classes. A row has a bit for each route, which is set if the route
 /// may match these classes.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute_id: u32,
-    /// For each row, the first equivalence class of values that the row covers; 0 for the first
-    /// row.
+    /// For each row, the first class of its range of equivalence classes; 0 for the first row.
     row_starts: Vec<ClassId>,
-    /// For each equivalence class of values, the number of the row that covers it. To limit the
-    /// memory, the list may lack the highest classes; the rows of these classes are found by a
-    /// search in `row_starts`.
+    /// For each equivalence class of values, the number of the row for it. To limit the memory, the
+    /// list may lack the highest classes; the rows of these classes are found by a search in
+    /// `row_starts`.
     row_by_class: Box<[u8]>,
     /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     all_row_bits: Vec<u64>,
@@ -277,17 +276,17 @@ impl Column {
         self.chunk_summaries = self.all_row_bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers an equivalence class of values. The summary has
-    /// one word for each block (group of `ROUTES_PER_BLOCK` routes). Each set bit of a word marks a
-    /// chunk of the row's words in which some bit is set. `blocks` is the number of blocks of the
-    /// bitmap.
+    /// Returns the summary of the row whose range contains the equivalence class `class` of values.
+    /// The summary has one word for each block (group of `ROUTES_PER_BLOCK` routes). Each set bit
+    /// of a word marks a chunk of the row's words in which some bit is set. `blocks` is the number
+    /// of blocks of the bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
         self.chunk_summaries.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
-    /// Returns the number of the row that covers an equivalence class of values.
+    /// Returns the number of the row whose range contains the equivalence class `class` of values.
     #[inline]
     fn row_index(&self, class: ClassId) -> usize {
         match self.row_by_class.get(class as usize) {
@@ -296,16 +295,16 @@ impl Column {
         }
     }
 
-    /// Returns the bits of the row that covers an equivalence class of values, one bit per route.
-    /// `words` is the number of words in each row.
+    /// Returns the bits of the row whose range contains the equivalence class `class` of values,
+    /// one bit per route. `words` is the number of words in each row.
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
         let row = self.row_index(class);
         self.all_row_bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Clears the bits of `bits` that are not set in the row that covers an equivalence class.
-    /// Precondition: rows have exactly `N` words.
+    /// Clears the bits of `bits` that are not set in the row whose range contains the equivalence
+    /// class `class` of values. Precondition: rows have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
         let row = self.all_row_bits.as_chunks().0.get(self.row_index(class));
@@ -321,9 +320,10 @@ impl Column {
     }
 }
 
-/// Returns for each equivalence class the number of the row that covers it. `row_starts` has the
-/// first class of each row. Higher classes than the last row's first class are left out. The list
-/// is cut earlier if it would need too much memory compared with the rows of `words` words.
+/// Returns for each equivalence class of values the number of the row whose range contains the
+/// class. `row_starts` has the first class of each row. Higher classes than the last row's first
+/// class are left out. The list is cut earlier if it would need too much memory compared with the
+/// rows of `words` words.
 fn row_of_each_class(row_starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = row_starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(row_starts.len() * (words + 4) * 8);

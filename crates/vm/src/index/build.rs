@@ -2,7 +2,7 @@
 //! lists of keys, bitmaps of routes without keys, and the texts (subjects) and values (attributes)
 //! to look up.
 
-use super::access::{AccessSelection, RouteAccess, iterates_message_fields};
+use super::access::{AccessPathSelector, RouteAccess, iterates_message_fields};
 use super::anchored_literals::EdgeLiterals;
 use super::attribute::ClassId;
 use super::bitmap::Bitmap;
@@ -52,7 +52,7 @@ struct IndexBuilder<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
-    access_selection: AccessSelection<'n>,
+    access_path_selector: AccessPathSelector<'n>,
 }
 
 impl<'n> IndexBuilder<'n> {
@@ -61,7 +61,7 @@ impl<'n> IndexBuilder<'n> {
             normal,
             atoms,
             atoms_by_set: atoms.atoms_by_set(),
-            access_selection: AccessSelection::new(normal, atoms),
+            access_path_selector: AccessPathSelector::new(normal, atoms),
         }
     }
 
@@ -70,7 +70,8 @@ impl<'n> IndexBuilder<'n> {
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
         let mut index_cost = 0.0;
-        for ((rank, route), access) in (0..).zip(routes).zip(self.access_selection.table_access_paths(routes))
+        for ((rank, route), access) in
+            (0..).zip(routes).zip(self.access_path_selector.table_access_paths(routes))
         {
             match access {
                 RouteAccess::Keys(key_choice) => {
@@ -131,7 +132,7 @@ impl<'n> IndexBuilder<'n> {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
             let mut alternatives =
-                self.access_selection.ranges.split_alternatives(routes[rank as usize].cond);
+                self.access_path_selector.ranges.split_alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
                 alternatives.push(ValueRanges::new());
             }
@@ -287,13 +288,14 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
 /// subject. The scan then also determines the attribute's class, so the text is folded once.
 fn set_subject_flags(
     subjects: &mut [ScannedTextIndex],
-    answers: &[LiteralVerdict],
+    literal_verdicts: &[LiteralVerdict],
     attributes: &[AttributeIndex],
 ) {
-    for answer in
-        answers.iter().filter(|answer| answer.are_literals_sufficient && answer.requires_unchanged_text)
+    for verdict in literal_verdicts
+        .iter()
+        .filter(|verdict| verdict.are_literals_sufficient && verdict.requires_unchanged_text)
     {
-        if let Some(subject) = subjects.get_mut(answer.subject_id as usize) {
+        if let Some(subject) = subjects.get_mut(verdict.subject_id as usize) {
             subject.needs_unchanged_text = true;
         }
     }

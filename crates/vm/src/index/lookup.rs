@@ -3,7 +3,7 @@
 //! keys are evaluated, except routes after the best match so far. Last, the candidates of the
 //! residual bitmap (routes without keys) are evaluated.
 //!
-//! The lookup handles keys, postings and bitmaps. The caller implements [`RouteVerifier`], which
+//! The lookup handles keys, postings and bitmaps. The caller implements [`IndexEngine`], which
 //! provides the values of the message and evaluates conditions.
 
 mod keys;
@@ -25,7 +25,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// The engine that uses the index: it provides the message's values and evaluates conditions.
-pub trait RouteVerifier<'a> {
+pub trait IndexEngine<'a> {
     fn operand_value(&mut self, operand: Operand) -> Value<'a>;
 
     fn slot_ref(&mut self, slot: SlotId) -> &Value<'a>;
@@ -143,9 +143,9 @@ impl<'a> IndexLookup<'a> {
 
     /// Returns the rank (position) of the first matching route of a table within a range of ranks;
     /// `None` if no route in the range matches.
-    pub fn first_matching_rank<V: RouteVerifier<'a>>(
+    pub fn first_matching_rank<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         table: TableId,
         mut ranks: Range<u32>,
     ) -> Option<u32> {
@@ -154,15 +154,15 @@ impl<'a> IndexLookup<'a> {
         let mut hit = None;
         if ranks.start == 0 && first_routes_score >= MIN_FIRST_ROUTES_SCORE {
             ranks.start = table_index.first_route_count.min(ranks.end);
-            hit = verifier.first_match_in_order(table, 0..ranks.start);
+            hit = engine.first_match_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
             // ranks are looked up before far ones.
             let near_ranks = ranks.start..ranks.start.saturating_mul(NEAR_RANK_FACTOR).min(ranks.end);
             ranks.start = near_ranks.end;
-            hit = hit.or_else(|| self.first_match_in_table(verifier, table_index, table, near_ranks));
+            hit = hit.or_else(|| self.first_match_in_table(engine, table_index, table, near_ranks));
         }
         if hit.is_none() {
-            hit = self.first_match_in_table(verifier, table_index, table, ranks);
+            hit = self.first_match_in_table(engine, table_index, table, ranks);
         }
         self.buffers.first_routes_score.set(match hit {
             Some(rank) if rank < table_index.first_route_count => {
@@ -173,23 +173,23 @@ impl<'a> IndexLookup<'a> {
         hit
     }
 
-    fn first_match_in_table<V: RouteVerifier<'a>>(
+    fn first_match_in_table<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         table_index: &'a TableIndex,
         table: TableId,
         mut ranks: Range<u32>,
     ) -> Option<u32> {
-        let keys = self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(engine, table_index);
         let mut best_hit = None;
         for list in self.posting_lists(&keys, table_index, table) {
             let hit = match list {
                 PostingList::Range { start, end } => {
                     let postings = table_index.postings(*start, *end);
-                    self.first_match_in_postings(verifier, table, postings, ranks.clone())
+                    self.first_match_in_postings(engine, table, postings, ranks.clone())
                 }
                 PostingList::Bitmap(bitmap) => {
-                    self.first_match_in_bitmap(verifier, table, bitmap, ranks.clone())
+                    self.first_match_in_bitmap(engine, table, bitmap, ranks.clone())
                 }
             };
             if let Some(rank) = hit {
@@ -198,7 +198,7 @@ impl<'a> IndexLookup<'a> {
             }
         }
         self.buffers.found_key_ids.replace(keys);
-        self.first_match_in_bitmap(verifier, table, &table_index.residual, ranks).or(best_hit)
+        self.first_match_in_bitmap(engine, table, &table_index.residual, ranks).or(best_hit)
     }
 
     /// Returns the posting lists of the given keys, leaving out keys of other tables. A posting
@@ -217,9 +217,9 @@ impl<'a> IndexLookup<'a> {
         })
     }
 
-    fn first_match_in_postings<V: RouteVerifier<'a>>(
+    fn first_match_in_postings<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         table: TableId,
         postings: &[Posting],
         ranks: Range<u32>,
@@ -232,7 +232,7 @@ impl<'a> IndexLookup<'a> {
             if posting.rank >= ranks.end {
                 return None;
             }
-            if self.passes_guards(verifier, posting) && verifier.verify_route(table, posting.rank) {
+            if self.passes_guards(engine, posting) && engine.verify_route(table, posting.rank) {
                 return Some(posting.rank);
             }
         }
@@ -243,24 +243,24 @@ impl<'a> IndexLookup<'a> {
     /// key. A guard requires that a value's equivalence class is within a range. If a guard fails,
     /// the route cannot match.
     #[inline]
-    fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
+    fn passes_guards<E: IndexEngine<'a>>(&self, engine: &mut E, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
             guard.attribute_id == Guard::UNRESTRICTED.attribute_id
                 || (guard.first_class..guard.end_class)
-                    .contains(&self.attribute_class(verifier, guard.attribute_id))
+                    .contains(&self.attribute_class(engine, guard.attribute_id))
         })
     }
 
-    fn first_match_in_bitmap<V: RouteVerifier<'a>>(
+    fn first_match_in_bitmap<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         table: TableId,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
     ) -> Option<u32> {
         let mut hit = None;
-        self.visit_bitmap_candidates(verifier, bitmap, ranks, |verifier, rank| {
-            let matches = verifier.verify_route(table, rank);
+        self.visit_bitmap_candidates(engine, bitmap, ranks, |engine, rank| {
+            let matches = engine.verify_route(table, rank);
             if matches {
                 hit = Some(rank);
             }
@@ -273,45 +273,45 @@ impl<'a> IndexLookup<'a> {
     /// bitmap does not exclude, in ascending order. When `stop` returns true, no further routes are
     /// visited.
     #[inline]
-    fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
+    fn visit_bitmap_candidates<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
-        stop: impl FnMut(&mut V, u32) -> bool,
+        stop: impl FnMut(&mut E, u32) -> bool,
     ) {
         if !bitmap.block_first_ranks.is_empty() {
-            return self.visit_block_candidates(verifier, bitmap, ranks, stop);
+            return self.visit_block_candidates(engine, bitmap, ranks, stop);
         }
         if bitmap.route_ranks.first().is_none_or(|first| *first >= ranks.end) {
             return;
         }
         match bitmap.words_per_row() {
-            1 => self.visit_chunk_candidates::<1, V>(verifier, bitmap, ranks, stop),
-            2 => self.visit_chunk_candidates::<2, V>(verifier, bitmap, ranks, stop),
-            4 => self.visit_chunk_candidates::<4, V>(verifier, bitmap, ranks, stop),
-            _ => self.visit_chunk_candidates::<WORDS_PER_CHUNK, V>(verifier, bitmap, ranks, stop),
+            1 => self.visit_chunk_candidates::<1, E>(engine, bitmap, ranks, stop),
+            2 => self.visit_chunk_candidates::<2, E>(engine, bitmap, ranks, stop),
+            4 => self.visit_chunk_candidates::<4, E>(engine, bitmap, ranks, stop),
+            _ => self.visit_chunk_candidates::<WORDS_PER_CHUNK, E>(engine, bitmap, ranks, stop),
         }
     }
 
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are in the order of their
     /// ranks (positions in the table). The number of words in a row is a multiple of `N`.
     #[inline]
-    fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
+    fn visit_chunk_candidates<const N: usize, E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         bitmap: &'a Bitmap,
         Range { start: from, end: bound }: Range<u32>,
-        mut stop: impl FnMut(&mut V, u32) -> bool,
+        mut stop: impl FnMut(&mut E, u32) -> bool,
     ) {
         let (ranks, words) = (&bitmap.route_ranks[..], bitmap.words_per_row());
-        let mut visit_chunk = |verifier: &mut V, start: usize, first_bit: usize, bits: [u64; N]| {
+        let mut visit_chunk = |engine: &mut E, start: usize, first_bit: usize, bits: [u64; N]| {
             for (word, mut bits) in bits.into_iter().enumerate() {
                 while bits != 0 {
                     let bit_index = start + word * 64 + bits.trailing_zeros() as usize;
                     // Bits after the last route may be set if there is no column.
                     let Some(rank) = ranks.get(bit_index) else { return true };
-                    if *rank >= bound || (bit_index >= first_bit && stop(verifier, *rank)) {
+                    if *rank >= bound || (bit_index >= first_bit && stop(engine, *rank)) {
                         return true;
                     }
                     bits &= bits - 1;
@@ -326,9 +326,9 @@ impl<'a> IndexLookup<'a> {
                 if bits == [0; N] {
                     return;
                 }
-                column.intersect_with_row(self.attribute_class(verifier, column.attribute_id), &mut bits);
+                column.intersect_with_row(self.attribute_class(engine, column.attribute_id), &mut bits);
             }
-            visit_chunk(verifier, 0, first_bit, bits);
+            visit_chunk(engine, 0, first_bit, bits);
             return;
         }
         let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
@@ -347,11 +347,11 @@ impl<'a> IndexLookup<'a> {
                 && bits != [0; N]
             {
                 let row =
-                    column.row_bits(self.attribute_class(verifier, column.attribute_id), words).as_chunks().0;
+                    column.row_bits(self.attribute_class(engine, column.attribute_id), words).as_chunks().0;
                 intersect_chunk(&mut bits, row, chunk);
                 rows.push(row);
             }
-            if visit_chunk(verifier, start, first_bit, bits) {
+            if visit_chunk(engine, start, first_bit, bits) {
                 return;
             }
         }
@@ -360,12 +360,12 @@ impl<'a> IndexLookup<'a> {
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks
     /// (groups of routes). The candidates of a block are sorted by rank before they are visited.
     #[inline(never)]
-    fn visit_block_candidates<V: RouteVerifier<'a>>(
+    fn visit_block_candidates<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         bitmap: &'a Bitmap,
         ranks: Range<u32>,
-        mut stop: impl FnMut(&mut V, u32) -> bool,
+        mut stop: impl FnMut(&mut E, u32) -> bool,
     ) {
         let (words, blocks) = (bitmap.words_per_row(), bitmap.block_first_ranks.len());
         let mut candidate_ranks = SmallVec::<[u32; 64]>::new();
@@ -375,7 +375,7 @@ impl<'a> IndexLookup<'a> {
             }
             let mut chunks = u64::MAX;
             for column in &bitmap.columns {
-                let class = self.attribute_class(verifier, column.attribute_id);
+                let class = self.attribute_class(engine, column.attribute_id);
                 chunks &= column.chunk_summary(class, blocks).get(block).copied().unwrap_or_default();
             }
             while chunks != 0 {
@@ -384,7 +384,7 @@ impl<'a> IndexLookup<'a> {
                 let mut bits = [!0_u64; WORDS_PER_CHUNK];
                 for column in &bitmap.columns {
                     let row = column
-                        .row_bits(self.attribute_class(verifier, column.attribute_id), words)
+                        .row_bits(self.attribute_class(engine, column.attribute_id), words)
                         .as_chunks()
                         .0;
                     intersect_chunk(&mut bits, row, chunk);
@@ -402,7 +402,7 @@ impl<'a> IndexLookup<'a> {
             }
             candidate_ranks.sort_unstable();
             candidate_ranks.dedup();
-            if candidate_ranks.drain(..).any(|rank| stop(verifier, rank)) {
+            if candidate_ranks.drain(..).any(|rank| stop(engine, rank)) {
                 return;
             }
         }
@@ -410,41 +410,41 @@ impl<'a> IndexLookup<'a> {
 
     /// Returns the ranks (positions in the table) of all matching routes of a table, in ascending
     /// order.
-    pub fn all_matching_ranks<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<u32> {
+    pub fn all_matching_ranks<E: IndexEngine<'a>>(&self, engine: &mut E, table: TableId) -> Vec<u32> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
             return Vec::new();
         };
-        let keys = self.look_up_keys(verifier, table_index);
+        let keys = self.look_up_keys(engine, table_index);
         let mut candidates = Vec::new();
         for list in self.posting_lists(&keys, table_index, table) {
             match list {
                 PostingList::Range { start, end } => {
                     let passing_postings = table_index.postings(*start, *end).iter();
                     let passing_postings =
-                        passing_postings.filter(|posting| self.passes_guards(verifier, posting));
+                        passing_postings.filter(|posting| self.passes_guards(engine, posting));
                     candidates.extend(passing_postings.map(|posting| posting.rank));
                 }
                 PostingList::Bitmap(bitmap) => {
-                    self.collect_bitmap_candidates(verifier, bitmap, &mut candidates)
+                    self.collect_bitmap_candidates(engine, bitmap, &mut candidates)
                 }
             }
         }
         self.buffers.found_key_ids.replace(keys);
-        self.collect_bitmap_candidates(verifier, &table_index.residual, &mut candidates);
+        self.collect_bitmap_candidates(engine, &table_index.residual, &mut candidates);
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.retain(|rank| verifier.verify_route(table, *rank));
+        candidates.retain(|rank| engine.verify_route(table, *rank));
         candidates
     }
 
-    fn collect_bitmap_candidates<V: RouteVerifier<'a>>(
+    fn collect_bitmap_candidates<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         bitmap: &'a Bitmap,
         into: &mut Vec<u32>,
     ) {
-        self.visit_bitmap_candidates(verifier, bitmap, 0..u32::MAX, |_, rank| {
+        self.visit_bitmap_candidates(engine, bitmap, 0..u32::MAX, |_, rank| {
             into.push(rank);
             false
         });

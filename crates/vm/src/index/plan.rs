@@ -1,7 +1,7 @@
 //! The access path of each route, with the reasons for it, as printed by `rulec plan`. The plan is
 //! computed from the rules on request, because the index does not store it.
 
-use super::access::{AccessSelection, RouteAccess};
+use super::access::{AccessPathSelector, RouteAccess};
 use super::attribute::ClassId;
 use super::bitmap::MAX_COLUMNS;
 use super::cost;
@@ -93,7 +93,7 @@ const MAX_LISTED_KEYS: usize = 4;
 pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = IndexAtoms::new(normal, chunk);
     let index = super::build_index(normal, chunk);
-    let accesses = AccessSelection::new(normal, &atoms);
+    let access_path_selector = AccessPathSelector::new(normal, &atoms);
     let writer = PlanWriter {
         normal,
         atoms: &atoms,
@@ -103,7 +103,7 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
-        let accesses = accesses.table_access_paths(routes);
+        let accesses = access_path_selector.table_access_paths(routes);
         let mut set_uses = vec![0_usize; atoms.probability_by_set.len()];
         for access in &accesses {
             if let RouteAccess::Keys(key_choice) = access {

@@ -140,14 +140,15 @@ impl<'a> Vm<'a, BindingSlots<'a>> {
     /// a decision). No binding has a value yet.
     pub fn over_bindings(
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         slots: &'a [Slot],
         message: &'a Json,
         binding_count: usize,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, BindingSlots<'a>> {
-        let (memory, message) = scratch.start_bindings_decision(code, hosts, slots, message, binding_count);
-        Vm::new(code, hosts, memory.memo, memory.vm, message)
+        let (memory, message) =
+            scratch.start_bindings_decision(code, host_functions, slots, message, binding_count);
+        Vm::new(code, host_functions, memory.memo, memory.vm, message)
     }
 
     /// Sets the value of a binding. Returns the new epoch of the VM: the number that marks memoized

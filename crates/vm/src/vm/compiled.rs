@@ -32,19 +32,19 @@ impl<'a, M: SlotValueSource<'a>> LazyVm<'a, M> {
     pub fn get_or_create(
         &mut self,
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         memo: Memo<'a>,
     ) -> Option<&mut Vm<'a, M>> {
         if self.vm.is_none() {
-            self.create_vm(code, hosts, memo);
+            self.create_vm(code, host_functions, memo);
         }
         self.vm.as_mut()
     }
 
     #[inline(never)]
-    fn create_vm(&mut self, code: &'a Bytecode, hosts: &'a [RegisteredFunction], memo: Memo<'a>) {
+    fn create_vm(&mut self, code: &'a Bytecode, host_functions: &'a [RegisteredFunction], memo: Memo<'a>) {
         let Some((message, buffers)) = self.creation_args.take() else { return };
-        self.vm = Some(Vm::new(code, hosts, memo, buffers, message));
+        self.vm = Some(Vm::new(code, host_functions, memo, buffers, message));
     }
 
     /// Returns `text` in the normalized form that `pred` needs. Caches the form for the decision

@@ -75,7 +75,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
     pub fn add_call_details(&self, details: &mut Option<Box<DecisionDetails>>) {
-        DecisionDetails::add_host_calls(details, &self.hosts, self.arena);
+        DecisionDetails::add_host_calls(details, &self.host_calls, self.arena);
     }
 }
 

@@ -16,7 +16,7 @@ use std::cell::Cell;
 /// with a new decision number.
 pub struct DecisionMemory<'a> {
     pub code: &'a Bytecode,
-    pub hosts: &'a [RegisteredFunction],
+    pub host_functions: &'a [RegisteredFunction],
     /// The memoized results of the decision. Compiled code also writes these.
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
@@ -32,12 +32,12 @@ impl Scratch {
     pub fn start_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         memo_len: usize,
     ) -> DecisionMemory<'a> {
         self.next_epoch(memo_len);
         let Scratch { epoch, memo_cells: memo, vm, cells, .. } = self;
-        DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells }
+        DecisionMemory { code, host_functions, memo: memo_cells(memo, *epoch), vm, cells }
     }
 
     /// Starts a decision over a JSON message. Each field is looked up when it is first used.
@@ -45,33 +45,33 @@ impl Scratch {
     pub fn start_json_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         message: &'a Json,
     ) -> (DecisionMemory<'a>, JsonMessage<'a>) {
         self.next_epoch(code.chunk().memo_cell_count());
         let Scratch { epoch, memo_cells: memo, vm, cells, json, .. } = self;
-        let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
+        let memory = DecisionMemory { code, host_functions, memo: memo_cells(memo, *epoch), vm, cells };
         (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
     }
 
-    /// Starts a decision over a message and `bindings` bindings (names whose values change). No
-    /// binding has a value yet.
+    /// Starts a decision over a message and `binding_count` bindings (named values, which change
+    /// during the decision). No binding has a value yet.
     pub fn start_bindings_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,
-        hosts: &'a [RegisteredFunction],
+        host_functions: &'a [RegisteredFunction],
         slots: &'a [Slot],
         message: &'a Json,
         binding_count: usize,
     ) -> (DecisionMemory<'a>, BindingSlots<'a>) {
         self.next_epoch(code.chunk().memo_cell_count());
         let Scratch { epoch, memo_cells: memo, vm, cells, json, bindings: buffers, .. } = self;
-        let memory = DecisionMemory { code, hosts, memo: memo_cells(memo, *epoch), vm, cells };
+        let memory = DecisionMemory { code, host_functions, memo: memo_cells(memo, *epoch), vm, cells };
         (memory, BindingSlots::new(slots, message, binding_count, buffers, epoch, json))
     }
 
-    /// Returns the slots of a message and of `bindings` bindings (names whose values change during
-    /// a decision). This is for the reference evaluator, which needs no other memory of the
+    /// Returns the slots of a message and of `binding_count` bindings (named values, which change
+    /// during a decision). This is for the reference evaluator, which needs no other memory of the
     /// scratch.
     pub fn bind_slots<'a>(
         &'a mut self,

@@ -7,7 +7,7 @@ use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::FieldLookup;
 use crate::bytecode::instr::Instr;
 use crate::index::Index;
-use crate::index::lookup::{IndexLookup, RouteVerifier};
+use crate::index::lookup::{IndexEngine, IndexLookup};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::{self, SearchResult, Searcher};
 use rulec_base::broken_invariant;
@@ -163,7 +163,7 @@ impl<'a, M: SlotValueSource<'a>> Searcher for Vm<'a, M> {
     }
 }
 
-impl<'a, M: SlotValueSource<'a>> RouteVerifier<'a> for Vm<'a, M> {
+impl<'a, M: SlotValueSource<'a>> IndexEngine<'a> for Vm<'a, M> {
     #[inline]
     fn operand_value(&mut self, operand: Operand) -> Value<'a> {
         Vm::operand_value(self, operand)

@@ -83,8 +83,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     }
 
     /// Runs a code block that computes a value: the dispatch loop. `start` is the address of the
-    /// block's first instruction. `base` is the index in `working_values` of the block's register
-    /// 0.
+    /// block's first instruction. The block's register 0 is at index `base` of `working_values`.
     fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;
@@ -125,7 +124,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
                     let first = base + usize::from(args.first);
                     let args =
                         self.working_values.get(first..first + usize::from(args.len)).unwrap_or_default();
-                    (dst, self.hosts.call(ExternId(function), args, self.arena))
+                    (dst, self.host_calls.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
                 Instr::Sum { dst, each, value } => (dst, self.eval_sum(each, value)),

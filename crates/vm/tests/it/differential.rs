@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn predicates_answer_as_their_meanings_do() {
     let mut scratch = Scratch::new();
-    let hosts = hosts();
+    let host_functions = host_functions();
     let (mut checks, mut answers) = (hashbrown::HashMap::<_, u32>::new(), [0_u32; 3]);
     for seed in 0..if cfg!(debug_assertions) { 1_200 } else { 100_000 } {
         let mut g = Gen::new(seed);
@@ -32,9 +32,15 @@ fn predicates_answer_as_their_meanings_do() {
             let message = g.message();
             let arena = Arena::default();
             let (program, normal) = (&g.build.program, &g.build.normal);
-            let mut oracle =
-                Oracle { program, normal, message: &message, arena: &arena, hosts: &hosts, vars: Vec::new() };
-            let mut vm = Vm::over_json(&code, &hosts, &message, &mut scratch);
+            let mut oracle = Oracle {
+                program,
+                normal,
+                message: &message,
+                arena: &arena,
+                host_functions: &host_functions,
+                vars: Vec::new(),
+            };
+            let mut vm = Vm::over_json(&code, &host_functions, &message, &mut scratch);
             for (position, (pred, want)) in conds.iter().enumerate() {
                 let expected = oracle.pred(&normal.preds[pred.index()]);
                 let lowered = &code.chunk().preds[pred.index()];
@@ -60,7 +66,7 @@ fn predicates_answer_as_their_meanings_do() {
 #[test]
 fn programs_decide_as_the_normal_form_does() {
     let mut scratch = Scratch::new();
-    let hosts = hosts();
+    let host_functions = host_functions();
     let (mut held, mut total) = (0, 0);
     for seed in 0..if cfg!(debug_assertions) { 400 } else { 40_000 } {
         let mut g = Gen::new(seed + 1_000_000);
@@ -79,8 +85,14 @@ fn programs_decide_as_the_normal_form_does() {
             let message = g.message();
             let arena = Arena::default();
             let (program, normal) = (&g.build.program, &g.build.normal);
-            let mut oracle =
-                Oracle { program, normal, message: &message, arena: &arena, hosts: &hosts, vars: Vec::new() };
+            let mut oracle = Oracle {
+                program,
+                normal,
+                message: &message,
+                arena: &arena,
+                host_functions: &host_functions,
+                vars: Vec::new(),
+            };
             let expected: Vec<RuleId> = normal.tables[0]
                 .iter()
                 .filter(|route| oracle.cond(route.cond))
@@ -88,10 +100,11 @@ fn programs_decide_as_the_normal_form_does() {
                 .collect();
             let first = expected.first().map(|route| Chosen::Rule(*route));
             let context = || format!("seed {seed}\n{}\n{message}", disassemble(code.chunk(), None));
-            let chosen = Vm::over_json(&code, &hosts, &message, &mut scratch).decide(TableId(0)).chosen;
+            let chosen =
+                Vm::over_json(&code, &host_functions, &message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!(chosen, first, "{}", context());
             let record: Vec<Value> = program.slots.iter().map(|slot| slot.load(&message)).collect();
-            let mut vm = Vm::over_slots(&code, &hosts, record[..].into(), &mut scratch);
+            let mut vm = Vm::over_slots(&code, &host_functions, record[..].into(), &mut scratch);
             assert_eq!(vm.matching_rules(TableId(0)), expected, "{}", context());
             assert_eq!(vm.decide(TableId(0)).chosen, first, "{}", context());
             held += expected.len();

@@ -303,7 +303,7 @@ impl Gen {
     }
 }
 
-pub fn hosts() -> Vec<RegisteredFunction> {
+pub fn host_functions() -> Vec<RegisteredFunction> {
     let function = Arc::new(|args: &[Value<'_>]| match args[0] {
         Value::Str(text) => Ok(json!(text.chars().rev().collect::<String>())),
         Value::Int(int) => Ok(json!([int, int])),

@@ -19,7 +19,7 @@ pub struct Oracle<'a> {
     pub normal: &'a Normal,
     pub message: &'a Json,
     pub arena: &'a Arena,
-    pub hosts: &'a [RegisteredFunction],
+    pub host_functions: &'a [RegisteredFunction],
     pub vars: Vec<Value<'a>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Oracle<'a> {
             }
             NormalExpr::Extern(function, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
-                HostCalls::new(self.hosts).call(
+                HostCalls::new(self.host_functions).call(
                     *function,
                     self.arena.bump().alloc_slice_copy(&args),
                     self.arena,

@@ -4,6 +4,7 @@
 //! do.
 
 use super::super::entity::EntityMatch;
+use rulec_base::broken_invariant;
 use serde_json::{Map, Value as Json};
 use time::{Date, Month};
 
@@ -98,7 +99,10 @@ pub fn normalize_time(text: &str, found: &mut EntityMatch) -> bool {
         || after.strip_prefix([':', '.']).is_some_and(|rest| rest.starts_with(is_digit))
         || after.starts_with(is_digit);
     let fields = &mut found.fields;
-    let Some(mut hour) = parse_number_field(fields, "hour") else { return false };
+    let Some(mut hour) = parse_number_field(fields, "hour") else {
+        broken_invariant!("each regular expression for a time captures an hour");
+        return false;
+    };
     let minute = match take_lowercase_text(fields, "quarter").as_deref() {
         Some("半") => 30,
         Some("一刻") => 15,

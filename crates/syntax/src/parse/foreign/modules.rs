@@ -88,13 +88,15 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
     })
 }
 
-/// True for a text in quotes of any language, also with a prefix such as `r`.
+/// True if an argument begins like a text literal of some programming language: with a single
+/// quote, a double quote or a backquote, also after a prefix such as `r` or `@`.
 fn is_quoted_text(arg: &str) -> bool {
     arg.trim_start_matches(['r', '@']).starts_with(['"', '\'', '`'])
 }
 
-/// Returns a regular expression in quotes of any language as a raw text of this language. `None`
-/// for another value, and for a text with escapes.
+/// Converts a text literal of some programming language, which contains a regular expression, to a
+/// raw text literal of the rule language. `None` if `arg` is no such literal, or its text contains
+/// an escape or a double quote.
 fn to_raw_string(arg: &str) -> Option<String> {
     let is_raw = arg.starts_with(['r', '@', '`']);
     let inner = arg.trim_start_matches(['r', '@']);

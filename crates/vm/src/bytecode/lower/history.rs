@@ -29,7 +29,7 @@ impl Lowering<'_> {
         level: u32,
     ) -> Result<Option<HistoryLoop>, LowerError> {
         if !self.is_history(list)
-            || summed.is_some_and(|value| !self.reads_only_element(Part::Expr(value.0), level))
+            || summed.is_some_and(|value| !self.is_cheap_and_reads_only_element(Part::Expr(value.0), level))
         {
             return Ok(None);
         }
@@ -38,8 +38,9 @@ impl Lowering<'_> {
             NormalCond::And(parts) => parts.iter().copied().collect(),
             _ => SmallVec::from_elem(body, 1),
         };
-        let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
-            parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
+        let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) = parts
+            .into_iter()
+            .partition(|part| self.is_cheap_and_reads_only_element(Part::Cond(part.0), level));
         let mut groups = [None; MAX_ELEMENT_GROUPS];
         // A comparison with a constant forms groups too, so that loops with different constants
         // share results.
@@ -106,7 +107,9 @@ impl Lowering<'_> {
         for (key, other) in [(*left, *right), (*right, *left)] {
             let other_info = self.uses.use_info(Part::Expr(other.0));
             let is_cheap = self.is_cheap(Part::Expr(other.0));
-            if self.reads_only_element(Part::Expr(key.0), level) && other_info.is_loop_invariant() && is_cheap
+            if self.is_cheap_and_reads_only_element(Part::Expr(key.0), level)
+                && other_info.is_loop_invariant()
+                && is_cheap
             {
                 return Ok(Some(KeyComparison {
                     key_block: self.block_for_expr(key)?,
@@ -117,9 +120,9 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    /// True if a condition, predicate or value is cheap, and reads only constants and the element
-    /// of the loop at nesting level `level`.
-    fn reads_only_element(&self, part: Part, level: u32) -> bool {
+    /// True if a condition, predicate or value reads only constants and the element of the loop at
+    /// nesting level `level`, and is cheap (see [`Self::is_cheap`]).
+    fn is_cheap_and_reads_only_element(&self, part: Part, level: u32) -> bool {
         let reads_other = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
                 Some(NormalExpr::Slot(_) | NormalExpr::History(_)) => true,
@@ -128,11 +131,12 @@ impl Lowering<'_> {
             },
             _ => false,
         };
-        let mut reads_only_element = !reads_other && self.is_cheap_itself(part);
+        let mut is_cheap_and_reads_only_element = !reads_other && self.is_cheap_itself(part);
         let _ = self.normal.for_each_child(part, &mut |child| {
-            reads_only_element = reads_only_element && self.reads_only_element(child, level);
+            is_cheap_and_reads_only_element =
+                is_cheap_and_reads_only_element && self.is_cheap_and_reads_only_element(child, level);
         });
-        reads_only_element
+        is_cheap_and_reads_only_element
     }
 
     /// True if a condition, predicate or value is cheap with all its operands: no host function, no

@@ -4,8 +4,8 @@ use crate::bytecode::chunk::{Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Instr};
 use rulec_lang::operators::Cost;
 
-/// True if the index may evaluate an operand before any condition needs its value: the value
-/// depends only on the message, is cheap, and calls no host function.
+/// True if the index may evaluate an operand before any condition needs its value. The value must
+/// depend only on the message, and its computation must be short and call no host function.
 pub(super) fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,

@@ -3,7 +3,7 @@
 //! the class of each value is determined at most once. A *subject* is a text that is scanned, an
 //! *attribute* is a value whose class is determined. *Folded* means case-folded.
 
-use super::{IndexLookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
+use super::{IndexEngine, IndexLookup, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;
 use crate::index::attribute::OTHER_KINDS_CLASS;
 use crate::index::scan::ScanBuffers;
@@ -18,31 +18,27 @@ impl<'a> IndexLookup<'a> {
     /// found so far, including keys of other tables. The list is moved out of the field
     /// `found_key_ids` of the buffers. The caller must put it back, so that later lookups of this
     /// decision can continue it.
-    pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
-        &self,
-        verifier: &mut V,
-        table: &TableIndex,
-    ) -> Vec<u32> {
+    pub(super) fn look_up_keys<E: IndexEngine<'a>>(&self, engine: &mut E, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.buffers.found_key_ids.take();
         if self.buffers.found_keys_epoch.replace(self.epoch) != self.epoch {
             hits.clear();
         }
-        table.subject_ids.iter().for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
+        table.subject_ids.iter().for_each(|subject| self.scan_subject_once(engine, *subject, &mut hits));
         table
             .attribute_ids
             .iter()
-            .for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
+            .for_each(|attribute| self.look_up_attribute_once(engine, *attribute, &mut hits));
         if let (Some((subjects, attributes)), Some(fields)) = (&table.lookups_by_slot, &self.index.fields) {
             let mut present = self.buffers.present_slot_ids.take();
             present.clear();
-            verifier.read_present_slots(fields, &mut present);
+            engine.read_present_slots(fields, &mut present);
             for slot in &present {
                 subjects
                     .list(*slot)
                     .iter()
-                    .for_each(|subject| self.scan_subject_once(verifier, *subject, &mut hits));
+                    .for_each(|subject| self.scan_subject_once(engine, *subject, &mut hits));
                 let attributes = attributes.list(*slot).iter();
-                attributes.for_each(|attribute| self.look_up_attribute_once(verifier, *attribute, &mut hits));
+                attributes.for_each(|attribute| self.look_up_attribute_once(engine, *attribute, &mut hits));
             }
             self.buffers.present_slot_ids.replace(present);
         }
@@ -50,36 +46,31 @@ impl<'a> IndexLookup<'a> {
     }
 
     #[inline(always)]
-    fn scan_subject_once<V: RouteVerifier<'a>>(
-        &self,
-        verifier: &mut V,
-        subject: u32,
-        found_keys: &mut Vec<u32>,
-    ) {
+    fn scan_subject_once<E: IndexEngine<'a>>(&self, engine: &mut E, subject: u32, found_keys: &mut Vec<u32>) {
         if self
             .buffers
             .subject_epochs
             .get(subject as usize)
             .is_some_and(|stamp| stamp.get() & !3 != self.epoch)
         {
-            self.scan_subject(verifier, subject, found_keys);
+            self.scan_subject(engine, subject, found_keys);
         }
     }
 
     #[inline(always)]
-    fn look_up_attribute_once<V: RouteVerifier<'a>>(
+    fn look_up_attribute_once<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         attribute_id: u32,
         found_keys: &mut Vec<u32>,
     ) {
         if let Some(stamp) = self.buffers.attribute_epochs.get(attribute_id as usize)
             && stamp.replace(self.epoch) != self.epoch
             && let Some(attribute) = self.index.attributes.get(attribute_id as usize)
-            && (attribute.element_ids.is_empty() || !self.look_up_elements(verifier, attribute, found_keys))
+            && (attribute.element_ids.is_empty() || !self.look_up_elements(engine, attribute, found_keys))
             && !attribute.keys_by_class.is_empty()
         {
-            let class = self.attribute_class(verifier, attribute_id);
+            let class = self.attribute_class(engine, attribute_id);
             attribute.keys_by_class.list(class).iter().for_each(|key| self.record_key(*key, found_keys));
         }
     }
@@ -97,16 +88,11 @@ impl<'a> IndexLookup<'a> {
 
     /// Scans subject number `subject_id` (a text of the message) for literals, and appends the keys
     /// that the found literals provide to `found_keys`.
-    fn scan_subject<V: RouteVerifier<'a>>(
-        &self,
-        verifier: &mut V,
-        subject_id: u32,
-        found_keys: &mut Vec<u32>,
-    ) {
+    fn scan_subject<E: IndexEngine<'a>>(&self, engine: &mut E, subject_id: u32, found_keys: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(subject_id as usize) else {
             return broken_invariant!("a subject to scan is in the index");
         };
-        let Value::Str(text) = verifier.operand_value(subject.operand) else { return };
+        let Value::Str(text) = engine.operand_value(subject.operand) else { return };
         let Ok(mut buffers) = self.buffers.scan_buffers.try_borrow_mut() else {
             return broken_invariant!("a scan begins no other scan");
         };
@@ -119,7 +105,7 @@ impl<'a> IndexLookup<'a> {
                 SINGLE_FORM_FLAG | if is_unchanged { UNCHANGED_TEXT_FLAG } else { 0 }
             }
             [form] => {
-                let prepared = verifier
+                let prepared = engine
                     .prepared_texts()
                     .get_or_prepare(form.cache_id, self.epoch, form.mode, text)
                     .as_bytes();
@@ -130,7 +116,7 @@ impl<'a> IndexLookup<'a> {
             forms => {
                 let mut search =
                     |form: &str| self.search_text(subject, form.as_bytes(), &mut buffers, found_keys);
-                self.scan_forms(verifier, subject, forms, text, &mut search)
+                self.scan_forms(engine, subject, forms, text, &mut search)
             }
         };
         if let Some(stamp) = self.buffers.subject_epochs.get(subject_id as usize) {
@@ -142,9 +128,9 @@ impl<'a> IndexLookup<'a> {
     /// the same text as the first form. Returns the flags that apply to the scan:
     /// `UNCHANGED_TEXT_FLAG` and `SINGLE_FORM_FLAG`.
     #[inline(never)]
-    fn scan_forms<V: RouteVerifier<'a>>(
+    fn scan_forms<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         subject: &ScannedTextIndex,
         forms: &[TextForm],
         text: &'a str,
@@ -153,7 +139,7 @@ impl<'a> IndexLookup<'a> {
         let mut scanned: Option<&TextForm> = None;
         let mut flags = SINGLE_FORM_FLAG;
         for form in forms {
-            let texts = verifier.prepared_texts();
+            let texts = engine.prepared_texts();
             texts.get_or_prepare(form.cache_id, self.epoch, form.mode, text);
             let prepared = texts.get_stored(form.cache_id, text);
             if subject.is_message_text(form, prepared.as_bytes(), text) {
@@ -236,13 +222,13 @@ impl<'a> IndexLookup<'a> {
     /// Looks up the elements of an attribute's value. Appends the keys that the elements provide to
     /// `found_keys`, unless the keys were recorded before. Returns false if the value is no list.
     #[inline(never)]
-    fn look_up_elements<V: RouteVerifier<'a>>(
+    fn look_up_elements<E: IndexEngine<'a>>(
         &self,
-        verifier: &mut V,
+        engine: &mut E,
         attribute: &AttributeIndex,
         found_keys: &mut Vec<u32>,
     ) -> bool {
-        let Some(elements) = verifier.operand_value(attribute.operand).elements() else { return false };
+        let Some(elements) = engine.operand_value(attribute.operand).elements() else { return false };
         let AttributeIndex { element_ids: named, element_keys, form, .. } = attribute;
         // A loop without a closure, because a closure would be called separately for each kind of
         // list.
@@ -250,7 +236,7 @@ impl<'a> IndexLookup<'a> {
             let keys = match element {
                 Value::Str(text) => {
                     let text_id =
-                        named.get(verifier.prepared_texts().prepare_transient(form.mode, text).as_bytes());
+                        named.get(engine.prepared_texts().prepare_transient(form.mode, text).as_bytes());
                     text_id.map_or(&[][..], |text_id| element_keys.list(text_id))
                 }
                 // A time or decimal equals texts in many notations, so the message may have any of
@@ -266,12 +252,12 @@ impl<'a> IndexLookup<'a> {
     /// Returns the equivalence class of the value of attribute number `attribute_id`. The class is
     /// determined once per decision and then cached.
     #[inline]
-    pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute_id: u32) -> u32 {
+    pub(super) fn attribute_class<E: IndexEngine<'a>>(&self, engine: &mut E, attribute_id: u32) -> u32 {
         let cell = self.buffers.attribute_classes.get(attribute_id as usize);
         match cell.map(Cell::get) {
             Some((stamp, class)) if stamp == self.epoch => class,
             _ => {
-                let class = self.find_attribute_class(verifier, attribute_id);
+                let class = self.find_attribute_class(engine, attribute_id);
                 if let Some(cell) = cell {
                     cell.set((self.epoch, class));
                 }
@@ -281,30 +267,26 @@ impl<'a> IndexLookup<'a> {
     }
 
     #[inline(never)]
-    fn find_attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, attribute_id: u32) -> u32 {
+    fn find_attribute_class<E: IndexEngine<'a>>(&self, engine: &mut E, attribute_id: u32) -> u32 {
         let Some(attribute) = self.index.attributes.get(attribute_id as usize) else {
             broken_invariant!("an attribute to classify is in the index");
             return OTHER_KINDS_CLASS;
         };
         match attribute.operand {
             Operand::Slot(slot) if attribute.form.mode.is_plain() => {
-                attribute.classes.class_of(verifier.slot_ref(slot))
+                attribute.classes.class_of(engine.slot_ref(slot))
             }
-            _ => self.class_of_prepared_value(verifier, attribute),
+            _ => self.class_of_prepared_value(engine, attribute),
         }
     }
 
     #[inline(never)]
-    fn class_of_prepared_value<V: RouteVerifier<'a>>(
-        &self,
-        verifier: &mut V,
-        attribute: &AttributeIndex,
-    ) -> u32 {
+    fn class_of_prepared_value<E: IndexEngine<'a>>(&self, engine: &mut E, attribute: &AttributeIndex) -> u32 {
         let TextForm { mode, cache_id: kept } = attribute.form;
-        match verifier.operand_value(attribute.operand) {
-            Value::Str(text) => attribute.classes.class_of(&Value::Str(
-                verifier.prepared_texts().get_or_prepare(kept, self.epoch, mode, text),
-            )),
+        match engine.operand_value(attribute.operand) {
+            Value::Str(text) => attribute
+                .classes
+                .class_of(&Value::Str(engine.prepared_texts().get_or_prepare(kept, self.epoch, mode, text))),
             other => attribute.classes.class_of(&other),
         }
     }

@@ -5,7 +5,7 @@ use crate::index::PackedLists;
 use crate::index::ranges::ValueRanges;
 
 /// A stub engine whose message matches one route. It records the routes that are tried.
-struct RecordingVerifier {
+struct RecordingEngine {
     holds: u32,
     texts: PreparedTexts,
     missing: Value<'static>,
@@ -15,7 +15,7 @@ struct RecordingVerifier {
     in_order: Option<u32>,
 }
 
-impl<'a> RouteVerifier<'a> for RecordingVerifier {
+impl<'a> IndexEngine<'a> for RecordingEngine {
     fn operand_value(&mut self, _: Operand) -> Value<'a> {
         Value::Missing
     }
@@ -68,7 +68,7 @@ fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
     let index = build_index(40, 100);
     let mut work = LookupBuffers::default();
     let mut decide = |holds: u32, epoch: u32| {
-        let mut tried = RecordingVerifier {
+        let mut tried = RecordingEngine {
             holds,
             texts: PreparedTexts::default(),
             missing: Value::Missing,

@@ -163,9 +163,10 @@ impl ParseFailure<'_, '_> {
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
-    /// Builds a diagnostic that suggests writing `head written`. Its fix replaces the source text
-    /// at `replaced_span` by `written`; `head` is already there. If the suggested text is too long,
-    /// the help is general and there is no fix.
+    /// Builds a diagnostic that suggests another order for a statement: its start `head` followed
+    /// by `written`. The fix replaces `replaced_span`, which is the part after `head`, by
+    /// `written`. There is no fix if the suggestion is too long, or if `written` contains a line
+    /// break or `#`. The help then only says "move it there".
     fn suggest_order(
         &self,
         span: Span,

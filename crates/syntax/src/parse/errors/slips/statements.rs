@@ -46,7 +46,7 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(unit - 1..unit + 1), replacement))
     }
 
-    /// Returns a diagnostic that suggests removing the tokens from `first_token` up to `end`,
+    /// Returns a diagnostic that suggests removing the tokens from `first_token` up to `end_token`,
     /// exclusive. `first_token` must not be the first token of the statement.
     pub(super) fn removal_diagnostic(
         &self,
