@@ -9,8 +9,7 @@ use crate::trace::{
 use ts_rs::{Config, TS};
 
 const TYPES_FILE_HEADER: &str = "\
-// Written by `INSTA_UPDATE=always cargo test -p rulec-eval --lib types` from crates/eval/src; not
-// to be edited.
+// Written by `INSTA_UPDATE=always cargo test -p rulec-eval --lib types` from crates/eval/src; not to be edited.
 
 export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 ";

@@ -5,8 +5,7 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 
 const TYPES_FILE_HEAD: &str = "\
-// Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from
-// crates/studio/src/api; not to be edited.
+// Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
 ";
 
 /// Concatenates the TypeScript declarations of several types.
