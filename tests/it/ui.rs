@@ -342,6 +342,15 @@ fn wording_of_habits() {
         "newcomers_blanks",
         "newcomers_required",
         "newcomers_branches",
+        "newcomers_prefixes",
+        "newcomers_randoms",
+        "newcomers_patterns",
+        "newcomers_epochs",
+        "newcomers_wide_blanks",
+        "newcomers_schemes",
+        "newcomers_first_nodes",
+        "newcomers_joined_names",
+        "newcomers_kept",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

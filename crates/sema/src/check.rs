@@ -32,6 +32,7 @@ mod meant_count;
 mod meant_place;
 mod mismatch;
 mod names;
+mod meant_prefix;
 mod narrowing;
 mod nested;
 mod network;
