@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the path of a declared field whose name suggests that it identifies a user or
     /// session. A help text proposes this field as the key of the history.
-    fn find_session_field(&self) -> Option<String> {
+    pub(super) fn find_session_field(&self) -> Option<String> {
         let input = self.fields.declared_root_fields()?;
         let is_key = |field: &&Field| {
             let name = field.name.to_lowercase();
