@@ -22,6 +22,7 @@ mod fields;
 mod file_settings;
 mod flow;
 mod fraction;
+mod foreign_regex;
 mod habits;
 mod history;
 mod known;
