@@ -16,6 +16,7 @@ mod decimal;
 mod definition;
 mod doubtful;
 mod enumeration;
+mod epoch;
 mod exchanged;
 mod expr;
 mod fields;
