@@ -50,6 +50,7 @@ mod read;
 mod reason;
 mod regex_help;
 mod request;
+mod scheme;
 mod scope;
 mod settings;
 mod statement;

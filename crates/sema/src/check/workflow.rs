@@ -64,6 +64,7 @@ impl<'a> Checker<'a> {
         if let Ok(config) = &config {
             self.warn_node_settings(node, config);
         }
+        node.config.iter().for_each(|(key, value)| self.warn_addresses_without_scheme(&key.node, value));
         if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.time_limit.is_none()) {
             let message = message!(
                 "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
