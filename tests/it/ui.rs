@@ -462,6 +462,8 @@ fn wording_of_an_analysis() {
         "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
         "input { staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
         "route many when n > 10 -> a\nroute more when n > 10 -> b\nroute most priority -1 when 10 < n -> c\ndefault -> d",
+        "let both = text == \"a\" and text == \"b\"\nroute one when both -> a\nroute two when both and n > 1 -> b\ndefault -> d",
+        "let late = hour(at as datetime) == 24\nlet odd = n > 3 and late\nroute one when late or n == 9 -> a\nroute two when odd -> b\ndefault -> d",
     ];
     let wording = texts.map(|text| {
         let rules = Compiler::new().compile_text(text).expect("the rules are right");
