@@ -480,13 +480,16 @@ fn wording_of_an_analysis() {
 fn wording_of_imported_routes() {
     let base = "input { text: string }\nhandler help()\nlist words = [\"a\"]\n\
                 route refund when text contains any words -> help\ndefault -> help";
+    let part = "list words = [\"a\"]\nroute urgent priority 100 when text contains \"urgent\" -> human";
     let texts = [
         "import \"base.rules\"\ndefault -> help",
         "import \"base.rules\"",
         "import \"base.rules\"\nroute one when text contains any words -> help\ndefault -> help",
+        "import \"part.rules\"\nroute one when text contains any words -> help\ndefault -> help",
     ];
     let wording = texts.map(|text| {
-        let loader = MemoryLoader::new().with("main.rules", text).with("base.rules", base);
+        let loader =
+            MemoryLoader::new().with("main.rules", text).with("base.rules", base).with("part.rules", part);
         let rules = Compiler::new().compile_with(&loader, "main.rules").expect("the rules are right");
         let found = rules.analyse().into_iter().map(|finding| finding.diagnostic).collect();
         render_wording(text, found, rules.sources())
