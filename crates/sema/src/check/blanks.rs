@@ -152,8 +152,8 @@ fn has_blanks_around(text: &str) -> bool {
     begins || ends
 }
 
-/// True if a word at the start or end of a text has white space around it that its author hardly
-/// sees or means, such as a full-width space.
+/// True if unusual white space precedes the first word of a text or follows the last one. Unusual
+/// is all white space that is not ASCII, such as a full-width space.
 fn has_unusual_blanks_around(text: &str) -> bool {
     let is_unusual = |blank: Option<char>, word: Option<char>| {
         let (Some(blank), Some(word)) = (blank, word) else { return false };

@@ -25,8 +25,8 @@ const END_OF_YEAR_9999: f64 = 253_402_300_800.0;
 const MIN_USUAL_MILLIS: f64 = 63_072_000_000.0;
 
 impl Checker<'_> {
-    /// Warns about a call of `from_epoch_seconds` or `from_epoch_millis` with an argument in another
-    /// unit. The name of a field says its unit, and a constant lies outside the usual times.
+    /// Warns about a call of `from_epoch_seconds` or `from_epoch_millis` with an argument in
+    /// another unit. The name of a field says its unit; a constant lies outside the usual times.
     pub(super) fn warn_unit_of_epoch(&mut self, function: Function, args: &[Expr], span: Span) {
         let read_per_second = match function {
             Function::FromEpochSeconds => 1.0,
