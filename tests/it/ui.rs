@@ -342,6 +342,15 @@ fn wording_of_habits() {
         "newcomers_blanks",
         "newcomers_required",
         "newcomers_branches",
+        "newcomers_prefixes",
+        "newcomers_randoms",
+        "newcomers_patterns",
+        "newcomers_epochs",
+        "newcomers_wide_blanks",
+        "newcomers_schemes",
+        "newcomers_first_nodes",
+        "newcomers_joined_names",
+        "newcomers_kept",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");
@@ -453,6 +462,8 @@ fn wording_of_an_analysis() {
         "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
         "input { staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
         "route many when n > 10 -> a\nroute more when n > 10 -> b\nroute most priority -1 when 10 < n -> c\ndefault -> d",
+        "let both = text == \"a\" and text == \"b\"\nroute one when both -> a\nroute two when both and n > 1 -> b\ndefault -> d",
+        "let late = hour(at as datetime) == 24\nlet odd = n > 3 and late\nroute one when late or n == 9 -> a\nroute two when odd -> b\ndefault -> d",
     ];
     let wording = texts.map(|text| {
         let rules = Compiler::new().compile_text(text).expect("the rules are right");
@@ -469,13 +480,16 @@ fn wording_of_an_analysis() {
 fn wording_of_imported_routes() {
     let base = "input { text: string }\nhandler help()\nlist words = [\"a\"]\n\
                 route refund when text contains any words -> help\ndefault -> help";
+    let part = "list words = [\"a\"]\nroute urgent priority 100 when text contains \"urgent\" -> human";
     let texts = [
         "import \"base.rules\"\ndefault -> help",
         "import \"base.rules\"",
         "import \"base.rules\"\nroute one when text contains any words -> help\ndefault -> help",
+        "import \"part.rules\"\nroute one when text contains any words -> help\ndefault -> help",
     ];
     let wording = texts.map(|text| {
-        let loader = MemoryLoader::new().with("main.rules", text).with("base.rules", base);
+        let loader =
+            MemoryLoader::new().with("main.rules", text).with("base.rules", base).with("part.rules", part);
         let rules = Compiler::new().compile_with(&loader, "main.rules").expect("the rules are right");
         let found = rules.analyse().into_iter().map(|finding| finding.diagnostic).collect();
         render_wording(text, found, rules.sources())

@@ -3,7 +3,7 @@
 
 use super::anchors::misplaced_anchor;
 use super::goal::SolverAnswer;
-use super::report::AnalysisReport;
+use super::report::{AnalysisReport, MISSING_SOURCE};
 use super::solver::Solver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -13,7 +13,7 @@ use rulec_eval::evaluator::flatten_operands;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::operators::Op;
 use rulec_lang::value::Value;
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule, Term};
 use rulec_sema::normal::{CondId, NormalCond};
 use serde_json::Value as Json;
 
@@ -101,10 +101,22 @@ pub(super) fn report_never_true(
         [one] if matches!(one.kind, CondKind::And(_)) && !std::ptr::eq(*one, cond) => {
             report_never_true(solver, report, one, rule_name)
         }
+        [Cond { kind: CondKind::Let(id), span: use_span }] if matches!(report.program.let_body(*id), Term::Cond(body) if has_source(report, body)) =>
+        {
+            let Term::Cond(body) = report.program.let_body(*id) else { return };
+            let count_before = report.findings.len();
+            report_never_true(solver, report, body, None);
+            report.join_finding_of_definition(count_before, *use_span);
+        }
         [one] => report.add_finding(never_true_diagnostic(report, one, rule_name), None),
         [_, _, ..] => report.add_finding(contradiction_diagnostic(report, &parts), None),
         [] => {}
     }
+}
+
+/// True if the source text of a condition is available, so that a finding can underline it.
+fn has_source(report: &AnalysisReport<'_>, cond: &Cond) -> bool {
+    report.source_text(cond.span) != MISSING_SOURCE
 }
 
 /// Returns a minimal set of the operands of an `and` that are never true together. Precondition:
@@ -141,8 +153,32 @@ pub(super) fn contradiction_diagnostic(report: &AnalysisReport<'_>, parts: &[&Co
         let label = if index == 1 { message!("contradicts this part") } else { message!("and this part") };
         diagnostic = diagnostic.label(part.span, label);
     }
+    if let Some(written) = equality_with_any(report, parts) {
+        return diagnostic.help(message!(
+            "no message can satisfy all of them: for one of several values, write `{written}`"
+        ));
+    }
     let help = message!("no message can satisfy all of them: correct one of them, or join them with `or`");
     diagnostic.help(help)
+}
+
+/// Returns the test with `in` that the author of several equalities of one value probably means:
+/// `text in ["a", "b"]` for `text == "a" and text == "b"`. `None` for other conditions.
+fn equality_with_any(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Option<String> {
+    let mut values = Vec::new();
+    let mut subject: Option<String> = None;
+    for part in parts {
+        let CondKind::Predicate(test) = &part.kind else { return None };
+        let Operand::Value(right) = &test.right else { return None };
+        let is_equality = test.op == Some(Op::Eq) && !test.is_negated && right.as_const().is_some();
+        let left = report.quote(test.left.span);
+        // A modifier after the value, such as `ignoring case`, would be lost.
+        if !is_equality || part.span.end != right.span.end || *subject.get_or_insert(left.clone()) != left {
+            return None;
+        }
+        values.push(report.quote(right.span));
+    }
+    Some(format!("{} in [{}]", subject?, values.join(", ")))
 }
 
 /// Builds the diagnostic for a condition that is never true and that has no contradicting operands

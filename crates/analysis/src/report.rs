@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::budget::StepBudget;
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Label};
 use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
@@ -78,6 +78,28 @@ impl<'p> AnalysisReport<'p> {
             diagnostic.label(other.condition.span, message!("this is not analysed in full either"))
         });
         self.add_finding(diagnostic, None);
+    }
+
+    /// Completes the findings from index `start` on, which are about a definition that a rule uses
+    /// at `use_span`. A finding that another use has already caused is joined with the earlier one.
+    pub fn join_finding_of_definition(&mut self, start: usize, use_span: Span) {
+        for new in self.findings.split_off(start) {
+            let is_same = |found: &&mut Finding| {
+                found.diagnostic.code == new.diagnostic.code
+                    && found.diagnostic.span() == new.diagnostic.span()
+            };
+            match self.findings.iter_mut().find(is_same) {
+                Some(found) if found.diagnostic.labels.len() >= MAX_LISTED_RULES => {}
+                Some(found) => {
+                    let label = Label { span: use_span, text: message!("used here, too") };
+                    found.diagnostic.labels.push(label);
+                }
+                None => {
+                    let diagnostic = new.diagnostic.label(use_span, message!("used here"));
+                    self.findings.push(Finding { diagnostic, ..new });
+                }
+            }
+        }
     }
 
     pub fn add_finding(&mut self, diagnostic: Diagnostic, witness: Option<Json>) {

@@ -208,6 +208,7 @@ impl Diagnostic {
 /// no candidate is near enough for a likely typing error.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
+    let letters = folded_letters(name);
     // A one-letter name is near every other one-letter name, so it gets no suggestion.
     let max_distance = match length {
         0 | 1 => return None,
@@ -217,14 +218,27 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
-        .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| {
-            *distance <= max_distance
-                && *distance < candidate.chars().count().max(2)
-                && is_near_after_common_words(name, candidate, *distance)
+        .filter_map(|candidate| {
+            let distance = strsim::osa_distance(name, candidate);
+            let is_near = distance <= max_distance
+                && distance < candidate.chars().count().max(2)
+                && is_near_after_common_words(name, candidate, distance);
+            let is_same =
+                || candidate.len().abs_diff(name.len()) <= length && folded_letters(candidate) == letters;
+            match is_near {
+                true => Some((distance, candidate)),
+                // A spelling such as `MAX_LEN` or `maxLen` for `max_len` is no typing error.
+                false => is_same().then_some((0, candidate)),
+            }
         })
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, candidate)| candidate)
+}
+
+/// Returns the letters and digits of a name in lower case. So `GREETINGS` equals `greetings`, and
+/// `maxLen` equals `max_len`.
+fn folded_letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// True if two names are also similar without the words with which both begin. So `choice_timeout`
@@ -310,5 +324,10 @@ mod tests {
         check("lasterror", Some("last_error"));
         check("zebra", None);
         check("u", None);
+        // Other languages write the same name in capital letters, or in camel case.
+        check("MESSAGE_COUNT", Some("message_count"));
+        check("MessageCount", Some("message_count"));
+        check("USER", Some("user"));
+        check("U", None);
     }
 }

@@ -1,9 +1,12 @@
 //! Name resolution: collects the names that each file declares, computes which names each file
 //! sees, orders definitions so that dependencies come first, and reports duplicate declarations.
 
+mod joined;
+
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
+use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::LoadedFiles;
@@ -166,13 +169,18 @@ impl<'a> Symbols<'a> {
             symbols.is_incomplete |= unit.is_incomplete;
             symbols.broken_names.extend(unit.broken_names.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
-                symbols.declare_statement(statement, diagnostics);
+                symbols.declare_statement(statement, &loaded.sources, diagnostics);
             }
         }
         symbols
     }
 
-    fn declare_statement(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
+    fn declare_statement(
+        &mut self,
+        statement: &'a Statement,
+        sources: &SourceMap,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
             if rulec_lang::builtins::Function::from_name(&name.node).is_some() {
                 return diagnostics.push(built_in_name_error(name, message!("function")));
@@ -181,7 +189,14 @@ impl<'a> Symbols<'a> {
                 Some(first) if first.declaration.keyword() != definition.keyword() => message!("name"),
                 _ => Message::verbatim(definition.keyword()),
             };
+            let first = self.definitions.get(&name.node).copied();
             self.definitions.declare_name(kind, name, definition, diagnostics);
+            let joined = first.and_then(|first| {
+                joined::joined_definition_help(sources, (first.name, first.declaration), definition)
+            });
+            if let (Some(help), Some(duplicate)) = (joined, diagnostics.last_mut()) {
+                duplicate.help = Some(help);
+            }
         };
         use StatementKind as Kind;
         match &statement.kind {

@@ -224,6 +224,7 @@ define_codes! {
     IndexFromEnd = "W0129", "an index that is counted from the end";
     NumberNeverHad = "W0130", "a number that a value never has";
     NotInAddress = "W0131", "a character that no address contains";
+    NoScheme = "W0132", "an address without a scheme";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

@@ -24,12 +24,13 @@ impl Checker<'_> {
         };
         // The analysis reports a text that `trim` never returns.
         let is_trimmed = |value: &Expr| matches!(value.kind, ExprKind::Call(Function::Trim, _));
-        if !compares_whole || !self.is_in_choice && (is_trimmed(left) || is_trimmed(right)) {
+        let searches = matches!(binary.op.node, Op::Contains | Op::StartsWith | Op::EndsWith);
+        if !(compares_whole || searches) || !self.is_in_choice && (is_trimmed(left) || is_trimmed(right)) {
             return;
         }
         let (constant, written) = match (left.as_const(), right.as_const()) {
             (None, Some(constant)) => (constant.value(), &binary.right),
-            (Some(constant), None) if binary.op.node != Op::Contains => (constant.value(), &binary.left),
+            (Some(constant), None) if !searches => (constant.value(), &binary.left),
             _ => return,
         };
         let whole = if left.as_const().is_none() { right.span } else { left.span };
@@ -42,7 +43,12 @@ impl Checker<'_> {
             let values = [left, right].into_iter().find_map(|value| value.ty.values_or_element_values());
             values.is_some_and(|values| values.contains(text))
         };
-        let is_doubtful = |text: &str| has_blanks_around(text) && !is_declared(text);
+        // A search finds a space around a word on purpose, but hardly one that looks like others.
+        let has_blanks = |text: &str| match compares_whole {
+            true => has_blanks_around(text),
+            false => has_unusual_blanks_around(text),
+        };
+        let is_doubtful = |text: &str| has_blanks(text) && !is_declared(text);
         let Some((index, text)) = texts.into_iter().find(|(_, text)| is_doubtful(text)) else { return };
         let place = if is_single { None } else { element_span(self.resolve_list_name(written), index) };
         let span = place.unwrap_or(whole);
@@ -58,6 +64,10 @@ impl Checker<'_> {
         };
         let meant = quote_string(text.trim_matches(is_blank));
         let help = match binary.op.node {
+            _ if !compares_whole => message!(
+                "the text is found only with this white space (U+{}): write {meant}",
+                format!("{:04X}", u32::from(outer_blank(text)))
+            ),
             Op::Contains => message!("with `word` no space is needed: write {meant}"),
             _ => message!("the whole text must be equal, with the white space: write {meant}"),
         };
@@ -140,4 +150,22 @@ fn has_blanks_around(text: &str) -> bool {
     let begins = text.len() > from_start.len() && from_start.starts_with(char::is_alphanumeric);
     let ends = text.len() > to_end.len() && to_end.ends_with(char::is_alphanumeric);
     begins || ends
+}
+
+/// True if unusual white space precedes the first word of a text or follows the last one. Unusual
+/// is all white space that is not ASCII, such as a full-width space.
+fn has_unusual_blanks_around(text: &str) -> bool {
+    let is_unusual = |blank: Option<char>, word: Option<char>| {
+        let (Some(blank), Some(word)) = (blank, word) else { return false };
+        is_blank(blank) && word.is_alphanumeric() && !blank.is_ascii()
+    };
+    let trimmed = text.trim_matches(is_blank);
+    is_unusual(text.chars().next(), trimmed.chars().next())
+        || is_unusual(text.chars().next_back(), trimmed.chars().next_back())
+}
+
+/// Returns the last white space of a text that is no ASCII character.
+fn outer_blank(text: &str) -> char {
+    let is_unusual = |c: &char| is_blank(*c) && !c.is_ascii();
+    text.chars().rev().find(is_unusual).unwrap_or(' ')
 }

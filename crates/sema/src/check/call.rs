@@ -216,6 +216,7 @@ impl<'a> Checker<'a> {
             self.check_capture(&mut args, ignore_case)?;
         }
         self.warn_constant_subject(function, &args, span);
+        self.warn_unit_of_epoch(function, &args, span);
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr {
             ty: row.result_ty(&types),

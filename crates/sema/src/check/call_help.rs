@@ -1,6 +1,7 @@
 //! Diagnostics for calls of unknown functions, and for calls with too few or too many arguments.
 //! Each shows a call or an expression that the author probably means.
 
+mod meant_random;
 mod meant_time;
 
 use super::{Checked, Checker, meant_call};
@@ -31,6 +32,7 @@ impl Checker<'_> {
         let meant = || {
             self.count_call_diagnostic(name, &args, span)
                 .or_else(|| self.time_call_diagnostic(name, &args, span))
+                .or_else(|| self.random_call_diagnostic(name, &args, span))
         };
         if let Some(diagnostic) = (!is_defined).then(meant).flatten() {
             return self.report(diagnostic);
@@ -52,7 +54,9 @@ impl Checker<'_> {
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
         let nearest_name =
             || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
-        let intended_name = builtins::builtin_for_foreign_name(&name.node).or_else(nearest_name);
+        let intended_name = builtins::builtin_for_foreign_name(&name.node)
+            .or_else(nearest_name)
+            .or_else(|| builtin_after_prefix(&name.node));
         let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, intended_name))
@@ -153,6 +157,18 @@ impl Checker<'_> {
         };
         Some(message!("write `{}(\"{text}\")`", function.info().name))
     }
+}
+
+/// Returns the built-in function that follows a prefix in the name of a function of another
+/// language: `len` for `str_len` and `arrayLength`. `None` for other names.
+fn builtin_after_prefix(name: &str) -> Option<&'static str> {
+    let lower = name.to_lowercase().replace('_', "");
+    let prefixes = ["str", "string", "text", "list", "array", "math", "get", "date", "datetime", "num", "to"];
+    let rests = prefixes.iter().filter_map(|prefix| lower.strip_prefix(prefix));
+    rests.filter(|rest| rest.len() > 2).find_map(|rest| {
+        let known = builtins::TABLE.iter().map(|row| row.name).find(|known| known.replace('_', "") == rest);
+        known.or_else(|| builtins::builtin_for_foreign_name(rest))
+    })
 }
 
 /// Returns a help text if an author called an operator of this or another language as a function.

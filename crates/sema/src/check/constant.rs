@@ -3,7 +3,7 @@
 
 use super::meant::{MAX_COMPARED_FIELDS, find_enumeration_value};
 use super::read::element_kinds;
-use super::{AlreadyReported, Checked, Checker};
+use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Const, Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -71,7 +71,17 @@ impl<'a> Checker<'a> {
             return self.report_once_in_file(diagnostic.did_you_mean(expr.span, near));
         }
         if wants_list {
-            let help = message!("declare it: `list {name} = [\"a\", \"b\"]`, or write the texts here");
+            let lists = self.symbols.definitions.iter().filter(|symbol| {
+                symbol.declaration.keyword() == "list"
+                    && self.symbols.is_visible(expr.span.file, symbol.name.span)
+            });
+            let lists = join_names(lists.map(|symbol| symbol.name.node.as_str()));
+            let help = match lists.is_empty() {
+                true => message!("declare it: `list {name} = [\"a\", \"b\"]`, or write the texts here"),
+                false => {
+                    message!("the lists are {lists}; for another one write `list {name} = [\"a\", \"b\"]`")
+                }
+            };
             return self.report(diagnostic.help(help));
         }
         let roots = self.fields.declared_root_fields();

@@ -102,6 +102,7 @@ impl<'a> Checker<'a> {
             }
             if let Some((_, value)) = tool.entries.iter().find(|(key, _)| key.node == "endpoint") {
                 self.warn_flow_placeholders(value);
+                self.warn_addresses_without_scheme("endpoint", value);
             }
             if endpoint.is_object() && !endpoint["url"].is_string() {
                 let help =

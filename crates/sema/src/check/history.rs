@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the path of a declared field whose name suggests that it identifies a user or
     /// session. A help text proposes this field as the key of the history.
-    fn find_session_field(&self) -> Option<String> {
+    pub(super) fn find_session_field(&self) -> Option<String> {
         let input = self.fields.declared_root_fields()?;
         let is_key = |field: &&Field| {
             let name = field.name.to_lowercase();
@@ -232,8 +232,8 @@ impl<'a> Checker<'a> {
             let help = message!("write a duration such as `10m`, `1h` or `7d`");
             return self.fail(Code::HistoryBound, span, message, help);
         }
-        self.check_window_length(&duration)?;
         self.warn_no_unit(span);
+        self.check_window_length(&duration)?;
         let now = self.fields.declared_root_fields().and_then(|input| input.get(NOW_FIELD));
         if now.is_none_or(|now| now.ty.kinds != KindSet::DATETIME) {
             let message = message!("a window ends now, but the input has no time `now`");
@@ -270,7 +270,34 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::HistoryTooShort, duration.span, message);
         let diagnostic =
             diagnostic.label(kept_at, message!("kept for {}", format_seconds(keep as f64 / 1000.0)));
-        self.report(diagnostic.help(message!("keep the history longer, or shorten the window")))
+        let Some(number) = self.keep_without_unit() else {
+            return self.report(diagnostic.help(message!("keep the history longer, or shorten the window")));
+        };
+        // The missing unit is the cause, so the units that suffice are the remedy.
+        let units = [("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)].into_iter();
+        let is_enough = |length: f64| length * keep as f64 / 1000.0 >= seconds;
+        let durations: Vec<String> = units
+            .filter(|(_, length)| is_enough(*length))
+            .map(|(unit, _)| format!("`keep {number}{unit}`"))
+            .collect();
+        self.report(match durations.is_empty() {
+            true => diagnostic.help(message!("keep the history longer, or shorten the window")),
+            false => diagnostic.help(message!(
+                "`{number}` without a unit is a number of seconds: write {}",
+                durations.join(", ")
+            )),
+        })
+    }
+
+    /// Returns the time after `keep` in the `history` statement if it is a whole number without a
+    /// unit.
+    fn keep_without_unit(&self) -> Option<&'a str> {
+        let kept = self.statements().find_map(|statement| match &statement.kind {
+            StatementKind::History(declared) => declared.max_age.as_ref(),
+            _ => None,
+        })?;
+        let written = self.loaded.sources.slice(kept.span);
+        written.bytes().all(|byte| byte.is_ascii_digit()).then_some(written)
     }
 }
 

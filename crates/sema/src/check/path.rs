@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
                 match names.len() {
                     _ if !self.fields.infers_types() => {}
                     1 => self.warn_near_name(names[0], span),
-                    _ if self.warn_foreign_day(path) => {}
+                    _ if self.warn_foreign_day(path) || self.warn_module_prefix(path) => {}
                     _ if self.fields.is_first_check_of_name(names[0]) => {
                         self.warn_near_local(names[0], path.segment_spans[0].0);
                     }

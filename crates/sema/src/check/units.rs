@@ -152,8 +152,9 @@ impl Checker<'_> {
             return;
         }
         let message = message!("a duration without a unit is a number of seconds, here {written}");
-        let help =
-            message!("write `{written}s` for seconds, `{written}m` for minutes, `{written}d` for days");
+        let help = message!(
+            "write `{written}s` for seconds, `{written}m` for minutes, `{written}h` for hours, `{written}d` for days"
+        );
         let diagnostic = Diagnostic::new(Code::DurationWithoutUnit, span, message).help(help);
         self.diagnostics.push(diagnostic.likely_fix(span, format!("{written}s")));
     }

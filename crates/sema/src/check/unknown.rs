@@ -67,6 +67,10 @@ impl<'a> Checker<'a> {
             Ok(found) => return found,
             Err(diagnostic) => diagnostic,
         };
+        let diagnostic = match self.with_prefix_removed(diagnostic, path, record) {
+            Ok(helped) => return helped,
+            Err(diagnostic) => diagnostic,
+        };
         if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
@@ -111,6 +115,10 @@ impl<'a> Checker<'a> {
             let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
             let help = hyphen_help.unwrap_or(if names_of_path > 1 { message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; the message has the fields {}",
+                join_names(record.names())
+            ) } else if !record.fields.is_empty() { message!(
+                "the fields of the message are {}; add it to `input {{ … }}`, or declare it with \
+                `let {name} = …`; write a text in quotes: \"{name}\"",
                 join_names(record.names())
             ) } else { message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
@@ -217,7 +225,9 @@ impl<'a> Checker<'a> {
                 message!("a definition"),
             ),
         };
-        if let Some(near) = near {
+        // `URGENT` may be a constant that is computed from the field `urgent`.
+        let is_constant = |near: &&str| near.eq_ignore_ascii_case(name) && *near == near.to_uppercase();
+        if let Some(near) = near.filter(|near| !is_constant(near)) {
             let message = message!("`{name}` is read as a field of the message, but `{near}` is {what}");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));

@@ -151,6 +151,23 @@ impl Checker<'_> {
         units.all(|unit| unit.statements.iter().all(is_unused)).then_some(route)
     }
 
+    /// Returns the name of the first route of an imported file that decides nothing without the
+    /// rules that import it: it has no `default`, `input` or test. The author probably imported its
+    /// routes, too. `None` for other files.
+    fn route_of_partial_import(&self, file: FileId) -> Option<Arc<str>> {
+        let unit = self.loaded.files.iter().find(|unit| unit.file == file)?;
+        let is_whole = |statement: &Statement| {
+            matches!(statement.kind, Kind::Default { .. } | Kind::Input { .. } | Kind::Test(_))
+        };
+        if unit.statements.iter().any(is_whole) {
+            return None;
+        }
+        unit.statements.iter().find_map(|statement| match &statement.kind {
+            Kind::Route(route) => Some(route.name.node.as_str().into()),
+            _ => None,
+        })
+    }
+
     /// Collects the unused imports. An import is unused if no rule uses a definition of the
     /// imported files, and the files contain only definitions, imports, settings and tests.
     fn collect_unused_imports(&mut self) {
@@ -160,7 +177,8 @@ impl Checker<'_> {
             _ => None,
         });
         for (path, file) in imports.zip(&main.imports) {
-            if let Some(route) = self.route_of_unused_import(*file) {
+            let route = self.route_of_unused_import(*file).or_else(|| self.route_of_partial_import(*file));
+            if let Some(route) = route {
                 let unused = UnusedDeclaration::RoutesOfImport(path.node.as_str().into(), path.span, route);
                 self.program.unused_declarations.push(unused);
                 continue;

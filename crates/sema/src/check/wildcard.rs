@@ -17,6 +17,9 @@ impl Checker<'_> {
     /// `%refund%`.
     pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let op = binary.op.node;
+        if op == Op::Matches {
+            return self.warn_wildcards_in_regex(binary, right);
+        }
         if op == Op::Like {
             self.warn_regex_of_like(binary, right);
             return self.warn_alternatives_of_like(binary, right);
@@ -39,6 +42,10 @@ impl Checker<'_> {
                 let found = found.filter_map(|(index, text)| Some((index, text, find_remedy(op, text)?.0)));
                 // One warning is enough for a list, because the author probably made one mistake.
                 let Some((index, text, pattern)) = found.into_iter().next() else { return };
+                let is_regex = matches!(pattern, ForeignPattern::Regex | ForeignPattern::Anchor);
+                if is_regex && self.warn_list_of_regexes(binary, list, (index, text), right) {
+                    return;
+                }
                 let span = element_span(&binary.right, index).unwrap_or(right.span);
                 self.warn_foreign_pattern(text, &pattern, (Remedy::None, false), (span, span));
             }
@@ -234,7 +241,7 @@ fn find_remedy(op: Op, text: &str) -> Option<(ForeignPattern, Remedy)> {
 
 /// True if a text seems to contain `%` as the wildcard of SQL: `%refund%`, `%refund` and `refund%`,
 /// but not `50%` and `%2F`.
-fn has_percent_wildcard(text: &str) -> bool {
+pub(super) fn has_percent_wildcard(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let (first, last) = (text.strip_prefix('%'), text.strip_suffix('%'));
     let is_encoded =
@@ -255,7 +262,7 @@ fn has_star_wildcard(text: &str) -> bool {
 /// True if a text surely uses the syntax of regular expressions. Examples are `.*` before a word,
 /// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. False for
 /// `notes.*`, where `*` is probably a wildcard.
-fn has_regex_syntax(text: &str) -> bool {
+pub(super) fn has_regex_syntax(text: &str) -> bool {
     let has_class = ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| {
         text.split(class)
             .skip(1)
@@ -299,7 +306,7 @@ pub(super) fn wildcards_to_regex(text: &str) -> String {
     regex
 }
 
-fn has_anchor(text: &str) -> bool {
+pub(super) fn has_anchor(text: &str) -> bool {
     let starts = text
         .strip_prefix('^')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '[' | '(' | '\\')));

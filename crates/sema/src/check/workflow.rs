@@ -3,10 +3,10 @@
 use super::{Checked, Checker, join_names};
 use crate::hir::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
 use crate::resolve::duplicate_error;
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::graph::{self, Finding, FindingKind, NodeId, Severity};
+use rulec_lang::graph::{self, Finding, FindingKind, NodeId, Severity, Vertex};
 use rulec_syntax::ast::{self, Ident, Literal, Statement, StatementKind};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,6 +64,7 @@ impl<'a> Checker<'a> {
         if let Ok(config) = &config {
             self.warn_node_settings(node, config);
         }
+        node.config.iter().for_each(|(key, value)| self.warn_addresses_without_scheme(&key.node, value));
         if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.time_limit.is_none()) {
             let message = message!(
                 "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
@@ -179,13 +180,25 @@ impl<'a> Checker<'a> {
                     .as_ref()
                     .and_then(|id| node_indexes.get(id))
                     .map(|index| &workflow.nodes[*index]);
-                self.report_graph_finding(&workflow, faulty_node, finding);
+                let is_unreachable = finding.kind == FindingKind::Unreachable;
+                let unreachable = finding.path.first().filter(|_| is_unreachable);
+                if unreachable.is_some_and(|id| is_after_unreachable_source(&vertices, &node_indexes, id)) {
+                    continue;
+                }
+                let first_help = unreachable.and_then(|id| first_node_help(&vertices, &node_indexes, id));
+                self.report_graph_finding(&workflow, faulty_node, finding, first_help);
             }
             self.program.workflows.push(workflow);
         }
     }
 
-    fn report_graph_finding(&mut self, workflow: &Workflow, faulty_node: Option<&Node>, finding: &Finding) {
+    fn report_graph_finding(
+        &mut self,
+        workflow: &Workflow,
+        faulty_node: Option<&Node>,
+        finding: &Finding,
+        first_help: Option<Message>,
+    ) {
         use FindingKind::{MissingTarget, UnknownNext, UnknownTarget};
         let node_span = faulty_node.map_or(workflow.span, |node| node.span);
         let code = match (finding.severity, finding.kind) {
@@ -207,6 +220,12 @@ impl<'a> Checker<'a> {
         };
         let near =
             unknown_name.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
+        if let Some(help) = first_help {
+            if let Some(start) = workflow.nodes.first() {
+                diagnostic = diagnostic.label(start.span, message!("the run begins here"));
+            }
+            return self.diagnostics.push(diagnostic.help(help));
+        }
         self.diagnostics.push(match near {
             Some(near) => {
                 let near = near.to_owned();
@@ -230,4 +249,58 @@ impl<'a> Checker<'a> {
         let declared = workflows.flat_map(|workflow| &workflow.nodes).find(|other| other.id.span == node)?;
         declared.next_nodes.iter().find(|id| id.node == next).map(|id| id.span)
     }
+}
+
+/// Returns the indexes of the nodes to which a path leads from the node at `start`, including
+/// `start`.
+fn reachable_indexes(vertices: &[Vertex], node_indexes: &HashMap<NodeId, usize>, start: usize) -> Vec<usize> {
+    let mut reached = vec![start];
+    let mut next = 0;
+    while let Some(&index) = reached.get(next) {
+        for target in vertices[index].next.iter().filter_map(|id| node_indexes.get(id)) {
+            if !reached.contains(target) {
+                reached.push(*target);
+            }
+        }
+        next += 1;
+    }
+    reached
+}
+
+/// True if a node that no path leads to has an edge from another such node, to which no edge leads.
+/// A finding about that other node is enough.
+fn is_after_unreachable_source(
+    vertices: &[Vertex],
+    node_indexes: &HashMap<NodeId, usize>,
+    id: &NodeId,
+) -> bool {
+    let Some(node) = node_indexes.get(id) else { return false };
+    let reached = reachable_indexes(vertices, node_indexes, 0);
+    let sources = (1..vertices.len())
+        .filter(|index| vertices[*index].incoming_sources.is_empty() && !reached.contains(index));
+    let mut others = sources.filter(|index| index != node);
+    others.any(|source| reachable_indexes(vertices, node_indexes, source).contains(node))
+}
+
+/// Returns the help text for a node that no path leads to, if the run probably begins at this node:
+/// the first node leads nowhere, or a path leads from this node to it. `None` for other nodes.
+fn first_node_help(
+    vertices: &[Vertex],
+    node_indexes: &HashMap<NodeId, usize>,
+    id: &NodeId,
+) -> Option<Message> {
+    let node = *node_indexes.get(id)?;
+    let (first, vertex) = (vertices.first()?, vertices.get(node)?);
+    let leads_to_first = reachable_indexes(vertices, node_indexes, node).contains(&0);
+    let leads_nowhere = reachable_indexes(vertices, node_indexes, 0).len() == 1;
+    let may_begin = vertex.incoming_sources.is_empty() && !vertex.next.is_empty();
+    (may_begin && (leads_to_first || leads_nowhere)).then(|| match leads_nowhere {
+        true => message!(
+            "a run begins at the first node, and `{}` has no next node: write `node {id} …` first",
+            first.id
+        ),
+        false => {
+            message!("a run begins at the first node, which is `{}`: write `node {id} …` first", first.id)
+        }
+    })
 }

@@ -1,0 +1,89 @@
+//! Warns about a number that is read as a time in the wrong unit, as in
+//! `from_epoch_seconds(created_ms)`.
+
+use super::Checker;
+use super::units::last_word;
+use crate::hir::Expr;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+
+/// Words at the end of a name that say how many units of a number make a second.
+const UNITS_PER_SECOND: [(&[&str], f64); 4] = [
+    (&["ns", "nanos", "nanosecond", "nanoseconds"], 1e9),
+    (&["us", "micros", "microsecond", "microseconds"], 1e6),
+    (&["ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds", "毫秒"], 1e3),
+    (&["s", "sec", "secs", "second", "seconds", "秒"], 1.0),
+];
+
+/// The first number of seconds that is outside the years 0 to 9999.
+const END_OF_YEAR_9999: f64 = 253_402_300_800.0;
+
+/// A number of milliseconds below this bound lies before the year 1972. It is probably a number of
+/// seconds, of which each since 1972 is smaller.
+const MIN_USUAL_MILLIS: f64 = 63_072_000_000.0;
+
+impl Checker<'_> {
+    /// Warns about a call of `from_epoch_seconds` or `from_epoch_millis` with an argument in
+    /// another unit. The name of a field says its unit; a constant lies outside the usual times.
+    pub(super) fn warn_unit_of_epoch(&mut self, function: Function, args: &[Expr], span: Span) {
+        let read_per_second = match function {
+            Function::FromEpochSeconds => 1.0,
+            Function::FromEpochMillis => 1e3,
+            _ => return,
+        };
+        let [value] = args else { return };
+        let name = function.info().name;
+        let written = self.loaded.sources.slice(value.span).to_owned();
+        if let Some(number) = value.as_const().and_then(|constant| constant.value().to_json().as_f64()) {
+            let other = match function {
+                Function::FromEpochSeconds if number >= END_OF_YEAR_9999 => Function::FromEpochMillis,
+                // Small numbers occur in tests of the start of the epoch.
+                Function::FromEpochMillis if number >= 1e8 && number < MIN_USUAL_MILLIS => {
+                    Function::FromEpochSeconds
+                }
+                _ => return,
+            };
+            let message = match function {
+                Function::FromEpochSeconds => message!("`{written}` seconds are after the year 9999"),
+                _ => message!("`{written}` milliseconds are before the year 1972"),
+            };
+            let call = format!("{}({written})", other.info().name);
+            let diagnostic = Diagnostic::new(Code::UnitOfName, value.span, message);
+            self.diagnostics.push(
+                diagnostic
+                    .help(message!("write `{replacement}`", replacement = call.clone()))
+                    .likely_fix(span, call),
+            );
+            return;
+        }
+        let Some(field) = self.name_of_value(value) else { return };
+        let word = last_word(&field);
+        let is_whole = word.len() == field.len() && word.is_ascii();
+        let ends_with = |unit: &&&str| word == **unit || !unit.is_ascii() && field.ends_with(**unit);
+        let named = UNITS_PER_SECOND.iter().find_map(|(words, count)| {
+            Some((*words.iter().find(ends_with)?, *count)).filter(|_| !is_whole || word.len() > 3)
+        });
+        let Some((unit, per_second)) = named.filter(|(_, count)| (count - read_per_second).abs() > 0.5)
+        else {
+            return;
+        };
+        let call = match per_second {
+            1.0 => format!("from_epoch_seconds({written})"),
+            1e3 => format!("from_epoch_millis({written})"),
+            1e6 => format!("from_epoch_millis({written} / 1000)"),
+            _ => format!("from_epoch_millis({written} / 1_000_000)"),
+        };
+        let message = match function {
+            Function::FromEpochSeconds => message!("`{name}` reads seconds, but `{field}` says `{unit}`"),
+            _ => message!("`{name}` reads milliseconds, but `{field}` says `{unit}`"),
+        };
+        let diagnostic = Diagnostic::new(Code::UnitOfName, value.span, message);
+        self.diagnostics.push(
+            diagnostic
+                .help(message!("write `{replacement}`", replacement = call.clone()))
+                .likely_fix(span, call),
+        );
+    }
+}
