@@ -161,7 +161,7 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Rules> {
-        compile_rules(py, functions, &EngineNames { tier, index_mode }, |compiler| match root {
+        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| match root {
             Some(root) => compiler.root(root).compile_path(path),
             None => compiler.compile_path(path),
         })
@@ -186,7 +186,7 @@ impl Rules {
         let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
-        compile_rules(py, functions, &EngineNames { tier, index_mode }, |compiler| {
+        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| {
             compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
         })
     }
