@@ -96,7 +96,7 @@ fn cases_are_counted_and_failures_listed_on_request() {
     }
     let ran = folder.fed(&["conformance", "flow", "-", "--list-failures"], text).expect(1);
     let lines: Vec<&str> = ran.out.lines().collect();
-    assert!(lines[0].starts_with("line 2: expected {\"flow\":null"), "{}", lines[0]);
+    assert!(lines[0].starts_with("line 2: bad: expected {\"flow\":null"), "{}", lines[0]);
     assert_eq!(lines[1..], ["1 passed, 1 failed"]);
     folder.rulec(&["conformance", "songs", "all.jsonl"]).expect(2);
     folder.rulec(&["conformance", "flow", "missing.jsonl"]).expect(2);

@@ -162,7 +162,7 @@ fn a_part_of_the_history_follows_within() {
     }
     check_repair("route a when any p in history witin 60s: b -> h", "did you mean `within`?");
     assert!(help("route a when any p in history window 60: b -> h").contains("`history within 1h`"));
-    check_repair("route a when any p in history within: b -> h", "remove the `:`");
+    check_repair("route a when any p in history within: 1h: b -> h", "remove the `:`");
     check_repair("history keep 1d by user.id", "write `history by user.id keep 1d`");
     check_repair("history at most 5 by a.b keep 1d", "write `history by a.b keep 1d at most 5`");
     check_repair("history per user.id keep 1d", "write `by`");
