@@ -134,7 +134,8 @@ def test_a_bus_carries_any_object_through_its_middleware() -> None:
 
 def test_a_closed_subscription_ends_a_task_that_waits() -> None:
     async def main() -> None:
-        subscription = Bus().subscribe()
+        bus = Bus()
+        subscription = bus.subscribe()
 
         async def collect() -> list[Any]:
             return [event async for event in subscription]

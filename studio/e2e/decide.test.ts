@@ -112,7 +112,10 @@ test('a near miss shows the public values of a record, and the call of a definit
   await page.locator('textarea[name=text]').fill('run the report');
   await leadsTo(page, 'default_handler');
   const refused = page.locator('.near', { hasText: 'run_refused' });
-  expect(await refused.locator('.will').innerText()).toMatch(/"role":/);
+  // Until the page has the decision for the whole text, the change has a second field, the text.
+  await expect
+    .poll(() => refused.locator('.will').allInnerTexts(), { timeout: 60_000 })
+    .toEqual([expect.stringMatching(/"role":/)]);
   const files = page.locator('.near', { hasText: 'show_files' });
   expect(await files.innerText()).toContain('mentions(show_verbs)');
   expect(await page.locator('.near-list').innerText()).not.toContain('any words');

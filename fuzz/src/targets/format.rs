@@ -1,8 +1,7 @@
 //! Fuzzes the formatter with any text. The formatter keeps the tokens, and formatting the result
 //! again changes nothing.
 
-#[path = "../../../tests/support/layout.rs"]
-mod layout;
+use crate::support::layout;
 
 /// Runs the target on one input.
 pub fn run(text: &str) {

@@ -30,39 +30,39 @@ impl Checker<'_> {
     /// other operand) include decimals but not floats.
     pub(super) fn convert_constants_for_kinds(&mut self, expr: Expr, kinds: KindSet) -> Checked<Expr> {
         let wants_decimals = kinds.overlaps(KindSet::DECIMAL) && !kinds.overlaps(KindSet::FLOAT);
-        if wants_decimals { self.into_decimal_constants(expr) } else { Ok(expr) }
+        if wants_decimals { self.convert_decimal_constants(expr) } else { Ok(expr) }
     }
 
     /// Converts the numeric constants of an expression to decimals that have exactly the digits in
     /// the source text.
-    pub(super) fn into_decimal_constants(&mut self, expr: Expr) -> Checked<Expr> {
+    pub(super) fn convert_decimal_constants(&mut self, expr: Expr) -> Checked<Expr> {
         let Expr { kind, ty, may_be_missing: optional, span } = expr;
         let (kind, ty) = match kind {
             ExprKind::Const(constant) => self.constant_as_decimal(constant, ty, span)?,
             ExprKind::Op(op, left, right)
                 if is_numeric_constant(&left) && right.as_deref().is_none_or(is_numeric_constant) =>
             {
-                let left = Box::new(self.into_decimal_constants(*left)?);
+                let left = Box::new(self.convert_decimal_constants(*left)?);
                 let right =
-                    right.map(|right| self.into_decimal_constants(*right).map(Box::new)).transpose()?;
+                    right.map(|right| self.convert_decimal_constants(*right).map(Box::new)).transpose()?;
                 (ExprKind::Op(op, left, right), Ty::DECIMAL)
             }
             ExprKind::Op(Op::Coalesce, left, Some(right)) => {
                 let (left, right) =
-                    (self.into_decimal_constants(*left)?, self.into_decimal_constants(*right)?);
+                    (self.convert_decimal_constants(*left)?, self.convert_decimal_constants(*right)?);
                 let ty = left.ty.join(&right.ty);
                 (ExprKind::Op(Op::Coalesce, Box::new(left), Some(Box::new(right))), ty)
             }
             ExprKind::If { cond, then_value: then, else_value: other } => {
                 let (then, other) =
-                    (self.into_decimal_constants(*then)?, self.into_decimal_constants(*other)?);
+                    (self.convert_decimal_constants(*then)?, self.convert_decimal_constants(*other)?);
                 let ty = then.ty.join(&other.ty);
                 (ExprKind::If { cond, then_value: Box::new(then), else_value: Box::new(other) }, ty)
             }
             ExprKind::List(items) => {
                 let items = items
                     .into_iter()
-                    .map(|item| self.into_decimal_constants(item))
+                    .map(|item| self.convert_decimal_constants(item))
                     .collect::<Checked<Vec<_>>>()?;
                 let element = items.iter().map(|item| item.ty.clone()).reduce(|all, ty| all.join(&ty));
                 (ExprKind::List(items), Ty::list(element.unwrap_or(Ty::DECIMAL)))
@@ -153,10 +153,10 @@ impl Checker<'_> {
         match (function, args) {
             (Function::Decimal, [Some(number)]) => {
                 self.check_not_computed(number)?;
-                *number = self.into_decimal_constants(number.clone())?;
+                *number = self.convert_decimal_constants(number.clone())?;
             }
             (Function::Round, [Some(number), Some(_)]) => {
-                *number = self.into_decimal_constants(number.clone())?;
+                *number = self.convert_decimal_constants(number.clone())?;
                 let is_exact = number.ty.kinds.is_subset_of(KindSet::EXACT_NUMBER);
                 if !is_exact && !self.fields.is_narrowing_pass() {
                     let message = message!("only a decimal is rounded to a number of places");

@@ -40,7 +40,7 @@ impl Checker<'_> {
             let other = match function {
                 Function::FromEpochSeconds if number >= END_OF_YEAR_9999 => Function::FromEpochMillis,
                 // Small numbers occur in tests of the start of the epoch.
-                Function::FromEpochMillis if number >= 1e8 && number < MIN_USUAL_MILLIS => {
+                Function::FromEpochMillis if (1e8..MIN_USUAL_MILLIS).contains(&number) => {
                     Function::FromEpochSeconds
                 }
                 _ => return,

@@ -105,11 +105,9 @@ impl<'a> Checker<'a> {
             diagnostic.help(help).did_you_mean(name_span, word).mark_fixes_certain_if(is_certain)
         } else {
             let symbols = self.symbols;
-            let visible_definitions = symbols
-                .definitions
-                .iter()
-                .filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
-            let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
+            let definitions = symbols.definitions.iter();
+            let visible = definitions.filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
+            let definitions = visible.map(|symbol| symbol.name.node.as_str());
             let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names: Vec<&str> = record.names().chain(definitions).chain(bound_names).collect();
             let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);

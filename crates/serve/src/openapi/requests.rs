@@ -97,9 +97,7 @@ pub(super) fn request_schemas() -> Json {
         "ShadowRequest": object_schema(json!({ "text": maybe_text, "edits": list(&edit) }), true),
         "OpaRequest": object_schema(json!({ "input": any_object }), false),
         "Evaluation": evaluation,
-        "Evaluations": json!({
-            "anyOf": [several, { "allOf": [evaluation, none] }]
-        }),
+        "Evaluations": json!({ "anyOf": [several, { "allOf": [evaluation, none] }] }),
         "RpcRequest": with_keywords(
             object_schema(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
             json!({ "anyOf": [{ "required": ["method"] }, { "required": ["result"] }, { "required": ["error"] }] })

@@ -155,14 +155,12 @@ impl Listing<'_> {
         let mut test = |word: &str, description: String, to: Pc| write!(out, "{word} {description} -> {to}");
         match *instr {
             Instr::Int { how, slot, to, value } => {
-                let description =
-                    format!("{} {} {value}", self.slot_name(slot.into()), how.comparison().spelling());
-                test(jump_keyword(how), description, to)
+                let slot = self.slot_name(slot.into());
+                test(jump_keyword(how), format!("{} {} {value}", slot, how.comparison().spelling()), to)
             }
             Instr::Float { how, slot, to, value } => {
-                let description =
-                    format!("{} {} {value:?}", self.slot_name(slot.into()), how.comparison().spelling());
-                test(jump_keyword(how), description, to)
+                let slot = self.slot_name(slot.into());
+                test(jump_keyword(how), format!("{} {} {value:?}", slot, how.comparison().spelling()), to)
             }
             Instr::Truth { on, slot, to } => test(on.spelling(), self.slot_name(slot.into()), to),
             Instr::Missing { on, slot, to } => {

@@ -229,11 +229,8 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
         table.index_cost_ns += cost::INDEX_LOOKUP_NS
             + cost::equivalent_lookup_count(table.subject_ids.len()) * cost::HUNDRED_BYTES_SCAN_NS
             + cost::equivalent_lookup_count(value_count) * cost::VALUE_LOOKUP_NS;
-        table.first_route_count = cost::first_route_count(
-            builder.normal,
-            routes.iter().map(|route| route.cond),
-            table.index_cost_ns,
-        );
+        let conds = routes.iter().map(|route| route.cond);
+        table.first_route_count = cost::first_route_count(builder.normal, conds, table.index_cost_ns);
     }
     let mut texts = TextForms { chunk_texts: &atoms.chunk.normalized_texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();

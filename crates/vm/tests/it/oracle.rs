@@ -151,17 +151,10 @@ impl<'a> Oracle<'a> {
                     NormalFold::Last => values.last().unwrap_or(Value::Missing),
                 }
             }
-            NormalExpr::Quantifier {
-                is_all: all,
-                list,
-                kinds,
-                true_cond: holds,
-                false_cond: fails,
-                level,
-                ..
-            } => {
-                let results = self.each(*list, *kinds, *level, |this| this.truth(*holds, *fails));
-                let truth = results.map(|results| if *all { Tri::all(results) } else { Tri::any(results) });
+            NormalExpr::Quantifier { is_all, list, kinds, true_cond, false_cond, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| this.truth(*true_cond, *false_cond));
+                let truth =
+                    results.map(|results| if *is_all { Tri::all(results) } else { Tri::any(results) });
                 truth.map_or(Value::Missing, Value::from)
             }
             NormalExpr::If { cond, then_value: then, else_value: other, .. } => {
