@@ -220,7 +220,7 @@ impl Lowering<'_> {
             let end = block.end.wrapping_sub(1);
             let ends_after_routes = table.routes.last().map_or(block.start, |route| route.end) == end;
             if !ends_after_routes {
-                return Err(malformed_bytecode_error("code behind the routes"));
+                return Err(malformed_bytecode_error("code after the routes"));
             }
             let last = body
                 .lowering

@@ -20,8 +20,8 @@ const UNITS_PER_SECOND: [(&[&str], f64); 4] = [
 /// The first number of seconds that is outside the years 0 to 9999.
 const END_OF_YEAR_9999: f64 = 253_402_300_800.0;
 
-/// A number of milliseconds below this bound lies before the year 1972. It is probably a number of
-/// seconds, of which each since 1972 is smaller.
+/// The number of milliseconds from 1970 to the start of 1972. A smaller number is probably a number
+/// of seconds: until the year 3968, every number of seconds since 1970 is below this bound.
 const MIN_USUAL_MILLIS: f64 = 63_072_000_000.0;
 
 impl Checker<'_> {
