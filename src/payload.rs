@@ -306,6 +306,7 @@ impl Judge {
         findings.corrections = corrections;
         findings.warnings = to_violations(pass.warnings);
         (findings.unchecked, findings.exceeded) = (pass.unchecked, pass.exceeded);
+        findings.history_gap = self.past.as_ref().and_then(Past::gap);
         Judgement::new(self.payload(), findings)
     }
 

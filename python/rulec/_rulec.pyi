@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from os import PathLike
 from typing import Any, ClassVar, Protocol, TypeAlias, final
 
@@ -27,6 +28,7 @@ __all__ = [
     "DecisionValidated",
     "Diagnostic",
     "Done",
+    "DurableStore",
     "Edit",
     "Explanation",
     "Finding",
@@ -65,6 +67,7 @@ __all__ = [
     "Rules",
     "RulesInForce",
     "Session",
+    "SharedStore",
     "Started",
     "Stop",
     "Subscription",
@@ -97,6 +100,7 @@ class _Model(Protocol):
 class _Store(Protocol):
     def with_key(self, key: str) -> AbstractContextManager[list[dict[str, Any]]]: ...
 
+_History: TypeAlias = MemoryStore | DurableStore | SharedStore | _Store
 _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
 _RulesInForce: TypeAlias = Rules | LiveRules | WatchedRules | Router
 
@@ -271,6 +275,8 @@ class Decision:
     @property
     def failures(self) -> list[tuple[str, str]]: ...
     @property
+    def history_gap(self) -> str | None: ...
+    @property
     def skipped(self) -> list[dict[str, str]]: ...
     def to_json(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
@@ -388,10 +394,17 @@ class Rules:
     def decide_json_many(
         self, texts: Iterable[str | bytes], *, entry: str | None = None, threads: int = 1
     ) -> list[Decision]: ...
-    def session(self, *, entry: str | None = None, history: MemoryStore | _Store | None = None) -> Session: ...
-    def matched(self, message: _Message | Prepared, *, entry: str | None = None) -> list[str]: ...
+    def session(self, *, entry: str | None = None, history: _History | None = None) -> Session: ...
+    def matched(
+        self, message: _Message | Prepared, *, entry: str | None = None, history: _History | None = None
+    ) -> list[str]: ...
     def explain(
-        self, message: _Message | Prepared, *, entry: str | None = None, show_private: bool = False
+        self,
+        message: _Message | Prepared,
+        *,
+        entry: str | None = None,
+        show_private: bool = False,
+        history: _History | None = None,
     ) -> Explanation: ...
     def analyze(self, text: str, ctx: Mapping[str, Any] | None = None) -> dict[str, Any]: ...
     def prepare(self, message: _Message) -> Prepared: ...
@@ -416,6 +429,7 @@ class Rules:
         inputs: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         strict: bool = False,
+        history: _History | None = None,
     ) -> Judge: ...
     def judge_by(
         self,
@@ -424,6 +438,7 @@ class Rules:
         inputs: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         strict: bool = False,
+        history: _History | None = None,
     ) -> JudgeByField: ...
     def models(self) -> Models: ...
     def schema(self, kind: str) -> dict[str, Any]: ...
@@ -445,9 +460,17 @@ class Rules:
     def run_tests(self, *, show_private: bool = False) -> list[TestResult]: ...
     def diff(self, new: Rules) -> dict[str, Any]: ...
     def why_not(
-        self, message: _Message | Prepared, route: str, *, entry: str | None = None, show_private: bool = False
+        self,
+        message: _Message | Prepared,
+        route: str,
+        *,
+        entry: str | None = None,
+        show_private: bool = False,
+        history: _History | None = None,
     ) -> dict[str, Any]: ...
-    def skipped(self, choice: str, message: _Message | Prepared) -> list[dict[str, str]]: ...
+    def skipped(
+        self, choice: str, message: _Message | Prepared, *, history: _History | None = None
+    ) -> list[dict[str, str]]: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -542,15 +565,20 @@ class LiveRules:
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def decide_json(self, text: str | bytes, *, entry: str | None = None) -> Decision: ...
     def decide_many(self, messages: Iterable[_Message | Prepared], *, entry: str | None = None) -> list[Decision]: ...
-    def decide_and_record(self, message: _Message, *, history: MemoryStore | _Store) -> Decision: ...
+    def decide_and_record(self, message: _Message, *, history: _History) -> Decision: ...
     def decide_with_history(
-        self, message: _Message, *, history: MemoryStore | _Store, entry: str | None = None
+        self, message: _Message, *, history: _History, entry: str | None = None
     ) -> Decision: ...
-    def record(self, message: _Message, decision: Decision, *, history: MemoryStore | _Store) -> None: ...
-    def observe(self, message: _Message, *, history: MemoryStore | _Store) -> None: ...
+    def record(self, message: _Message, decision: Decision, *, history: _History) -> None: ...
+    def observe(self, message: _Message, *, history: _History) -> None: ...
     def matched(self, message: _Message | Prepared, *, entry: str | None = None) -> list[str]: ...
     def explain(
-        self, message: _Message | Prepared, *, entry: str | None = None, show_private: bool = False
+        self,
+        message: _Message | Prepared,
+        *,
+        entry: str | None = None,
+        show_private: bool = False,
+        history: _History | None = None,
     ) -> Explanation: ...
     def insert(self, statement: str, *, table: str | None = None, file: str | None = None) -> int: ...
     def replace(self, statement: str, *, table: str | None = None, file: str | None = None) -> int: ...
@@ -714,6 +742,8 @@ class Judgement:
     def corrected(self) -> dict[str, Any] | None: ...
     @property
     def fallback(self) -> str | None: ...
+    @property
+    def history_gap(self) -> str | None: ...
     def feedback(self) -> str: ...
     def to_json(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
@@ -1685,6 +1715,11 @@ class Session:
     def decide_json(self, text: str | bytes) -> Decision: ...
     def decide_and_record(self, message: _Message | Prepared) -> Decision: ...
     def decide_with_history(self, message: _Message | Prepared) -> Decision: ...
+    def matched(self, message: _Message | Prepared) -> list[str]: ...
+    def explain(self, message: _Message | Prepared, *, show_private: bool = False) -> Explanation: ...
+    def why_not(
+        self, message: _Message | Prepared, route: str, *, show_private: bool = False
+    ) -> dict[str, Any]: ...
     def record(self, message: _Message | Prepared, decision: Decision) -> None: ...
     def observe(self, message: _Message | Prepared) -> None: ...
 
@@ -1707,6 +1742,49 @@ class MemoryStore:
     def __new__(cls, max_keys: int | None = None) -> MemoryStore: ...
     @property
     def key_count(self) -> int: ...
+
+@final
+class DurableStore:
+    """Earlier messages in a folder, which survive the process. One store at a time can use a folder.
+
+    A call that records a message returns when the message is on disk. ``compact(before)`` removes
+    older messages, also of keys that are never used again.
+
+    >>> import tempfile
+    >>> rules = Rules.from_text('''
+    ...     input { tool: string, now: datetime }
+    ...     history keep 1d
+    ...     route again when previous.tool == tool -> deny
+    ...     default -> run
+    ... ''')
+    >>> store = DurableStore(tempfile.mkdtemp())
+    >>> session = rules.session(history=store)
+    >>> message = {"tool": "search", "now": "2026-01-31T12:00:00Z"}
+    >>> [session.decide_and_record(message).target for _ in range(2)]
+    ['run', 'deny']
+    >>> store.compact("2026-02-01T00:00:00Z")
+    2
+    """
+
+    def __new__(cls, folder: str | PathLike[str]) -> DurableStore: ...
+    def compact(self, before: datetime | str | None = None) -> int: ...
+
+@final
+class SharedStore:
+    """Earlier messages at a Redis server, for several programs.
+
+    ``address`` is ``redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][#NAME]``; ``name`` and
+    ``password`` apply if the address has none.
+
+    >>> try:
+    ...     SharedStore("rediss://localhost/0", name="guard")
+    ... except RulecError as error:
+    ...     "TLS, which is not supported" in str(error)
+    True
+    """
+
+    def __new__(cls, address: str, *, name: str | None = None, password: str | None = None) -> SharedStore: ...
+    def compact(self, before: datetime | str | None = None) -> int: ...
 
 @final
 class Classifier:

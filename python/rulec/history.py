@@ -13,6 +13,16 @@
 >>> [session.decide_and_record(call).target for _ in range(3)]
 ['run', 'run', 'slow_down']
 
+``session.explain`` and ``session.why_not`` answer with the same messages. So do the methods of the rules with the store as
+``history=``, and their payload checkers.
+
+>>> print(session.explain(call).summary().splitlines()[0])
+`too_fast` is chosen → slow_down
+>>> print(rules.explain(call).summary().splitlines()[0])
+`default` is chosen → run, because nothing before it holds
+
+``DurableStore`` keeps the messages in a folder, and ``SharedStore`` at a Redis server.
+
 A store in Python is an object with a method ``with_key``, which is a context manager. It gives the
 messages of one key as a list of dicts, and keeps what the session leaves in the list. It must not
 give one key to two threads at the same time.
@@ -40,9 +50,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ._rulec import MemoryStore
+from ._rulec import DurableStore, MemoryStore, SharedStore
 
-__all__ = ["MemoryStore", "Store"]
+__all__ = ["DurableStore", "MemoryStore", "SharedStore", "Store"]
 
 
 class Store(Protocol):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -13,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from rulec import MessageError, RulecError, Rules, UnknownName
-from rulec.history import MemoryStore, Store
+from rulec import LiveRules, MessageError, RulecError, Rules, UnknownName
+from rulec.history import DurableStore, MemoryStore, SharedStore, Store
 
 RULES = Rules.from_text("""
 input { tool: string, user?: string, cents?: int, now: datetime }
@@ -121,7 +125,7 @@ def test_errors_name_the_remedy() -> None:
         RULES.session().decide_and_record(call("send"))
     with pytest.raises(RulecError, match="keep no history; declare one"):
         Rules.from_text("default -> chat").session(history=MemoryStore())
-    with pytest.raises(RulecError, match="give a `MemoryStore`, or an object with the method `with_key`"):
+    with pytest.raises(RulecError, match="give a store of `rulec.history`, or an object with the method `with_key`"):
         RULES.session(history={})  # type: ignore[arg-type]
 
 
@@ -226,3 +230,194 @@ def test_decisions_with_a_history_name_no_skipped_conditions() -> None:
     assert session.decide_and_record(message).skipped == alone.skipped
     for decision in (session.decide_with_history(message), session.decide_and_record(message)):
         assert decision.branch == "again" and decision.skipped == [] and "skipped" not in decision.to_dict()
+
+
+GUARD = """
+input { tool: string, user?: string, cents?: int, now: datetime }
+history by user keep 1d at most 3
+route leak priority 10 when tool == "send" and any p in history within 1h: p.tool == "read_secret" -> deny
+route again when previous.tool == tool -> ask
+default -> run
+payload call {
+  decision: any const decision
+  cents: int
+  require "rate" at cents: (count p in history within 1h: p.tool == tool) < 2 else "too many calls"
+}
+choice plan { default branch calm  branch wild any { previous.cents > 5; cents > 100 } }
+"""
+
+
+@contextmanager
+def redis(folder: Path) -> Iterator[str]:
+    """Runs a Redis server, and gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    keeps = ["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", str(folder)]
+    with subprocess.Popen(
+        ["redis-server", "--bind", "127.0.0.1", "--port", str(port), *keeps], stdout=subprocess.DEVNULL
+    ) as server:
+        try:
+            for _ in range(1000):
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    time.sleep(0.01)
+            yield f"redis://127.0.0.1:{port}"
+        finally:
+            server.kill()
+
+
+@pytest.fixture(params=["memory", "python", "durable", "shared"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore | DurableStore | SharedStore | Store]:
+    match request.param:
+        case "memory":
+            yield MemoryStore()
+        case "python":
+            yield FileStore(tmp_path)
+        case "durable":
+            yield DurableStore(tmp_path / "past")
+        case _:
+            with redis(tmp_path) as address:
+                yield SharedStore(f"{address}#guard")
+
+
+def test_every_question_is_answered_with_the_history(any_store: MemoryStore | DurableStore | SharedStore | Store) -> None:
+    rules = Rules.from_text(GUARD)
+    session = rules.session(history=any_store)
+    session.observe(call("read_secret", cents=9))
+    mail = call("send", minutes=5)
+    decision = session.decide_with_history(mail)
+    assert decision.chosen == "leak" and decision.history_gap is None
+    for explanation in (session.explain(mail), rules.explain(mail, history=any_store), rules.explain(rules.prepare(mail), history=any_store)):
+        assert (explanation.chosen, explanation.target) == ("leak", "deny")
+    assert rules.explain(mail).chosen == "default"
+    assert session.matched(mail) == rules.matched(mail, history=any_store) == ["leak"]
+    assert rules.matched(mail) == []
+    repeated = call("read_secret", minutes=6)
+    for answer in (session.why_not(repeated, "leak"), rules.why_not(repeated, "leak", history=any_store)):
+        [change] = answer["remedy"]["change"]["fields"]
+        assert (answer["taken_by"], change["field"], change["would_be"]) == ("again", "tool", "send")
+    without = rules.why_not(repeated, "leak")
+    assert (without["taken_by"], without["remedy"]) == ("default", "unknown")
+    assert rules.skipped("plan", mail, history=any_store) != rules.skipped("plan", mail)
+    assert rules.explain(mail, entry="plan", history=any_store).chosen == "wild"
+    live = LiveRules.from_text(GUARD)
+    live.replace('route again when previous.tool == "read_secret" -> ask')
+    later = call("search", minutes=7)
+    assert live.explain(later, history=any_store).chosen == live.decide_with_history(later, history=any_store).chosen == "again"
+    assert live.explain(later).chosen == "default"
+    with pytest.raises(UnknownName, match="leek"):
+        session.why_not(mail, "leek")
+
+
+def test_payloads_are_judged_with_the_history(any_store: MemoryStore | DurableStore | SharedStore | Store) -> None:
+    rules = Rules.from_text(GUARD)
+    session = rules.session(history=any_store)
+    inputs = call("pay", minutes=9)
+    judge, judges = rules.judge("call", inputs=inputs, history=any_store), rules.judge_by("decision", inputs=inputs, history=any_store)
+    payload = {"decision": "call", "cents": 3}
+    assert repr(judge) == "<Judge of call with a history>" and repr(rules.judge("call")) == "<Judge of call>"
+    for minutes in range(2):
+        assert judge.judge(payload).is_accepted and judges.judge(json.dumps(payload)).is_accepted and judge.why(payload) == []
+        session.observe(call("pay", minutes=minutes))
+    for judgement in (judge.judge(payload), judge.judge(json.dumps(payload)), judges.judge(payload), judges.judge(json.dumps(payload))):
+        assert [violation.rule for violation in judgement.violations] == ["rate"]
+        assert judgement.history_gap is None and "history_gap" not in judgement.to_dict()
+    assert [reason["rule"] for reason in judge.why(payload)] == ["rate"]
+    assert rules.judge("call", inputs=inputs).judge(payload).is_accepted
+    assert judges.judge({"decision": "cull"}).violations[0].rule == "decision.match"
+    with pytest.raises(MessageError, match="the payload|JSON|object"):
+        judge.judge("{")
+
+
+def test_a_gap_of_the_history_is_reported() -> None:
+    rules, store = Rules.from_text(GUARD), MemoryStore()
+    session = rules.session(history=store)
+    nobody = {"tool": "pay", "now": NOON}
+    payload = {"decision": "call", "cents": 3}
+    assert session.decide_with_history(nobody).history_gap == "no_key"
+    judgement = rules.judge("call", inputs=nobody, history=store).judge(payload)
+    assert judgement.is_accepted and judgement.history_gap == judgement.to_dict()["history_gap"] == "no_key"
+    for minutes in range(4):
+        decision = session.decide_and_record(call("pay", minutes=minutes))
+    assert decision.history_gap is None and session.decide_with_history(call("pay", minutes=5)).history_gap == "dropped"
+    assert rules.judge("call", inputs=call("pay", minutes=5), history=store).judge(payload).history_gap == "dropped"
+    assert pickle.loads(pickle.dumps(session.decide_with_history(call("pay", minutes=5)))).history_gap == "dropped"
+    assert session.decide(call("pay")).history_gap is None
+
+
+def test_questions_with_a_history_name_the_remedy() -> None:
+    without = Rules.from_text("route a when n > 3 -> x default -> chat\npayload call { n: int }")
+    for ask in (
+        lambda: without.explain({}, history=MemoryStore()),
+        lambda: without.why_not({}, "a", history=MemoryStore()),
+        lambda: without.judge("call", history=MemoryStore()),
+    ):
+        with pytest.raises(RulecError, match="keep no history; declare one"):
+            ask()
+    rules = Rules.from_text(GUARD)
+    alone = rules.session()
+    for ask in (lambda: alone.explain(call("send")), lambda: alone.why_not(call("send"), "leak"), lambda: alone.matched(call("send"))):
+        with pytest.raises(RulecError, match="no store of earlier messages; give it one"):
+            ask()
+    with pytest.raises(RulecError, match="give a store of `rulec.history`, or an object"):
+        rules.explain(call("send"), history={})  # type: ignore[arg-type]
+
+    class Broken:
+        @contextmanager
+        def with_key(self, key: str) -> Iterator[list[dict[str, Any]]]:
+            raise OSError("the disk is full")
+            yield []
+
+    for ask in (
+        lambda: rules.explain(call("send"), history=Broken()),
+        lambda: rules.judge("call", inputs=call("send"), history=Broken()).judge({"decision": "call", "cents": 3}),
+    ):
+        with pytest.raises(RulecError, match="the disk is full"):
+            ask()
+
+
+def test_a_folder_keeps_the_history(tmp_path: Path) -> None:
+    rules, folder = Rules.from_text(GUARD), tmp_path / "past"
+    store = DurableStore(folder)
+    assert repr(store) == f"<DurableStore {folder}>"
+    rules.session(history=store).observe(call("read_secret"))
+    with pytest.raises(RulecError, match="the history cannot be kept"):
+        DurableStore(folder)
+    del store
+    store = DurableStore(folder)
+    session = rules.session(history=store)
+    assert session.decide_with_history(call("send", minutes=5)).chosen == "leak"
+    assert store.compact() == 0 and store.compact(before=NOON + timedelta(minutes=1)) == 1
+    assert session.decide_with_history(call("send", minutes=5)).chosen == "default"
+    with pytest.raises(RulecError, match="noon"):
+        store.compact("noon")
+    with pytest.raises(RulecError, match="a time is a datetime"):
+        store.compact(12)  # type: ignore[arg-type]
+    del store, session
+    # The command line of the package uses the same folder.
+    guard = tmp_path / "guard.rules"
+    guard.write_text(GUARD)
+    lines = "".join(json.dumps(call(tool) | {"now": NOON.isoformat()}) + "\n" for tool in ("read_secret", "send"))
+    run = [sys.executable, "-m", "rulec", "run", str(guard), "-", "--history", str(folder)]
+    ran = subprocess.run(run, input=lines, capture_output=True, text=True)
+    assert [json.loads(line)["chosen"] for line in ran.stdout.splitlines()] == ["default", "leak"], ran.stderr
+
+
+def test_a_server_shares_the_history(tmp_path: Path) -> None:
+    rules = Rules.from_text(GUARD)
+    with redis(tmp_path) as address:
+        first, second = SharedStore(address, name="guard"), SharedStore(f"{address}/0#guard", name="other")
+        assert repr(first) == repr(second) == "<SharedStore guard>"
+        rules.session(history=first).observe(call("read_secret"))
+        assert rules.session(history=second).decide_with_history(call("send", minutes=5)).chosen == "leak"
+        assert first.compact(NOON + timedelta(days=2)) == 1
+        assert rules.session(history=second).decide_with_history(call("send", minutes=5)).chosen == "default"
+        with pytest.raises(RulecError, match="name"):
+            SharedStore(address)
+        with pytest.raises(RulecError):
+            SharedStore(address, name="guard", password="wrong")
+    with pytest.raises(RulecError, match="is no address of a Redis server"):
+        SharedStore("localhost")

@@ -2,6 +2,7 @@
 //! of a payload is the name of the `payload` statement against which it is validated.
 
 use rulec_base::diag::{Language, Message};
+use rulec_lang::history::HistoryGap;
 use rulec_lang::limits::Exceeded;
 use rulec_sema::hir::{Effect, Payload};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -74,7 +75,8 @@ pub struct Applied {
 /// prints: `decision`, `valid`, `violations`, `outcome` and `event`. Corrections add `corrections`
 /// and `remaining`; `corrected` is present if the corrected payload is accepted. `fallback` is
 /// present if the payload is rejected and its kind has a fallback. `warnings`, `unchecked` and
-/// `exceeded` appear if they are not empty.
+/// `exceeded` appear if they are not empty. `history_gap` is `no_key` or `dropped` if
+/// [`Judgement::history_gap`] returns a gap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     kind: Arc<str>,
@@ -97,6 +99,7 @@ pub(super) struct Findings {
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
     pub exceeded: Vec<Exceeded>,
+    pub history_gap: Option<HistoryGap>,
 }
 
 impl Judgement {
@@ -207,6 +210,12 @@ impl Judgement {
         &self.findings.unchecked
     }
 
+    /// Returns the reason why the rules may have read fewer recorded messages than there were.
+    /// `None` if the history was complete, or the judge had none.
+    pub fn history_gap(&self) -> Option<HistoryGap> {
+        self.findings.history_gap
+    }
+
     /// Returns the judgement with its messages translated to `language`. Messages that the author
     /// of the rules wrote are not translated.
     #[must_use]
@@ -284,6 +293,7 @@ impl Serialize for Judgement {
             warnings,
             unchecked,
             exceeded,
+            history_gap,
             ..
         } = &self.findings;
         let mut map = serializer.serialize_map(None)?;
@@ -310,6 +320,9 @@ impl Serialize for Judgement {
         }
         if !unchecked.is_empty() {
             map.serialize_entry("unchecked", unchecked)?;
+        }
+        if let Some(gap) = history_gap {
+            map.serialize_entry("history_gap", gap.as_str())?;
         }
         map.end()
     }

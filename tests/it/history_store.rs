@@ -359,7 +359,7 @@ test \"the third call\" {
 
 /// A store of the embedding program, which keeps elements as JSON text.
 #[derive(Default)]
-struct TextStore(Mutex<std::collections::HashMap<String, (String, Option<String>)>>);
+pub struct TextStore(Mutex<std::collections::HashMap<String, (String, Option<String>)>>);
 
 impl Store for TextStore {
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {

@@ -11,7 +11,9 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use store::{PersistentStore, is_server_address, open, open_existing};
+#[cfg(feature = "serve")]
+pub use store::is_server_address;
+pub use store::{PersistentStore, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
 #[cfg(not(feature = "history"))]
@@ -83,7 +85,7 @@ mod without {
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
     pub fn not_built_error() -> CliError {
         CliError::usage_error(message!(
-            "this program was built without histories on disk; the Python package never has them: `cargo build -p rulec-cli --features history` builds a program that has them"
+            "this program was built without histories on disk: `cargo build -p rulec-cli --features history` builds a program that has them"
         ))
     }
 

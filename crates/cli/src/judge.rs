@@ -10,14 +10,13 @@ use super::run_history::RunHistory;
 use super::stream::{ChunkEnd, LineFailure, LineOutcome, LineWorker, StreamArgs, write_json};
 use super::term::{Out, Term};
 use super::{CliError, ExitStatus};
-use rulec::history::HistoryGap;
 use rulec::payload::{Judge, JudgeByField, JudgeError, Judgement, Outcome, kinds};
 use rulec::{Code, Rules};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
-use rulec_report::answer::{AnswerLine, JudgementAnswer};
+use rulec_report::answer::AnswerLine;
 use rulec_report::log;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -190,15 +189,14 @@ struct JudgingWorker<'j> {
 impl JudgingWorker<'_> {
     /// Validates the payload of an input line, and records the other fields of the line as a
     /// message. The rules can read the messages that were recorded before. Returns the judgement,
-    /// and the reason why recorded messages may be missing, if they may be. Returns `None` if the
-    /// line is marked with `observe` (record only, do not decide).
+    /// or `None` if the line is marked with `observe` (record only, do not decide).
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),
         line: u64,
         message: &Json,
         out: &mut Vec<u8>,
-    ) -> Result<Option<(Judgement, Option<HistoryGap>)>, LineFailure> {
+    ) -> Result<Option<Judgement>, LineFailure> {
         if history.record_if_observe_only(rules, line, message, out) {
             return Ok(None);
         }
@@ -215,12 +213,10 @@ impl JudgingWorker<'_> {
             Err(rejection) => Err(rejection),
         };
         let past = history.observe_and_return_past(rules, &Json::Object(message));
-        let gap = past.gap();
-        let judgement = match judge {
+        Ok(Some(match judge {
             Ok(judge) => judge.with_history(past).judge(&payload),
             Err(rejection) => *rejection,
-        };
-        Ok(Some((judgement, gap)))
+        }))
     }
 }
 
@@ -245,10 +241,10 @@ impl LineWorker for JudgingWorker<'_> {
     fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<LineOutcome, LineFailure> {
         let payload = json::parse_object_bytes(text);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
-        let (judgement, gap) = match self.history {
+        let judgement = match self.history {
             None => {
                 let judge = self.judges.find_judge(&payload);
-                (judge.map_or_else(|rejection| *rejection, |judge| judge.judge(&payload)), None)
+                judge.map_or_else(|rejection| *rejection, |judge| judge.judge(&payload))
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {
                 Some(judged) => judged,
@@ -263,8 +259,7 @@ impl LineWorker for JudgingWorker<'_> {
         };
         self.outcome_counts[count] += 1;
         self.limit_exceeded_count += usize::from(!judgement.exceeded().is_empty());
-        let answer = JudgementAnswer::new(judgement, gap);
-        write_json(out, &AnswerLine { line, answer: &answer });
+        write_json(out, &AnswerLine { line, answer: &judgement });
         Ok(LineOutcome::Answered)
     }
 }

@@ -103,15 +103,22 @@ impl Columns {
     /// are read as JSON.
     #[staticmethod]
     #[pyo3(signature = (judge, schema, *, json = None))]
-    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Names>) -> Columns {
+    fn of_judge(
+        judge: &Bound<'_, Judge>,
+        schema: PyArrowType<Schema>,
+        json: Option<Names>,
+    ) -> PyResult<Columns> {
+        if judge.get().history.is_some() {
+            return Err(library_error("rows have no history; check each payload with `judge.judge`"));
+        }
         let (judge, columns, options) =
-            (judge.get().0.clone(), Arc::new(schema.0), column_options(json, true, false));
+            (judge.get().judge.clone(), Arc::new(schema.0), column_options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();
         let create_worker = move || -> BatchWorker {
             let mut payload_judge = PayloadJudge::new(judge.clone(), columns.clone(), &options);
             Box::new(move |batch| payload_judge.judge(batch))
         };
-        Columns { workers: Arc::new(WorkerPool::new(create_worker)), schema }
+        Ok(Columns { workers: Arc::new(WorkerPool::new(create_worker)), schema })
     }
 
     /// The Arrow schema of the answers.

@@ -13,9 +13,10 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use rulec::Entry;
+use rulec::history::Store;
 use rulec_base::json::JsonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 /// Decides one message, given as any supported Python value. Holds the GIL while it reads the
 /// message. Releases the GIL for the decision if decisions of these rules are slow; see
@@ -121,12 +122,13 @@ impl Rules {
     fn session(&self, entry: Option<&str>, history: Option<&Bound<'_, PyAny>>) -> PyResult<Session> {
         let entry = self.entry(entry)?;
         let session = entry.session();
-        let session = match history {
-            Some(store) => session.with_history(extract_history_store(&self.rules, store)?),
+        let store = history.map(|store| extract_history_store(&self.rules, store)).transpose()?;
+        let session = match &store {
+            Some(store) => session.with_history(store.clone()),
             None => session,
         };
-        let (session, has_store) = (Mutex::new(session), history.is_some());
-        Ok(Session { session, rules: self.rules.clone(), entry: entry.name().to_owned(), has_store })
+        let (session, rules) = (Mutex::new(session), self.rules.clone());
+        Ok(Session { session, rules, entry: entry.name().to_owned(), store })
     }
 
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
@@ -225,8 +227,8 @@ pub struct Session {
     pub rules: rulec::Rules,
     /// The name of the entry (such as a table) that decides.
     pub entry: String,
-    /// Whether the session has a store of recorded messages.
-    pub has_store: bool,
+    /// The store of recorded messages; `None` if the session has none.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 #[pymethods]
@@ -250,7 +252,7 @@ impl Session {
     }
 
     fn __repr__(&self) -> String {
-        let history = if self.has_store { " with a history" } else { "" };
+        let history = if self.store.is_some() { " with a history" } else { "" };
         format!("<Session of {}{history}>", self.entry)
     }
 }

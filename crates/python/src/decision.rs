@@ -9,6 +9,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pythonize::pythonize;
+use rulec::history::HistoryGap;
 use rulec::{RenderOptions, SkippedCondition, TableKind};
 use rulec_base::json::{self, DecimalPaths};
 use serde::Serialize;
@@ -77,7 +78,7 @@ fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyR
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
-const DECISION_ATTRIBUTES: [&str; 21] = [
+const DECISION_ATTRIBUTES: [&str; 22] = [
     "entry",
     "chosen",
     "target",
@@ -97,6 +98,7 @@ const DECISION_ATTRIBUTES: [&str; 21] = [
     "breaches",
     "exceeded",
     "failures",
+    "history_gap",
     "skipped",
     TO_JSON_METHOD,
 ];
@@ -279,6 +281,13 @@ impl Decision {
                 .map(|failure| (failure.function.to_string(), failure.message.clone()))
                 .collect::<Vec<_>>()
         })
+    }
+
+    /// Why the rules may have read fewer recorded messages than there were: `no_key` or `dropped`.
+    /// None if the history was complete.
+    #[getter]
+    fn history_gap<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
+        self.read_attribute(py, "history_gap", |decision| decision.history_gap().map(HistoryGap::as_str))
     }
 
     /// The conditions of a choice that were left out, because a value that they read is missing or

@@ -1,16 +1,19 @@
-//! Stores of recorded messages, which rules read as `history`: a store in memory, and stores that a
-//! program implements in Python.
+//! Stores of recorded messages, which rules read as `history`: a store in memory, one in a folder,
+//! one at a Redis server, and stores that a program implements in Python.
 
 use super::error::{exception_text, library_error};
 use super::message::python_to_json;
 use super::repr::count_with_noun;
-use super::shutdown::with_gil;
+use super::shutdown::{with_gil, without_gil};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 use pythonize::pythonize;
+use rulec::Entry;
 use rulec::history::{self, Events, HashKey, RecordError, Store, StoreError};
+use rulec_history_store::SharedAddress;
 use serde_json::Value as Json;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Keeps the recorded messages of each history key (such as a user id) in memory. Threads and
@@ -36,6 +39,92 @@ impl MemoryStore {
 
     fn __repr__(&self) -> String {
         format!("<MemoryStore: {}>", count_with_noun(self.0.key_count(), "key"))
+    }
+}
+
+/// Keeps the recorded messages of each history key (such as a user id) in a folder on disk. A call
+/// that records a message returns when the message is on disk. One store at a time can use a
+/// folder. Threads and sessions can share a store.
+#[pyclass(frozen, module = "rulec")]
+pub struct DurableStore {
+    store: Arc<rulec_history_store::DurableStore>,
+    folder: PathBuf,
+}
+
+#[pymethods]
+impl DurableStore {
+    /// Opens the history in a folder. Creates the folder if it does not exist.
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf) -> PyResult<DurableStore> {
+        let store = without_gil(py, || rulec_history_store::DurableStore::open(&folder));
+        Ok(DurableStore { store: Arc::new(store.map_err(library_error)?), folder })
+    }
+
+    /// Removes the messages that are older than `before` (a datetime, or a time as RFC 3339 text)
+    /// if it is given. Then returns unused space to the file system. Returns the number of removed
+    /// messages. A function that rules call cannot call this method: it would wait for its own end.
+    #[pyo3(signature = (before = None))]
+    fn compact(&self, py: Python<'_>, before: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let before = before.map(time_text).transpose()?;
+        without_gil(py, || self.store.compact(before.as_deref())).map_err(library_error)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<DurableStore {}>", self.folder.display())
+    }
+}
+
+/// Keeps the recorded messages of each history key (such as a user id) at a Redis server, for
+/// several programs. Threads and sessions can share a store.
+#[pyclass(frozen, module = "rulec")]
+pub struct SharedStore {
+    store: Arc<rulec_history_store::SharedStore>,
+    name: String,
+}
+
+#[pymethods]
+impl SharedStore {
+    /// Opens a history at a server. Creates it if it does not exist. `address` is
+    /// `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][#NAME]`. `name` and `password` apply if
+    /// the address has none.
+    #[new]
+    #[pyo3(signature = (address, *, name = None, password = None))]
+    fn new(
+        py: Python<'_>,
+        address: &str,
+        name: Option<&str>,
+        password: Option<&str>,
+    ) -> PyResult<SharedStore> {
+        let mut address = SharedAddress::parse(address).map_err(library_error)?;
+        if let Some(name) = name {
+            address = address.with_name(name);
+        }
+        if let Some(password) = password {
+            address = address.with_password(password);
+        }
+        let store = without_gil(py, || rulec_history_store::SharedStore::open(&address));
+        let name = address.name().unwrap_or_default().to_owned();
+        Ok(SharedStore { store: Arc::new(store.map_err(library_error)?), name })
+    }
+
+    /// Removes the messages that are older than `before` (a datetime, or a time as RFC 3339 text)
+    /// if it is given. Returns the number of removed messages.
+    #[pyo3(signature = (before = None))]
+    fn compact(&self, py: Python<'_>, before: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let before = before.map(time_text).transpose()?;
+        without_gil(py, || self.store.compact(before.as_deref())).map_err(library_error)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<SharedStore {}>", self.name)
+    }
+}
+
+/// Converts a datetime to RFC 3339 text. A text is returned unchanged.
+fn time_text(time: &Bound<'_, PyAny>) -> PyResult<String> {
+    match python_to_json(time, "the time")? {
+        Json::String(text) => Ok(text),
+        other => Err(library_error(format!("a time is a datetime, or a text in RFC 3339, and not {other}"))),
     }
 }
 
@@ -96,8 +185,14 @@ pub fn extract_history_store(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> 
     if let Ok(memory) = store.cast::<MemoryStore>() {
         return Ok(memory.get().0.clone());
     }
+    if let Ok(durable) = store.cast::<DurableStore>() {
+        return Ok(durable.get().store.clone());
+    }
+    if let Ok(shared) = store.cast::<SharedStore>() {
+        return Ok(shared.get().store.clone());
+    }
     if !store.hasattr(intern!(store.py(), "with_key"))? {
-        let help = "give a `MemoryStore`, or an object with the method `with_key`";
+        let help = "give a store of `rulec.history`, or an object with the method `with_key`";
         return Err(library_error(format!("{} keeps no messages; {help}", store.get_type())));
     }
     let hash_key = match store.getattr_opt(intern!(store.py(), "hash_key"))? {
@@ -111,6 +206,23 @@ pub fn extract_history_store(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> 
         None => HashKey::default(),
     };
     Ok(Arc::new(PythonStore { store: store.clone().unbind(), hash_key }))
+}
+
+/// Calls `ask` with an entry (such as a table) that reads the recorded messages about `message` in
+/// `store`. Without a store, the entry reads no messages. Releases the GIL.
+pub fn with_history<T: Send>(
+    py: Python<'_>,
+    rules: &rulec::Rules,
+    entry: Entry<'_>,
+    message: &Json,
+    store: Option<&Arc<dyn Store>>,
+    ask: impl FnOnce(Entry<'_>) -> T + Send,
+) -> PyResult<T> {
+    let asked = without_gil(py, || {
+        let past = store.map(|store| rules.past(&**store, message)).transpose()?;
+        Ok(ask(past.as_ref().map_or(entry, |past| entry.with_history(past))))
+    });
+    asked.map_err(|error: StoreError| library_error(error))
 }
 
 fn read_hash_key(key: &Bound<'_, PyAny>) -> PyResult<HashKey> {

@@ -2,69 +2,124 @@
 //! proposes.
 
 use super::decision::json_text;
-use super::error::message_error;
-use super::message::python_to_json;
+use super::error::{library_error, message_error};
+use super::history::extract_history_store;
+use super::message::{mapping_entries, python_to_json};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyMapping, PyString};
 use pythonize::pythonize;
+use rulec::JsonError;
+use rulec::history::{HistoryGap, Store, StoreError};
 use rulec::payload;
+use rulec_base::json;
+use serde_json::Value as Json;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The store whose recorded messages the payload rules read. Each check reads them again.
+pub struct JudgeHistory {
+    rules: rulec::Rules,
+    store: Arc<dyn Store>,
+    /// The inputs of the checker, which contain the history key (such as a user id) and the time.
+    message: Json,
+}
+
+impl JudgeHistory {
+    /// Creates the history of a checker with these inputs. `None` without a store `history`.
+    pub fn new(
+        rules: &rulec::Rules,
+        inputs: Option<&Bound<'_, PyMapping>>,
+        history: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<JudgeHistory>> {
+        let Some(store) = history else { return Ok(None) };
+        let store = extract_history_store(rules, store)?;
+        let to_entry = |(name, value): (String, Bound<'_, PyAny>)| {
+            let value = python_to_json(&value, &name)?;
+            Ok((name, value))
+        };
+        let message = mapping_entries(inputs)?.into_iter().map(to_entry).collect::<PyResult<_>>()?;
+        Ok(Some(JudgeHistory { rules: rules.clone(), store, message: Json::Object(message) }))
+    }
+
+    /// Returns the checker with the messages that are recorded now.
+    fn apply<'j>(
+        history: Option<&JudgeHistory>,
+        judge: &'j payload::Judge,
+    ) -> Result<Cow<'j, payload::Judge>, StoreError> {
+        let Some(JudgeHistory { rules, store, message }) = history else { return Ok(Cow::Borrowed(judge)) };
+        Ok(Cow::Owned(judge.clone().with_history(rules.past(&**store, message)?)))
+    }
+}
+
+/// Converts a payload, given as JSON text or as a Python value. `mask` masks private keys in an
+/// error about the text.
+fn read_payload(payload: &Bound<'_, PyAny>, mask: impl Fn(JsonError) -> JsonError) -> PyResult<Json> {
+    let Ok(text) = payload.cast::<PyString>() else { return python_to_json(payload, "the payload") };
+    let object = json::parse_object(text.to_str()?);
+    object.map(Json::Object).map_err(|error| message_error(mask(error).to_string()))
+}
 
 /// A checker of payloads of one kind.
 #[pyclass(frozen, module = "rulec")]
-pub struct Judge(pub payload::Judge);
+pub struct Judge {
+    pub judge: payload::Judge,
+    pub history: Option<JudgeHistory>,
+}
 
 #[pymethods]
 impl Judge {
     #[getter]
     fn kind(&self) -> &str {
-        self.0.kind()
+        self.judge.kind()
     }
 
     /// Checks a payload, given as a dict, a dataclass, a pydantic model or JSON text.
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
-        if let Ok(text) = payload.cast::<PyString>() {
-            let text = text.to_str()?;
-            let judgement = without_gil(py, || self.0.judge_text(text));
-            return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
-        }
-        let payload = python_to_json(payload, "the payload")?;
-        Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
+        let payload = read_payload(payload, |error| self.judge.masked_error(error))?;
+        let judgement =
+            without_gil(py, || Ok(JudgeHistory::apply(self.history.as_ref(), &self.judge)?.judge(&payload)));
+        judgement.map(Judgement).map_err(|error: StoreError| library_error(error))
     }
 
     /// Explains each violated rule, with the values that its condition read. Errors come first,
     /// then warnings.
     fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let payload = python_to_json(payload, "the payload")?;
-        Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
+        let reasons =
+            without_gil(py, || Ok(JudgeHistory::apply(self.history.as_ref(), &self.judge)?.why(&payload)));
+        Ok(pythonize(py, &reasons.map_err(|error: StoreError| library_error(error))?)?)
     }
 
     /// Returns the JSON Schema of the payloads that this object checks.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.schema())?)
+        Ok(pythonize(py, &self.judge.schema())?)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Judge of {}>", self.0.kind())
+        let history = if self.history.is_some() { " with a history" } else { "" };
+        format!("<Judge of {}{history}>", self.kind())
     }
 }
 
 /// A checker of payloads of all kinds. A field of each payload names its kind.
 #[pyclass(frozen, module = "rulec")]
-pub struct JudgeByField(pub payload::JudgeByField);
+pub struct JudgeByField {
+    pub judge: payload::JudgeByField,
+    pub history: Option<JudgeHistory>,
+}
 
 #[pymethods]
 impl JudgeByField {
     /// Checks a payload, given as a dict, a dataclass, a pydantic model or JSON text. Rejects a
     /// payload whose field names no kind of the rules.
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
-        if let Ok(text) = payload.cast::<PyString>() {
-            let text = text.to_str()?;
-            let judgement = without_gil(py, || self.0.judge_text(text));
-            return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
-        }
-        let payload = python_to_json(payload, "the payload")?;
-        Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
+        let payload = read_payload(payload, |error| self.judge.masked_error(error))?;
+        let judgement = without_gil(py, || match self.judge.find(&payload) {
+            Ok(judge) => Ok(JudgeHistory::apply(self.history.as_ref(), judge)?.judge(&payload)),
+            Err(rejection) => Ok(*rejection),
+        });
+        judgement.map(Judgement).map_err(|error: StoreError| library_error(error))
     }
 }
 
@@ -167,6 +222,13 @@ impl Judgement {
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback()
+    }
+
+    /// Why the rules may have read fewer recorded messages than there were: `no_key` or `dropped`.
+    /// None if the history was complete.
+    #[getter]
+    fn history_gap(&self) -> Option<&'static str> {
+        self.0.history_gap().map(HistoryGap::as_str)
     }
 
     /// Returns the result of the check as text that a language model can act on.

@@ -116,7 +116,7 @@ mod _rulec {
     #[pymodule_export]
     use super::flows::{FlowHit, Flows, Question};
     #[pymodule_export]
-    use super::history::MemoryStore;
+    use super::history::{DurableStore, MemoryStore, SharedStore};
     #[pymodule_export]
     use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
     #[pymodule_export]

@@ -10,8 +10,9 @@ use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
 use super::rules::{Rules, no_default_entry_error};
-use super::shutdown::{start_future, wait_for, without_gil};
+use super::shutdown::{wait_for, without_gil};
 use super::stats::stats_to_python;
+use super::watched::await_status;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -239,16 +240,18 @@ impl LiveRules {
         self.with_entry(entry, |entry| without_gil(py, || self.rules.matched_in(entry, &message)))
     }
 
-    /// Explains how the current rules decide a message. Pending edits are compiled first.
-    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    /// Explains how the current rules decide a message. Pending edits are compiled first. The rules
+    /// read the recorded messages in the store `history`.
+    #[pyo3(signature = (message, *, entry = None, show_private = false, history = None))]
     pub fn explain(
         &self,
         py: Python<'_>,
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
         show_private: bool,
+        history: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        self.snapshot(py)?.explain(py, message, entry, show_private)
+        self.snapshot(py)?.explain(py, message, entry, show_private, history)
     }
 
     /// Inserts a statement, into `table` if given. Returns the new generation: the version number
@@ -385,17 +388,6 @@ impl WatchStatus {
     }
 }
 
-/// Converts the future of a new status to the awaitable that `changed` returns.
-pub fn await_status<'py>(
-    py: Python<'py>,
-    status: impl Future<Output = Option<Status>> + Send + 'static,
-) -> PyResult<Bound<'py, PyAny>> {
-    start_future(py, async move {
-        let ended = || library_error("the file is no longer watched, because the watch was closed");
-        status.await.map(WatchStatus).ok_or_else(ended)
-    })
-}
-
 /// Rules that follow a rule file with its imports, or an artifact (compiled rules). When the file
 /// changes, its new version becomes active. A version that cannot be loaded is refused, and the
 /// last good version stays active.
@@ -457,7 +449,7 @@ impl WatchedRules {
         entry: Option<&str>,
         show_private: bool,
     ) -> PyResult<Explanation> {
-        self.rules(py).explain(py, message, entry, show_private)
+        self.rules(py).explain(py, message, entry, show_private, None)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.

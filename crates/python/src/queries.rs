@@ -9,7 +9,8 @@ use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
-use rulec::{AnalysisOptions, TestOutcome, run_tests_with};
+use rulec::why_not::WhyNot;
+use rulec::{AnalysisOptions, TestOutcome, UnknownEntry, run_tests_with};
 use rulec::{condition, payload};
 use serde::Serialize;
 
@@ -98,6 +99,17 @@ fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'p
     Ok(pythonize(py, report)?)
 }
 
+/// Converts the answer why a route was not chosen. Masks the values of `@private` fields unless
+/// `show_private` is true.
+pub fn why_not_to_python(
+    py: Python<'_>,
+    result: Result<WhyNot, UnknownEntry>,
+    show_private: bool,
+) -> PyResult<Bound<'_, PyAny>> {
+    let result = result.map_err(unknown_name_error)?;
+    to_python(py, &if show_private { result } else { result.masked() })
+}
+
 #[pymethods]
 impl Rules {
     /// Analyses the rules as `rulec check` does. Finds, for example, routes that can never match,
@@ -153,8 +165,9 @@ impl Rules {
 
     /// Finds the smallest change of `message` after which `entry` would choose `route`. Without
     /// `entry`, the default entry (such as a table) decides. The result shows the values of
-    /// `@private` fields only if `show_private` is true.
-    #[pyo3(signature = (message, route, *, entry = None, show_private = false))]
+    /// `@private` fields only if `show_private` is true. The rules read the recorded messages in
+    /// the store `history`.
+    #[pyo3(signature = (message, route, *, entry = None, show_private = false, history = None))]
     fn why_not<'py>(
         &self,
         py: Python<'py>,
@@ -162,23 +175,25 @@ impl Rules {
         route: &str,
         entry: Option<&str>,
         show_private: bool,
+        history: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
-        let result = without_gil(py, || entry.why_not(route, &message)).map_err(unknown_name_error)?;
-        to_python(py, &if show_private { result } else { result.masked() })
+        let result = self.ask(py, entry, message, history, |entry, message| entry.why_not(route, message))?;
+        why_not_to_python(py, result, show_private)
     }
 
     /// Returns the conditions of a choice that were skipped, because a value that they read is
-    /// missing.
+    /// missing. The rules read the recorded messages in the store `history`.
+    #[pyo3(signature = (choice, message, *, history = None))]
     fn skipped<'py>(
         &self,
         py: Python<'py>,
         choice: &str,
         message: &Bound<'py, PyAny>,
+        history: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let entry = self.entry(Some(choice))?;
-        let message = message_to_json(message, self.rules.decimal_paths())?;
-        to_python(py, &without_gil(py, || entry.skipped(&message)))
+        let skipped =
+            self.ask(py, Some(choice), message, history, |entry, message| entry.skipped(message))?;
+        to_python(py, &skipped)
     }
 
     /// Orders proposed decisions by the ranks that the rules declare: which one runs first, which

@@ -1,16 +1,18 @@
 //! Sessions and live rules that decide with recorded messages, and that record messages in a store.
 
 use super::decide::Session;
-use super::decision::{Decision, Message};
+use super::decision::{Decision, Explanation, Message};
 use super::error::{library_error, message_error, unknown_name_error};
-use super::history::extract_history_store;
+use super::history::{extract_history_store, with_history};
 use super::live::{LiveRules, ROUTES_ENTRY, default_entry_name};
 use super::prepared::message_to_json;
+use super::queries::why_not_to_python;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
+use rulec::Entry;
 use rulec::history::{RecordError, Store};
 use serde_json::Value as Json;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 fn to_python_error(error: &RecordError) -> PyErr {
     match error {
@@ -20,6 +22,28 @@ fn to_python_error(error: &RecordError) -> PyErr {
 }
 
 impl Session {
+    fn required_store(&self) -> PyResult<&Arc<dyn Store>> {
+        self.store.as_ref().ok_or_else(|| {
+            let help = "give it one: `rules.session(history=MemoryStore())`";
+            library_error(format!("the session has no store of earlier messages; {help}"))
+        })
+    }
+
+    /// Calls `ask` with the entry (such as a table) of the session, which reads the recorded
+    /// messages, and with the message. Releases the GIL.
+    fn ask_with_history<T: Send>(
+        &self,
+        message: &Bound<'_, PyAny>,
+        ask: impl FnOnce(Entry<'_>, &Json) -> T + Send,
+    ) -> PyResult<T> {
+        let store = self.required_store()?;
+        let entry = self.rules.entry(&self.entry).map_err(unknown_name_error)?;
+        let message_json = message_to_json(message, self.rules.decimal_paths())?;
+        with_history(message.py(), &self.rules, entry, &message_json, Some(store), |entry| {
+            ask(entry, &message_json)
+        })
+    }
+
     /// Calls `work` with the session and a message. Releases the GIL during the call: `work` may
     /// wait for another thread that uses the same history key (such as a user id) and needs the
     /// GIL.
@@ -28,10 +52,7 @@ impl Session {
         message: &Bound<'_, PyAny>,
         work: impl FnOnce(&mut rulec::Session, &Json) -> Result<T, RecordError> + Send,
     ) -> PyResult<T> {
-        if !self.has_store {
-            let help = "give it one: `rules.session(history=MemoryStore())`";
-            return Err(library_error(format!("the session has no store of earlier messages; {help}")));
-        }
+        self.required_store()?;
         let message_json = message_to_json(message, self.rules.decimal_paths())?;
         without_gil(message.py(), || {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,6 +90,34 @@ impl Session {
         let decision = self
             .with_session_and_message(message, |session, message| Ok(session.decide_with_history(message)?));
         self.to_python_decision(decision?, message)
+    }
+
+    /// Returns the names of all matching routes, in evaluation order. The rules read the recorded
+    /// messages, as in `decide_with_history`.
+    fn matched(&self, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        self.ask_with_history(message, |entry, message| {
+            entry.matched(message).into_iter().map(str::to_owned).collect()
+        })
+    }
+
+    /// Explains the decision about a message. The rules read the recorded messages, as in
+    /// `decide_with_history`.
+    #[pyo3(signature = (message, *, show_private = false))]
+    fn explain(&self, message: &Bound<'_, PyAny>, show_private: bool) -> PyResult<Explanation> {
+        self.ask_with_history(message, |entry, message| entry.explain(message, show_private)).map(Explanation)
+    }
+
+    /// Finds the smallest change of `message` after which the session would choose `route`. The
+    /// rules read the recorded messages, as in `decide_with_history`.
+    #[pyo3(signature = (message, route, *, show_private = false))]
+    fn why_not<'py>(
+        &self,
+        message: &Bound<'py, PyAny>,
+        route: &str,
+        show_private: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let result = self.ask_with_history(message, |entry, message| entry.why_not(route, message))?;
+        why_not_to_python(message.py(), result, show_private)
     }
 
     /// Records a message with the decision about it, for example after the handler succeeded.

@@ -3,8 +3,9 @@
 use super::decision::Explanation;
 use super::document::{ReportItem, export_document, import_options, load_document, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
+use super::history::{extract_history_store, with_history};
 use super::host::{check_functions_declared, register_functions};
-use super::judge::{Judge, JudgeByField};
+use super::judge::{Judge, JudgeByField, JudgeHistory};
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::pace::GilPolicy;
@@ -137,6 +138,21 @@ impl Rules {
                 _ => Err(no_default_entry_error(&names.join(", "))),
             }),
         }
+    }
+
+    /// Calls `ask` with the entry (such as a table) named `entry` and a message. The entry reads
+    /// the recorded messages in the store `history`. Releases the GIL.
+    pub fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        entry: Option<&str>,
+        message: &Bound<'_, PyAny>,
+        history: Option<&Bound<'_, PyAny>>,
+        ask: impl FnOnce(Entry<'_>, &Json) -> T + Send,
+    ) -> PyResult<T> {
+        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
+        let store = history.map(|store| extract_history_store(&self.rules, store)).transpose()?;
+        with_history(py, &self.rules, entry, &message, store.as_ref(), |entry| ask(entry, &message))
     }
 }
 
@@ -294,28 +310,33 @@ impl Rules {
     }
 
     /// Returns the names of all matching routes of `entry` (by default, of the routes outside any
-    /// table), in evaluation order.
-    #[pyo3(signature = (message, *, entry = None))]
+    /// table), in evaluation order. The rules read the recorded messages in the store `history`.
+    #[pyo3(signature = (message, *, entry = None, history = None))]
     fn matched(
         &self,
         py: Python<'_>,
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
+        history: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
-        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
-        Ok(without_gil(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
+        self.ask(py, entry, message, history, |entry, message| {
+            entry.matched(message).into_iter().map(str::to_owned).collect()
+        })
     }
 
-    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    /// Explains the decision about a message. The rules read the recorded messages in the store
+    /// `history`.
+    #[pyo3(signature = (message, *, entry = None, show_private = false, history = None))]
     pub fn explain(
         &self,
         py: Python<'_>,
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
         show_private: bool,
+        history: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
-        Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
+        let explain = |entry: Entry<'_>, message: &Json| entry.explain(message, show_private);
+        self.ask(py, entry, message, history, explain).map(Explanation)
     }
 
     /// Analyses a text: its intent, entities, keywords and urgency. If the rules define a context
@@ -391,31 +412,36 @@ impl Rules {
 
     /// Creates a checker for payloads of one kind. `inputs` maps names of the rules' inputs to
     /// values. `options` is the value of the input `options`. With `strict`, a payload that
-    /// violates a warning rule is rejected too.
-    #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
+    /// violates a warning rule is rejected too. The rules read the recorded messages in the store
+    /// `history` whose history key (such as a user id) is in `inputs`.
+    #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false, history = None))]
     fn judge(
         &self,
         kind: &str,
         inputs: Option<&Bound<'_, PyMapping>>,
         options: Option<&Bound<'_, PyAny>>,
         strict: bool,
+        history: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Judge> {
         let judge = payload::Judge::new(&self.rules, kind).map_err(unknown_name_error)?;
-        Ok(Judge(self.configure_judge(judge, inputs, options, strict)?))
+        let judge = self.configure_judge(judge, inputs, options, strict)?;
+        Ok(Judge { judge, history: JudgeHistory::new(&self.rules, inputs, history)? })
     }
 
     /// Creates a checker of payloads of all kinds. The field `field` of a payload names its kind. A
     /// payload without a known kind is rejected. `judge` describes the other parameters.
-    #[pyo3(signature = (field, *, inputs = None, options = None, strict = false))]
+    #[pyo3(signature = (field, *, inputs = None, options = None, strict = false, history = None))]
     fn judge_by(
         &self,
         field: &str,
         inputs: Option<&Bound<'_, PyMapping>>,
         options: Option<&Bound<'_, PyAny>>,
         strict: bool,
+        history: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<JudgeByField> {
         let configure = |judge| self.configure_judge(judge, inputs, options, strict);
-        payload::JudgeByField::new(&self.rules, field, configure).map(JudgeByField)
+        let judge = payload::JudgeByField::new(&self.rules, field, configure)?;
+        Ok(JudgeByField { judge, history: JudgeHistory::new(&self.rules, inputs, history)? })
     }
 
     /// Returns pydantic model classes for the message, the payloads and the handlers' arguments.

@@ -3,8 +3,6 @@
 
 use rulec::choice::{Question, reasons};
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
-use rulec::history::HistoryGap;
-use rulec::payload::Judgement;
 use rulec::{
     Code, Decision, Entry, Exceeded, Explanation, InputViolation, JsonError, Language, Message,
     RequestAnalysis, Rules, SkippedCondition, TableKind,
@@ -22,26 +20,6 @@ pub struct AnswerLine<'a, A> {
     /// The answer. Its fields are written next to `line`, not inside an object of their own.
     #[serde(flatten)]
     pub answer: &'a A,
-}
-
-/// The answer to a payload that was judged.
-#[derive(Serialize)]
-pub struct JudgementAnswer {
-    /// The judgement. Its fields are written next to `history_gap`.
-    #[serde(flatten)]
-    pub judgement: Judgement,
-    /// The reason why the history may lack messages that the rules could have read, such as
-    /// `no_key`. `None` if the history is complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub history_gap: Option<&'static str>,
-}
-
-impl JudgementAnswer {
-    /// Creates the answer for a judgement. `gap` is the reason why the history may lack messages;
-    /// `None` if the history is complete.
-    pub fn new(judgement: Judgement, gap: Option<HistoryGap>) -> JudgementAnswer {
-        JudgementAnswer { judgement, history_gap: gap.map(HistoryGap::as_str) }
-    }
 }
 
 /// The output for an input line that contains no valid message.

@@ -321,7 +321,7 @@ fn operation_parameters(path: &str, scope: &str) -> Vec<Json> {
     if path == "/v1/batch" {
         let query = |name: &str, schema: Json| json!({ "name": name, "in": "query", "schema": schema });
         found.extend(["rules", "entry"].map(|name| query(name, text.clone())));
-        let flags = ["explain", "matched", "analysis"];
+        let flags = ["explain", "matched", "analysis", "record"];
         found.extend(flags.map(|name| query(name, json!({ "type": "boolean" }))));
     }
     found

@@ -86,7 +86,7 @@ fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<Persis
 #[cfg(not(feature = "shared"))]
 fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<PersistentStore, CliError> {
     Err(CliError::usage_error(message!(
-        "this program was built without histories at a server; the Python package never has them: `cargo build -p rulec-cli --features shared` builds a program that has them"
+        "this program was built without histories at a server: `cargo build -p rulec-cli --features shared` builds a program that has them"
     )))
 }
 

@@ -43,9 +43,10 @@ pub(super) fn parse_batch_settings(query: &str) -> Result<BatchSettings, Problem
             "explain" => settings.explain = flag()?,
             "matched" => settings.matched = flag()?,
             "analysis" => settings.analysis = flag()?,
+            "record" => settings.record = flag()?,
             _ => {
                 return Err(Problem::invalid(format!(
-                    "there is no setting `{key}`; there are rules, entry, explain, matched and analysis"
+                    "there is no setting `{key}`; there are rules, entry, explain, matched, analysis and record"
                 )));
             }
         }
@@ -110,8 +111,9 @@ pub(super) async fn answer_array(
 /// in parts.
 const MAX_WHOLE_ANSWER_BYTES: usize = 256 << 10;
 
-/// Answers blocks of messages, at most [`MAX_OPEN_BLOCKS`] at the same time. The answers keep the
-/// order of the blocks. Each block has a deadline of its own.
+/// Answers blocks of messages, at most [`MAX_OPEN_BLOCKS`] at the same time, or one after another
+/// if they are recorded. The answers keep the order of the blocks. Each block has a deadline of its
+/// own.
 fn answer_blocks(
     app: &Arc<App>,
     batch: Batch,
@@ -119,6 +121,7 @@ fn answer_blocks(
     admitted: &Admitted,
 ) -> impl Stream<Item = Result<Bytes, Problem>> + Send + 'static {
     let (app, admitted) = (app.clone(), admitted.clone());
+    let open_blocks = if batch.keeps_order() { 1 } else { MAX_OPEN_BLOCKS };
     let answers = blocks.map(move |block| {
         let (app, batch, admitted) = (app.clone(), batch.clone(), admitted.clone());
         async move {
@@ -132,7 +135,7 @@ fn answer_blocks(
             .await?
         }
     });
-    answers.buffered(MAX_OPEN_BLOCKS).map_ok(Bytes::from)
+    answers.buffered(open_blocks).map_ok(Bytes::from)
 }
 
 /// Replaces an error in a stream of answers by an I/O error, which ends the response early. The
@@ -316,10 +319,11 @@ mod tests {
 
     #[test]
     fn settings_are_read_from_a_query() {
-        let settings = parse_batch_settings("entry=a%20b&explain&matched=false").expect("they are settings");
+        let settings = parse_batch_settings("entry=a%20b&explain&matched=false&record=true");
+        let settings = settings.expect("they are settings");
         assert_eq!(
-            (settings.entry.as_deref(), settings.explain, settings.matched),
-            (Some("a b"), true, false)
+            (settings.entry.as_deref(), settings.explain, settings.matched, settings.record),
+            (Some("a b"), true, false, true)
         );
         for wrong in ["entri=a", "explain=1", "entry=%ff"] {
             assert!(parse_batch_settings(wrong).is_err(), "{wrong}");

@@ -77,7 +77,7 @@ pub(super) fn request_schemas() -> Json {
         }), true),
         "BatchRequest": object_schema(json!({
             "rules": name, "entry": entry, "messages!": list(&json!({})),
-            "explain": flag, "matched": flag, "analysis": flag
+            "explain": flag, "matched": flag, "analysis": flag, "record": flag
         }), true),
         "JudgeRequest": with_keywords(judge, json!({ "if": records, "then": with_message })),
         "WorkflowRequest": object_schema(json!({

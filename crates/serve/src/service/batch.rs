@@ -10,6 +10,7 @@ use crate::receipt::Receipt;
 use crate::rules::RuleSet;
 use crate::trace::TraceId;
 use bytes::Bytes;
+use rulec::history::RecordError;
 use rulec::{Code, JsonError};
 use rulec_report::answer::{AnswerOptions, LineError, RejectedLine};
 use serde::Deserialize;
@@ -27,6 +28,7 @@ pub(crate) struct BatchSettings {
     pub explain: bool,
     pub matched: bool,
     pub analysis: bool,
+    pub record: bool,
 }
 
 impl BatchSettings {
@@ -39,6 +41,7 @@ impl BatchSettings {
             explain: self.explain || other.explain,
             matched: self.matched || other.matched,
             analysis: self.analysis || other.analysis,
+            record: self.record || other.record,
         }
     }
 }
@@ -57,6 +60,8 @@ pub(crate) struct BatchRequest<'m> {
     matched: bool,
     #[serde(default)]
     analysis: bool,
+    #[serde(default)]
+    record: bool,
     #[serde(borrow)]
     messages: Vec<&'m RawValue>,
 }
@@ -74,8 +79,9 @@ impl BatchRequest<'_> {
     }
 
     pub fn settings(&self) -> BatchSettings {
-        let BatchRequest { explain, matched, analysis, .. } = *self;
-        BatchSettings { rules: self.rules.clone(), entry: self.entry.clone(), explain, matched, analysis }
+        let BatchRequest { explain, matched, analysis, record, .. } = *self;
+        let (rules, entry) = (self.rules.clone(), self.entry.clone());
+        BatchSettings { rules, entry, explain, matched, analysis, record }
     }
 }
 
@@ -96,6 +102,8 @@ pub(crate) struct Batch {
     set: Arc<RuleSet>,
     entry_name: Option<String>,
     options: AnswerOptions,
+    /// Whether each message is recorded in the history together with its decision.
+    should_record: bool,
     layout: BatchLayout,
     /// The trace id that the caller has sent, for the decision log.
     trace_id: Option<TraceId>,
@@ -114,7 +122,8 @@ impl Batch {
     /// Creates a batch. Checks first that its rule set and its entry exist.
     ///
     /// # Errors
-    /// If the service has no such rules, or the rules have no such entry.
+    /// If the service has no such rules, or the rules have no such entry. Also if the messages are
+    /// to be recorded, but the rules keep no history.
     pub fn new(
         service: &Service,
         settings: BatchSettings,
@@ -124,18 +133,22 @@ impl Batch {
         let set = service.rule_set(settings.rules.as_deref())?;
         let version = set.active();
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
-        let BatchSettings { matched, explain: explanation, analysis, entry, .. } = settings;
+        let BatchSettings { matched, explain: explanation, analysis, entry, record, .. } = settings;
+        if record && !version.has_history() {
+            return Err(RecordError::NoHistory.into());
+        }
         let options = AnswerOptions {
             includes_matched: matched,
             includes_explanation: explanation,
             includes_analysis: analysis,
             ..AnswerOptions::default()
         };
-        Ok(Batch { set, entry_name: entry, options, layout, trace_id: trace })
+        Ok(Batch { set, entry_name: entry, options, should_record: record, layout, trace_id: trace })
     }
 
     /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,
-    /// because an explanation can be a thousand times as long as its message.
+    /// because an explanation can be a thousand times as long as its message. So are blocks whose
+    /// messages are recorded, because a block that is not answered in time may be recorded in part.
     pub fn max_messages_per_block(&self) -> usize {
         let AnswerOptions {
             includes_matched: matched,
@@ -143,7 +156,13 @@ impl Batch {
             includes_analysis: analysis,
             ..
         } = self.options;
-        if matched || explanation || analysis { 16 } else { 1024 }
+        if matched || explanation || analysis || self.should_record { 16 } else { 1024 }
+    }
+
+    /// True if a block may be answered only after all earlier blocks. Each decision then reads the
+    /// messages that were recorded before it.
+    pub fn keeps_order(&self) -> bool {
+        self.should_record
     }
 
     /// Answers the messages of a block, in order. If a message cannot be decided, its answer is an
@@ -234,7 +253,7 @@ impl BlockAnswerWriter<'_> {
                 why_not_route: None,
                 log: *log,
                 deadline: *deadline,
-                should_record: false,
+                should_record: batch.should_record,
                 trace: batch.trace_id,
             };
             Ok(decider.answer_message(message, Some(number), reservation, answer_bytes)?.receipt)

@@ -213,9 +213,6 @@ impl Service {
         deadline.check()?;
         let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
-        if request.record && !version.has_history() {
-            return Err(RecordError::NoHistory.into());
-        }
         let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
         let decider = Decider {
             set: &set,
@@ -253,6 +250,9 @@ impl Decider<'_> {
         reservation: MemoryReservation,
         out: &mut Vec<u8>,
     ) -> Result<AnsweredMessage, AnswerError> {
+        if self.should_record && !self.version.has_history() {
+            return Err(RecordError::NoHistory.into());
+        }
         let is_sample = self.set.metrics().traffic().claim_sample(message_text.len());
         let start = Instant::now();
         let (answered, elapsed) = match self.version.has_history() {

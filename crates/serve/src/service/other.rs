@@ -11,7 +11,6 @@ use rulec::history::RecordError;
 use rulec::payload::{Judge, JudgeError};
 use rulec::{Rules, run_tests};
 use rulec_base::json::{parse_bytes, parse_object_bytes};
-use rulec_report::answer::JudgementAnswer;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, SavedRun, Workflow};
 use serde::{Deserialize, Serialize};
@@ -169,7 +168,6 @@ impl Service {
         let payload = parse_object_bytes(request.payload.get().as_bytes());
         let payload = payload.inspect_err(|error| set.metrics().count_if_too_deep(error));
         let payload = payload.map_err(|error| judge.masked_error(error))?;
-        let mut gap = None;
         if let Some(message) = request.message {
             let message = parse_message(&set, rules, message)?;
             judge = judge.message(message.as_object().unwrap_or(&Map::new())).map_err(judge_problem)?;
@@ -178,12 +176,11 @@ impl Service {
                 true => rules.observe_and_keep(set.store(), &message)?,
                 false => rules.past(set.store(), &message).map_err(RecordError::from)?,
             };
-            gap = past.gap();
             judge = judge.with_history(past);
         } else if request.record {
             return Err(Problem::invalid("`record` needs the `message` that is recorded"));
         }
-        to_json_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
+        to_json_bytes(&judge.judge(&Json::Object(payload)))
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can

@@ -278,9 +278,57 @@ async fn rules_see_the_messages_that_were_recorded() {
     let request = service.client.post(format!("{}/v1/batch", service.url));
     let lines = service.send(request.header("content-type", "application/x-ndjson").body(lines)).await.text();
     assert!(lines.contains("\"deny\""), "{lines}");
+    assert_eq!(decide("x", "c", true).await, "run");
     let timeless = r#"{"message": {"tool": "x", "session": "a"}, "record": true}"#;
     assert_eq!(service.post("/v1/decide", timeless).await.status, 422);
     let plain = start(RULES).await;
     let refused = plain.post("/v1/decide", r#"{"message": {}, "record": true}"#).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
+}
+
+/// Each decision of a batch with `record` reads the messages before it, also those of earlier
+/// blocks: a block has 16 messages.
+#[tokio::test]
+async fn a_batch_records_its_messages_in_order() {
+    let text = r#"
+        input { n: int, now: datetime, session: string }
+        history by session keep 1h
+        route many when (count p in history: true) >= 100 -> deny
+        route next when previous.n == n - 1 and previous.decision.target == "run" -> run
+        default -> run
+    "#;
+    let service = start(text).await;
+    let message = |n: i64| json!({ "n": n, "now": "2026-01-31T12:00:00Z", "session": "a" });
+    let mut lines: Vec<Json> = (0..110).map(message).collect();
+    lines.insert(50, json!({ "n": 50, "session": "a" }));
+    let expected = |number: usize| match number {
+        50 => "error",
+        0 => "default",
+        1..=100 => "next",
+        _ => "many",
+    };
+    let check = |answers: &[Json]| {
+        assert_eq!(answers.len(), 111);
+        for (number, answer) in answers.iter().enumerate() {
+            let found = answer["chosen"].as_str().or_else(|| answer.get("error").map(|_| "error"));
+            assert_eq!(found, Some(expected(number)), "{number}: {answer}");
+        }
+        assert!(answers[50]["error"]["message"].as_str().expect("a text").contains("no time `now`"));
+    };
+    let body = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let request = service.client.post(format!("{}/v1/batch?record=true", service.url));
+    let answers =
+        service.send(request.header("content-type", "application/x-ndjson").body(body)).await.text();
+    check(&answers.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<_>>());
+    let array = start(text).await;
+    let body = json!({ "messages": lines, "record": true }).to_string();
+    check(array.post("/v1/batch", &body).await.json().as_array().expect("an array"));
+    // Without `record`, the decisions read what was recorded, and record nothing.
+    for _ in 0..2 {
+        let read = array.post("/v1/batch", &json!({ "messages": [message(0)] }).to_string()).await.json();
+        assert_eq!(read[0]["chosen"], "many");
+    }
+    let plain = start(RULES).await;
+    let refused = plain.post("/v1/batch", r#"{"messages": [{}], "record": true}"#).await;
     assert_eq!(refused.status, 422, "{}", refused.text());
 }

@@ -7,8 +7,10 @@ use super::support::generate::{Generator, message};
 use super::support::random::Random;
 use super::support::trials::seeds;
 use super::{Running, start_with};
-use rulec::{Compiler, Rules};
+use rulec::history::{MemoryStore, RecordError};
+use rulec::{Code, Compiler, Rules, TableKind};
 use rulec_base::json::parse_object;
+use rulec_report::answer::{LineError, RejectedLine};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,8 +36,8 @@ fn expected_lines(rules: &Rules, entry: &str, messages: &[String]) -> String {
                 let _ = writeln!(lines, "{{\"line\":{number},{}", &answer[1..]);
             }
             Err(error) => {
-                let error = rulec_report::answer::LineError::from(&error);
-                let line = rulec_report::answer::RejectedLine { line: number, error };
+                let error = LineError::from(&error);
+                let line = RejectedLine { line: number, error };
                 let _ = writeln!(lines, "{}", serde_json::to_string(&line).expect("JSON"));
             }
         }
@@ -54,8 +56,8 @@ impl Running {
         assert_eq!(promoted.status, 200, "{}", promoted.text());
     }
 
-    async fn batch(&self, entry: &str, messages: &[String]) -> String {
-        let url = format!("{}/v1/batch?entry={entry}", self.url);
+    async fn batch(&self, query: &str, messages: &[String]) -> String {
+        let url = format!("{}/v1/batch?{query}", self.url);
         let request = self.client.post(url).header("content-type", "application/x-ndjson");
         self.send(request.bearer_auth("secret").body(messages.join("\n"))).await.text()
     }
@@ -68,10 +70,12 @@ impl Running {
     /// Compares the answers of the service with the answers of the library.
     async fn compare(&self, rules: &Rules, entry: &str, messages: &[String], what: &str) {
         // For a choice, the service's answer has additional fields, like the output of `rulec run`.
-        let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == rulec::TableKind::Choice);
+        let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == TableKind::Choice);
         if !is_choice {
-            let (found, expected) =
-                (without_gap(&self.batch(entry, messages).await), expected_lines(rules, entry, messages));
+            let (found, expected) = (
+                without_gap(&self.batch(&format!("entry={entry}"), messages).await),
+                expected_lines(rules, entry, messages),
+            );
             for ((found, expected), message) in found.lines().zip(expected.lines()).zip(messages) {
                 assert_eq!(found, expected, "{what}: {message}");
             }
@@ -171,4 +175,54 @@ async fn random_programs_have_the_answers_of_the_library() {
             service.compare(&rules, entry, &messages, &format!("seed {seed}, {entry}")).await;
         }
     }
+}
+
+/// Returns the answers of a batch whose messages are recorded, as the library gives them.
+fn recorded_lines(rules: &Rules, entry: &str, messages: &[Json]) -> Vec<String> {
+    let (store, entry) = (MemoryStore::default(), rules.entry(entry).expect("an entry"));
+    let answer = |(message, line): (&Json, u64)| match entry.decide_and_record(&store, message) {
+        Ok(decision) => format!("{{\"line\":{line},{}", &json_text(&decision)[1..]),
+        Err(error) => {
+            assert!(matches!(error, RecordError::NoKey(_) | RecordError::NoTime), "{error}");
+            let message = error.to_message().as_str().into();
+            let error = LineError { code: Code::DecisionFailed, message, column: None, path: "", help: None };
+            serde_json::to_string(&RejectedLine { line, error }).expect("JSON")
+        }
+    };
+    messages.iter().zip(1..).map(answer).collect()
+}
+
+/// A batch with `record` decides like the library's `decide_and_record`, one message after another.
+#[tokio::test]
+async fn recorded_batches_have_the_answers_of_the_library() {
+    let (mut programs, mut recorded, mut refused, mut compared) = (0, 0, 0, 0);
+    for seed in seeds(8 * PROGRAMS) {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let messages: Vec<Json> = (0..MESSAGES).map(|_| message(&mut random)).collect();
+        let rules = compile(&program.source).unwrap_or_else(|| panic!("seed {seed}: it compiles"));
+        let is_compared = |name: &&String| {
+            rules.entry(name).is_ok_and(|entry| !matches!(entry.kind(), TableKind::Choice | TableKind::Flows))
+        };
+        if !rules.has_history() {
+            continue;
+        }
+        programs += 1;
+        let lines: Vec<String> = messages.iter().map(Json::to_string).collect();
+        for entry in program.entries.iter().filter(is_compared) {
+            // A new service has an empty history.
+            let service = start_with(&program.source, with_tokens).await;
+            let found = service.batch(&format!("entry={entry}&record=true"), &lines).await;
+            let expected = recorded_lines(&rules, entry, &messages);
+            assert_eq!(found.lines().count(), expected.len(), "seed {seed}, {entry}: {found}");
+            for ((found, expected), message) in found.lines().zip(&expected).zip(&lines) {
+                assert_eq!(found, expected, "seed {seed}, {entry}: {message}\n{}", program.source);
+                refused += usize::from(found.contains("\"error\""));
+                compared += 1;
+            }
+            recorded += 1;
+        }
+    }
+    assert!(programs > 5 && recorded > 10, "{programs} programs, {recorded} batches");
+    assert!(refused > 10 && compared > 2 * refused, "{refused} of {compared} lines are errors");
 }
