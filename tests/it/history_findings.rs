@@ -102,3 +102,46 @@ fn a_budget_is_found_without_a_test_of_the_tool() {
     check("(sum p.cents for p in history: p.decision.target == \"run\") + cents > 1_000", false);
     check("spent > 1_000", true);
 }
+
+/// True if the analysis proves that the second of two routes is never chosen.
+fn is_hidden(first: &str, second: &str) -> bool {
+    let source = format!(
+        "input {{ tool: string, n: int, now: datetime }}\nhistory keep 20_000d\n\
+         route a when {first} -> x\nroute b when {second} -> y\ndefault -> z"
+    );
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+    let found = rules.analyse();
+    found.iter().any(|finding| {
+        let found = &finding.diagnostic;
+        found.code.as_str() == "W0213" && found.message.starts_with("`b` can never be chosen")
+    })
+}
+
+#[test]
+fn a_route_that_reads_a_part_of_the_history_is_hidden_by_one_that_reads_more() {
+    let any = |window: &str, condition: &str| format!("any p in history{window}: {condition}");
+    let all = |window: &str, condition: &str| format!("all p in history{window}: {condition}");
+    let read = "p.tool == \"read\"";
+    for (first, second, hidden) in [
+        (any(" within 1h", read), any(" within 5m", read), true),
+        (any(" within 5m", read), any(" within 1h", read), false),
+        (any("", read), any(" within 5m", read), true),
+        (any(" within 1h", read), any("", read), false),
+        (any(" within 1h", read), any(" within 5m", "p.tool == \"write\""), false),
+        (any(" within 1h", "p.n > 3"), any(" within 5m", "p.n > 5"), true),
+        (any(" within 1h", "p.n > 5"), any(" within 5m", "p.n > 3"), false),
+        (any(" within 1h", read), any(" within 1h before previous", read), true),
+        (any(" within 1h before previous", read), any(" within 1h", read), false),
+        (any(" within 1h", read), any(" within 5m after previous", read), true),
+        (any("", read), any(" within 5m after previous", read), true),
+        (all(" within 5m", read), format!("n == 1 and len(history) > 3 and ({})", all("", read)), false),
+        (format!("(count p in history: {read}) >= 1"), any(" within 5m", read), true),
+        (format!("(count p in history within 1m: {read}) >= 1"), any(" within 5m", read), false),
+        ("len(history) > 0".to_owned(), any(" within 5m", read), true),
+        (any(" within 15_000d", read), any(" within 1d", read), true),
+        (any(" within n * 1d", read), any(" within 1d", read), false),
+        (format!("not ({})", any(" within 1h", read)), format!("not ({})", any(" within 5m", read)), false),
+    ] {
+        assert_eq!(is_hidden(&first, &second), hidden, "{first} || {second}");
+    }
+}

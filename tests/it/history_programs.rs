@@ -8,7 +8,7 @@ use crate::support::trials;
 use rulec::history::{MemoryStore, Store};
 use rulec::{Compiler, Rules, Session};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -261,6 +261,16 @@ fn ways(rules: &Rules, stores: &BTreeMap<String, Arc<dyn Store>>) -> Vec<Way> {
     ways
 }
 
+/// Returns the names of the routes of which the analysis claims that they are never chosen.
+fn routes_claimed_hidden(rules: &Rules) -> BTreeSet<String> {
+    let found = rules.analyse().into_iter().map(|finding| finding.diagnostic.message.to_string());
+    let claim = found.filter_map(|message| {
+        let (name, claim) = message.strip_prefix('`')?.split_once('`')?;
+        claim.starts_with(" can never be chosen").then(|| name.to_owned())
+    });
+    claim.collect()
+}
+
 /// Decides and records a message in each way. Returns the chosen statement. If `explains` is true,
 /// also compares the decisions with their explanations.
 fn decide(ways: &mut [Way], message: &Json, explains: bool, context: &str) -> Option<String> {
@@ -284,7 +294,7 @@ fn decide(ways: &mut [Way], message: &Json, explains: bool, context: &str) -> Op
 
 #[test]
 fn engines_agree_on_random_programs_with_histories() {
-    let mut decided = BTreeMap::<String, usize>::new();
+    let (mut decided, mut claims) = (BTreeMap::<String, usize>::new(), 0);
     for seed in trials::seeds(100) {
         let mut programs = HistoryPrograms { random: Random::new(seed), vars: 0 };
         let history = programs.history();
@@ -300,6 +310,8 @@ fn engines_agree_on_random_programs_with_histories() {
                 let plain = compile(&source.replace(" @private", "")).expect("it compiles too");
                 ways.push(Way::new("plain", plain, Arc::new(MemoryStore::default())));
             }
+            let hidden = routes_claimed_hidden(&rules);
+            claims += hidden.len();
             let mut second = 300;
             for _ in 0..40 {
                 second = programs.next_second(second);
@@ -311,12 +323,14 @@ fn engines_agree_on_random_programs_with_histories() {
                 let context = format!("seed {seed}, generation {generation}\n{source}");
                 let explains = programs.random.chance(4);
                 if let Some(name) = decide(&mut ways, &message, explains, &context) {
+                    assert!(!hidden.contains(&name), "{name} is never chosen: {context}\n{message}");
                     *decided.entry(name).or_default() += 1;
                 }
             }
             stores = ways.into_iter().map(|way| (way.name, way.store)).collect();
         }
     }
+    assert!(claims > 0, "the analysis finds no route that is never chosen");
     assert!(decided.len() >= 5, "too few different routes were chosen: {decided:?}");
     assert!(decided.values().all(|count| *count > 10), "{decided:?}");
 }

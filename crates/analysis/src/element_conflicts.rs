@@ -9,8 +9,10 @@ use super::solver::Solver;
 use super::values::SolvedValue;
 use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
+use rulec_lang::history::WindowBound;
+use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
-use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold};
+use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold};
 use std::collections::BTreeMap;
 
 /// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions
@@ -40,17 +42,19 @@ impl Solver<'_> {
     /// all, because no element of a list can meet the requirements. `None` if none are found.
     pub fn find_element_conflict(&mut self, literals: &[AtomLiteral]) -> Option<Vec<AtomLiteral>> {
         let by_list = self.requirements_by_list(literals);
-        for ((list, ..), requirements) in by_list {
+        for (key, requirements) in &by_list {
+            let list = key.0;
             let ListRequirements {
                 presence_literal: present,
                 some_element_goals: some,
                 some_if_present_goals: some_if_present,
-                every_element_goals: every,
+                ..
             } = requirements;
-            if let Some((present, missing)) = present.zip(self.missing_list_literal(literals, list)) {
+            let every = self.goals_of_each_element(&by_list, *key);
+            if let Some((present, missing)) = (*present).zip(self.missing_list_literal(literals, list)) {
                 return Some(vec![present.min(missing), present.max(missing)]);
             }
-            let supported = some_if_present.iter().filter_map(|found| Some((*found, Some(present?))));
+            let supported = some_if_present.iter().filter_map(|found| Some((*found, Some((*present)?))));
             for ((literal, goal), support) in some.iter().map(|found| (*found, None)).chain(supported) {
                 let mut core = vec![literal];
                 core.extend(support.filter(|support| *support != literal));
@@ -74,6 +78,21 @@ impl Solver<'_> {
             }
         }
         None
+    }
+
+    /// Returns the goals that every element of a list must satisfy, each with the literal that
+    /// requires it. These include the goals for the elements of longer lists that contain the list,
+    /// as `history` contains `history within 1h`.
+    fn goals_of_each_element(
+        &self,
+        by_list: &BTreeMap<ElementKey, ListRequirements>,
+        (list, level, kinds): ElementKey,
+    ) -> Vec<(AtomLiteral, SolverGoal)> {
+        let normal = self.builder.normal_so_far();
+        let containing = by_list.iter().filter(|((other, other_level, other_kinds), _)| {
+            (level, kinds) == (*other_level, *other_kinds) && contains_list(normal, *other, list)
+        });
+        containing.flat_map(|(_, requirements)| requirements.every_element_goals.iter().copied()).collect()
     }
 
     /// Returns the literal that requires that the list is missing; `None` if there is none.
@@ -154,9 +173,16 @@ impl Solver<'_> {
         }
         for (term, mut literals) in by_term {
             let expr = self.theory.value_search.atoms.terms[term].expr;
-            let counted = match self.builder.normal_so_far().expr(expr) {
-                NormalExpr::Call(Function::Len, args) if **args == [list] => None,
-                NormalExpr::Fold { fold: NormalFold::Count, list: counted, body, .. } if *counted == list => {
+            let normal = self.builder.normal_so_far();
+            let counted = match normal.expr(expr) {
+                NormalExpr::Call(Function::Len, args)
+                    if args.first().is_some_and(|whole| contains_list(normal, *whole, list)) =>
+                {
+                    None
+                }
+                NormalExpr::Fold { fold: NormalFold::Count, list: counted, body, .. }
+                    if contains_list(normal, *counted, list) =>
+                {
                     Some(*body)
                 }
                 _ => continue,
@@ -185,4 +211,47 @@ impl Solver<'_> {
         };
         Some(self.theory.value_search.atoms.atom_of_pred(normal, *pred))
     }
+}
+
+/// The longest duration in seconds whose windows are compared: 9,000 years. The start of such a
+/// window is always a time that can be computed. So the window is present if `now` is.
+const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
+
+/// True if it is proven that each element of the list `inner` is an element of the list `outer`,
+/// and that `outer` is present if `inner` is. Recognizes equal lists, parts of the history, and
+/// windows of the history of which the outer one has the same length or is longer.
+fn contains_list(normal: &Normal, outer: ExprId, inner: ExprId) -> bool {
+    let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
+    if outer == inner {
+        return true;
+    }
+    let NormalExpr::Window(bound, part_of, start) = normal.expr(inner) else { return false };
+    if *bound == WindowBound::Hashed {
+        return false;
+    }
+    let is_longer_window = match normal.expr(outer) {
+        NormalExpr::Window(WindowBound::Since, whole, outer_start) if *bound == WindowBound::Since => {
+            let lengths = seconds_before_now(normal, *outer_start).zip(seconds_before_now(normal, *start));
+            without_reads(normal, *whole) == without_reads(normal, *part_of)
+                && lengths.is_some_and(|((now, long), (same_now, short))| {
+                    now == same_now && short <= long && long <= MAX_COMPARED_WINDOW
+                })
+        }
+        _ => false,
+    };
+    is_longer_window || contains_list(normal, outer, *part_of)
+}
+
+fn without_reads(normal: &Normal, mut list: ExprId) -> ExprId {
+    while let NormalExpr::Read(inner, _) = normal.expr(list) {
+        list = *inner;
+    }
+    list
+}
+
+/// Returns the parts of a difference such as `now - 3600`: the time, and the constant number of
+/// seconds. `None` for other expressions.
+fn seconds_before_now(normal: &Normal, start: ExprId) -> Option<(ExprId, f64)> {
+    let NormalExpr::Op(Op::Sub, now, Some(length)) = normal.expr(start) else { return None };
+    Some((*now, normal.constant(*length)?.value().to_json().as_f64()?))
 }

@@ -53,6 +53,9 @@ impl Analysis {
             return number_hover(token.text(text), token.span(file));
         }
         let word = token.text(text);
+        if self.index.recorded_fields.contains(&token.span(file)) {
+            return Some(recorded_field_hover(word, token.span(file)));
+        }
         if let Some(hover) = self.history_hover(file, &tokens, index) {
             return Some(hover);
         }
@@ -185,6 +188,9 @@ impl Analysis {
                 message!("a field of the message; its type is inferred from its uses")
             }
             (DeclarationKind::Field, None) => message!("a field of the message"),
+            _ if symbol.fields_owner.as_ref().is_some_and(|(kind, _)| *kind == DeclarationKind::History) => {
+                message!("an earlier message of the history, with `at` and `decision`")
+            }
             (DeclarationKind::Handler, _) if symbol.declaration.is_none() => {
                 message!("a handler that the embedding program registers; the rules do not declare it")
             }
@@ -271,6 +277,20 @@ fn ambiguous_word_doc(text: &str, tokens: &[Token], index: usize) -> Option<&'st
 pub(super) fn function_hover(info: &FunctionInfo, span: Span) -> Hover {
     let text = documentation_with_example(&info.doc, info.example);
     Hover { span, source_code: info.signature(), text, diagnostic_code: None }
+}
+
+/// Returns the hover text of a field that the history adds to a recorded message.
+fn recorded_field_hover(field: &str, span: Span) -> Hover {
+    let (source_code, text) = match field {
+        "at" => ("at: datetime", message!("the time of the earlier message: its field `now`")),
+        "chosen" => ("chosen: string", message!("the name of the chosen statement, such as `default`")),
+        "target" => ("target: string", message!("the chosen handler")),
+        _ => (
+            "decision: { chosen: string, target: string }",
+            message!("the decision about the earlier message; missing if it was only recorded"),
+        ),
+    };
+    Hover { span, source_code: source_code.to_owned(), text, diagnostic_code: None }
 }
 
 fn operator_hover(info: &OpInfo, span: Span) -> Hover {

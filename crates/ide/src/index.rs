@@ -117,7 +117,8 @@ pub struct Symbol {
     pub path: Vec<String>,
     pub declaration: Option<Declaration>,
     /// Where the fields of this symbol's value are declared: the kind and path of another symbol,
-    /// such as the message field `ctx.user`. `None` unless the value is a record with known fields.
+    /// such as the message field `ctx.user`. For a recorded message, the kind is `History`, and the
+    /// path is empty. `None` unless the value is a record with known fields.
     pub fields_owner: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -162,6 +163,9 @@ pub struct SymbolIndex {
     pub(super) expression_spans: HashSet<Span>,
     /// The lists of constants that are written within conditions, in source order.
     pub(super) lists: Vec<ListLiteral>,
+    /// The spans of the names `at`, `decision`, `chosen` and `target` that are read from a recorded
+    /// message. The history adds these fields, so they have no declaration.
+    pub(super) recorded_fields: HashSet<Span>,
 }
 
 /// A list of constants that is written within a condition.

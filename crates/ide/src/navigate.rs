@@ -85,6 +85,25 @@ impl Analysis {
         nested
     }
 
+    /// Returns the span of the name where the name at an offset is declared. The words `history` and
+    /// `previous` lead to the `history` statement. `None` for other words, and for names without a
+    /// declaration.
+    pub fn definition(&self, file: FileId, offset: u32) -> Option<Span> {
+        if let Some(occurrence) = self.index.occurrence_at(file, offset) {
+            let declaration = self.index.symbols[occurrence.symbol].declaration.as_ref()?;
+            return Some(declaration.name_span);
+        }
+        let text = self.text(file);
+        let tokens = significant_tokens(text);
+        let index = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
+        let is_member = index.checked_sub(1).is_some_and(|before| tokens[before].kind == TokenKind::Dot);
+        if is_member || !matches!(tokens[index].text(text), "history" | "previous") {
+            return None;
+        }
+        let mut outlines = self.sources.iter().flat_map(|(file, _)| self.index.outline(file));
+        outlines.find(|entry| entry.kind == DeclarationKind::History).map(|entry| entry.name_span)
+    }
+
     /// Returns the span of a type's name in the `type` statement that declares it. The type is the
     /// type of the name at an offset. `None` if this type has no name.
     pub fn type_definition(&self, file: FileId, offset: u32) -> Option<Span> {

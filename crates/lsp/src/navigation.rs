@@ -39,10 +39,9 @@ pub fn goto_definition(
     let linked_file = resolve_position(workspace, at)
         .and_then(|position| linked_file(&position.analyzed_file, position.file, position.byte_offset));
     let location = linked_file.or_else(|| {
-        symbol_at(workspace, at).and_then(|(position, symbol)| {
-            let declaration = position.analyzed_file.analysis.index.symbols[symbol].declaration.as_ref()?;
-            to_location(&position.analyzed_file, declaration.name_span)
-        })
+        let position = resolve_position(workspace, at)?;
+        let declared = position.analyzed_file.analysis.definition(position.file, position.byte_offset)?;
+        to_location(&position.analyzed_file, declared)
     });
     Ok(location.map(GotoDefinitionResponse::Scalar))
 }

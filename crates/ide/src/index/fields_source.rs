@@ -5,6 +5,7 @@ use super::{DeclarationKind, IndexBuilder, SymbolId};
 pub(super) use crate::facts::ELEMENT_SEGMENT;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;
+use rulec_lang::history::DECISION_FIELD;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, Literal, PayloadItemKind, TypeExpr, TypeKind};
 
 /// The built-in name whose fields are the results of analysing the message text, such as the
@@ -34,6 +35,8 @@ pub(super) enum FieldsSource<'a> {
     /// The value is a recorded message. It has the fields of the input, and the fields that the
     /// history adds.
     Message,
+    /// The value is the decision about a recorded message.
+    RecordedDecision,
     /// The declaration of the fields is not known.
     Unknown,
 }
@@ -164,6 +167,12 @@ impl<'a> IndexBuilder<'a> {
         name: &'a str,
         span: Option<Span>,
     ) -> FieldsSource<'a> {
+        let is_recorded_field = match fields_source {
+            FieldsSource::Message => matches!(name, "at" | DECISION_FIELD),
+            FieldsSource::RecordedDecision => matches!(name, "chosen" | "target"),
+            _ => false,
+        };
+        self.index.recorded_fields.extend(span.filter(|_| is_recorded_field));
         let (inner, declared_id) = self.field_inside(fields_source, name);
         let id = match (&inner, declared_id) {
             (_, Some(id)) => Some(id),
@@ -230,10 +239,13 @@ impl<'a> IndexBuilder<'a> {
             FieldsSource::Message => {
                 match self.input_fields.into_iter().flatten().find(|field| field.name.node == name) {
                     Some(field) => typed_field(DeclarationKind::Field, Vec::new(), &field.ty),
+                    None if name == DECISION_FIELD => (FieldsSource::RecordedDecision, None),
                     None => (FieldsSource::Unknown, None),
                 }
             }
-            FieldsSource::History | FieldsSource::Unknown => (FieldsSource::Unknown, None),
+            FieldsSource::History | FieldsSource::RecordedDecision | FieldsSource::Unknown => {
+                (FieldsSource::Unknown, None)
+            }
         }
     }
 
@@ -322,6 +334,7 @@ impl<'a> IndexBuilder<'a> {
             }
             FieldsSource::Typed(kind, path, _) => (kind, path),
             FieldsSource::Field(path) => (DeclarationKind::Field, path),
+            FieldsSource::Message => (DeclarationKind::History, Vec::new()),
             _ => return None,
         };
         Some((kind, path.into_iter().map(str::to_owned).collect()))

@@ -73,6 +73,9 @@ fn hover_explains_the_token_at_the_position() {
 fn hover_explains_the_words_of_the_history() {
     let text = "input { tool: string, now: datetime }\nhistory keep 1d at most 9\n\
         route a when any p in history within 1h: previous.tool == p.tool -> b\n\
+        let late = (last q in history before previous: q.decision.target == \"b\").at\n\
+        let seen = first r in history: r.at > now - 1h\n\
+        route c when previous.decision.chosen == seen.tool -> b\n\
         workflow review { node ballot vote within 5s }\n";
     let hover = |word: &str, nth: usize| {
         let at = text.match_indices(word).nth(nth).expect("the word").0 as u32;
@@ -84,6 +87,19 @@ fn hover_explains_the_words_of_the_history() {
         ("keep", 0, "how long"),
         ("most", 0, "how many"),
         ("within", 0, "any p in history within 1h"),
+        ("last", 0, "last order in"),
+        ("first", 0, "first order in"),
+        ("before", 0, "before this message"),
+        ("previous", 1, "the last earlier message"),
+        ("p in", 0, "an earlier message of the history"),
+        ("p.tool", 0, "an earlier message of the history"),
+        ("q.decision", 0, "an earlier message of the history"),
+        ("decision.target", 0, "missing if it was only recorded"),
+        ("decision.chosen", 0, "missing if it was only recorded"),
+        ("target", 0, "the chosen handler"),
+        ("chosen", 0, "the name of the chosen statement"),
+        ("at\n", 0, "the time of the earlier message"),
+        ("at >", 0, "the time of the earlier message"),
         ("within", 1, "workflow review"),
     ] {
         let found = hover(word, nth);

@@ -55,6 +55,38 @@ fn a_name_leads_to_the_declaration_of_its_type() {
 }
 
 #[test]
+fn words_and_names_of_the_history_lead_to_their_declarations() {
+    let declarations = "input { tool: string, now: datetime }\nhistory keep 1d\n";
+    let declared = |mark: &str| {
+        let (line, at) = split_at_mark(mark);
+        let analysis = analyse(&format!("{declarations}{line}\n"));
+        let span = analysis.definition(MAIN, declarations.len() as u32 + at)?;
+        Some((analysis.sources.slice(span).to_owned(), span.start as usize))
+    };
+    let at = |text: &str, start: usize| Some((text.to_owned(), start));
+    let history = at("history", declarations.find("history").expect("the statement"));
+    assert_eq!(declared("route a when pre┃vious.tool == tool -> b"), history);
+    assert_eq!(declared("route a when len(hist┃ory) > 3 -> b"), history);
+    assert_eq!(declared("route a when any p in hist┃ory within 1h: p.tool == tool -> b"), history);
+    assert_eq!(declared("let x = last p in history before pre┃vious: p.tool == tool"), history);
+    let bound = at("p", declarations.len() + "let x = last ".len());
+    assert_eq!(declared("let x = last p in history: ┃p.tool == tool"), bound);
+    assert_eq!(declared("let x = last p in history: any q in history after ┃p: q.tool == tool"), bound);
+    let tool = at("tool", declarations.find("tool").expect("the field"));
+    assert_eq!(declared("route a when previous.to┃ol == tool -> b"), tool);
+    assert_eq!(declared("route a when (first p in history: p.at < now).to┃ol == tool -> b"), tool);
+    for none in [
+        "let x = fi┃rst p in history: p.tool == tool",
+        "route a when previous.a┃t < now -> b",
+        "route a when tool.prev┃ious == tool -> b",
+    ] {
+        assert_eq!(declared(none), None, "{none}");
+    }
+    let without = analyse("route a when previous.n > 3 -> b\n");
+    assert_eq!(without.definition(MAIN, 14), None, "a field of the message");
+}
+
+#[test]
 fn a_call_shows_its_signature_and_parameter() {
     let signature = |mark: &str| {
         let (line, at) = split_at_mark(mark);

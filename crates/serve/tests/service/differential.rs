@@ -184,7 +184,7 @@ fn recorded_lines(rules: &Rules, entry: &str, messages: &[Json]) -> Vec<String> 
         Ok(decision) => format!("{{\"line\":{line},{}", &json_text(&decision)[1..]),
         Err(error) => {
             assert!(matches!(error, RecordError::NoKey(_) | RecordError::NoTime), "{error}");
-            let message = error.to_message().as_str().into();
+            let message = error.to_message().as_str().to_owned().into();
             let error = LineError { code: Code::DecisionFailed, message, column: None, path: "", help: None };
             serde_json::to_string(&RejectedLine { line, error }).expect("JSON")
         }
