@@ -59,6 +59,51 @@ fn payload_rules_are_covered_when_kept_and_broken() {
     assert!(!ran.out.contains("note.response.empty"), "{}", ran.out);
 }
 
+/// A condition on earlier messages is covered only by tests with such messages.
+#[test]
+fn conditions_on_earlier_messages_are_covered_by_tests_with_a_past() {
+    let rules = "\
+input { tool: string, now: datetime }
+history keep 1d
+route leak when any p in history within 1h: p.tool == \"read\" -> h
+route again when previous.tool == tool -> h
+default -> d
+payload call {
+  tool: string
+  require \"rate\" at tool: (count p in history: p.tool == tool) < 1 else \"too many\"
+}
+test \"nothing before\" { given tool = \"x\" given now = \"2026-01-31T12:00:00Z\" expect default }
+test \"a call\" { given now = \"2026-01-31T12:00:00Z\" given payload = { tool: \"x\" } expect call.accept }
+";
+    let past = "\
+test \"after a secret\" {
+  given tool = \"x\"
+  given now = \"2026-01-31T12:00:00Z\"
+  given history = [{ tool: \"read\", ago: 5m }]
+  expect leak
+}
+test \"the same again\" {
+  given tool = \"x\"
+  given now = \"2026-01-31T12:00:00Z\"
+  given history = [{ tool: \"read\", ago: 3h }, { tool: \"x\", ago: 2h }]
+  expect again
+}
+test \"two calls\" {
+  given tool = \"x\"
+  given now = \"2026-01-31T12:00:00Z\"
+  given history = [{ tool: \"x\", ago: 5m }]
+  given payload = { tool: \"x\" }
+  expect call.reject \"rate\"
+}
+";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    for gap in ["leak", "again", "`rate`: never broken"] {
+        assert!(ran.out.contains(gap), "{gap}: {}", ran.out);
+    }
+    let ran = Folder::with(&format!("{rules}{past}")).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(ran.out.contains("2 of 2 routes chosen") && !ran.out.contains("rate"), "{}", ran.out);
+}
+
 /// Regression test: conditions inside values and in payload rules were not counted.
 #[test]
 fn conditions_in_values_and_in_payload_rules_are_counted() {
