@@ -252,7 +252,7 @@ impl HistoryPlan {
         let Some(slot) = &self.key_slot else { return Some(String::new()) };
         match slot.load(message) {
             // The quotation mark keeps the text "1" and the number 1 apart.
-            Value::Str(text) => Some(format!("\"{text}")),
+            Value::Str(text) => Some(["\"", text].concat()),
             Value::Bool(value) => Some(value.to_string()),
             Value::Int(int) => Some(int.to_string()),
             Value::Wide(int) => Some(int.to_string()),

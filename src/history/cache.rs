@@ -5,6 +5,7 @@ use super::pack::{pack, unpack};
 use super::{Events, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
@@ -20,7 +21,9 @@ pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     max_keys_per_shard: usize,
-    max_unpacked_per_shard: usize,
+    max_unpacked: usize,
+    /// The number of messages in memory that are not packed, of all shards.
+    unpacked_count: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -72,16 +75,17 @@ impl EventCache {
             shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
             max_keys_per_shard: max_keys.div_ceil(SHARD_COUNT).max(1),
-            max_unpacked_per_shard: DEFAULT_UNPACKED_MESSAGES / SHARD_COUNT,
+            max_unpacked: DEFAULT_UNPACKED_MESSAGES,
+            unpacked_count: AtomicUsize::new(0),
         }
     }
 
-    /// Sets the maximum number of messages that are not packed (rounded up to a multiple of 64).
-    /// Packing encodes the messages of less recently used keys as bytes. Packed messages take much
-    /// less memory, but reading them takes some microseconds longer.
+    /// Sets the number of messages from which on messages are packed. Packing encodes the messages
+    /// of less recently used keys as bytes. Packed messages take much less memory, but reading them
+    /// takes some microseconds longer. At most twice this number of messages are not packed.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
-        EventCache { max_unpacked_per_shard: messages.div_ceil(SHARD_COUNT), ..self }
+        EventCache { max_unpacked: messages, ..self }
     }
 
     /// Returns the number of history keys whose events (recorded messages) are in memory.
@@ -95,8 +99,14 @@ impl EventCache {
         for shard in &self.shards {
             let mut shard = lock(shard);
             shard.events_by_key.retain(|_, used| !used.is_idle());
-            shard.unpacked_count = shard.events_by_key.values().map(|used| used.unpacked_count).sum();
+            let count = shard.events_by_key.values().map(|used| used.unpacked_count).sum();
+            shard.set_unpacked_count(count, self);
         }
+    }
+
+    /// True if messages must be packed, because there are too many that are not.
+    fn is_full(&self) -> bool {
+        self.unpacked_count.load(Ordering::Relaxed) > self.max_unpacked
     }
 
     /// Calls `work` with the events of a key. Calls for the same key run one after another. If the
@@ -164,12 +174,22 @@ impl Shard {
     fn use_key(&mut self, key: &str) -> LockedEvents {
         self.last_use_number += 1;
         let number = self.last_use_number;
-        self.key_uses.0.push_back((key.to_owned(), number));
-        self.unpacked_uses.0.push_back((key.to_owned(), number));
-        let added = || KeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
-        let used = self.events_by_key.entry(key.to_owned()).or_insert_with(added);
-        used.last_use_number = number;
-        Arc::clone(&used.events)
+        self.key_uses.push_use(key, number);
+        self.unpacked_uses.push_use(key, number);
+        if let Some(used) = self.events_by_key.get_mut(key) {
+            used.last_use_number = number;
+            return Arc::clone(&used.events);
+        }
+        let added = KeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
+        let events = Arc::clone(&added.events);
+        self.events_by_key.insert(key.to_owned(), added);
+        events
+    }
+
+    fn set_unpacked_count(&mut self, count: usize, cache: &EventCache) {
+        // The number of all shards may be outdated for a moment, but no change is lost.
+        cache.unpacked_count.fetch_add(count.wrapping_sub(self.unpacked_count), Ordering::Relaxed);
+        self.unpacked_count = count;
     }
 
     /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
@@ -184,8 +204,8 @@ impl Shard {
                 let kept = lock(&used.events);
                 (kept.unpacked_count(), kept.is_empty())
             };
-            self.unpacked_count = self.unpacked_count + count - used.unpacked_count;
-            used.unpacked_count = count;
+            let sum = self.unpacked_count + count - std::mem::replace(&mut used.unpacked_count, count);
+            self.set_unpacked_count(sum, cache);
             if is_empty {
                 self.events_by_key.remove(key);
             }
@@ -193,10 +213,12 @@ impl Shard {
         while self.events_by_key.len() > cache.max_keys_per_shard {
             let Some(oldest) = self.key_uses.pop_idle_key(&self.events_by_key) else { break };
             if let Some(removed) = self.events_by_key.remove(&oldest) {
-                self.unpacked_count -= removed.unpacked_count;
+                self.set_unpacked_count(self.unpacked_count - removed.unpacked_count, cache);
             }
         }
-        while self.unpacked_count > cache.max_unpacked_per_shard {
+        // A shard with many messages packs none while the cache has room for them.
+        let share = cache.max_unpacked.div_ceil(SHARD_COUNT);
+        while self.unpacked_count > share && cache.is_full() {
             let Some(oldest) = self.unpacked_uses.pop_idle_key(&self.events_by_key) else { break };
             if oldest == key {
                 // The key that was just used stays unpacked.
@@ -206,8 +228,9 @@ impl Shard {
                 break;
             }
             if let Some(used) = self.events_by_key.get_mut(&oldest) {
-                self.unpacked_count -= std::mem::take(&mut used.unpacked_count);
+                let packed = std::mem::take(&mut used.unpacked_count);
                 used.pack();
+                self.set_unpacked_count(self.unpacked_count - packed, cache);
             }
         }
         let unpacked_keys = self.unpacked_count.min(self.events_by_key.len());
@@ -217,6 +240,14 @@ impl Shard {
 }
 
 impl UseQueue {
+    /// Adds a use of a key. If the last use was of the same key, it is replaced.
+    fn push_use(&mut self, key: &str, number: u64) {
+        match self.0.back_mut() {
+            Some((last_key, last_number)) if last_key == key => *last_number = number,
+            _ => self.0.push_back((key.to_owned(), number)),
+        }
+    }
+
     /// Removes and returns the least recently used key that no call uses at the moment. Removing a
     /// key in use would be wrong: another call would then create a second copy of its events.
     fn pop_idle_key(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {

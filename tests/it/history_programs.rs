@@ -162,8 +162,8 @@ impl HistoryPrograms {
         source
     }
 
-    /// Returns the next time of a clock that mostly moves on, stands still or goes back a little,
-    /// and rarely jumps, also far into the future and back.
+    /// Returns the next time of a clock, which mostly advances. Sometimes the clock shows the same
+    /// time again, or is set back a little. Rarely it jumps, also far into the future and back.
     fn next_second(&mut self, second: usize) -> usize {
         let next = second + self.random.below(8);
         match self.random.below(40) {
@@ -202,7 +202,7 @@ impl HistoryPrograms {
             message["n"] = json!(self.random.below(6));
         }
         if self.random.chance(80) {
-            message["f"] = json!([0.1, 0.2, 1.5, 3.0, 1e9][self.random.below(5)]);
+            message["f"] = json!([0.1, 0.2, 1.5, 3.0, 1e9, 1e308, -1e308][self.random.below(7)]);
         }
         if self.random.chance(80) {
             message["code"] = json!(self.pick(&["a", "b"]));

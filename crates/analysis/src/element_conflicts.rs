@@ -218,8 +218,8 @@ impl Solver<'_> {
 const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 
 /// True if it is proven that each element of the list `inner` is an element of the list `outer`,
-/// and that `outer` is present if `inner` is. Recognizes equal lists, parts of the history, and
-/// windows of the history of which the outer one has the same length or is longer.
+/// and that `outer` is present if `inner` is. Recognizes equal lists, and parts of the history. Of
+/// two windows of the history, the outer one must not be shorter.
 fn contains_list(normal: &Normal, outer: ExprId, inner: ExprId) -> bool {
     let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
     if outer == inner {

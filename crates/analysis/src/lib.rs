@@ -167,10 +167,18 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     solver.budget().begin_share();
     misspelt::report_misspelt_fields(&mut report, solver.budget());
     let mut findings = report.findings;
-    let mut warnings: Vec<&Diagnostic> =
-        subject.warnings.iter().filter(|warning| warning.span().is_some()).collect();
+    // A finding about two windows of the history names the reason why a part has no effect.
+    let is_about_windows = |finding: &Finding| finding.diagnostic.code == Code::WindowInWindow;
+    let about_windows: Vec<Diagnostic> = findings
+        .iter()
+        .filter(|finding| is_about_windows(finding))
+        .map(|found| found.diagnostic.clone())
+        .collect();
+    let warnings = subject.warnings.iter().chain(&about_windows);
+    let mut warnings: Vec<&Diagnostic> = warnings.filter(|warning| warning.span().is_some()).collect();
     warnings.sort_by_key(|warning| start_of(warning));
-    findings.retain(|finding| !is_already_reported(&finding.diagnostic, &warnings));
+    findings
+        .retain(|finding| is_about_windows(finding) || !is_already_reported(&finding.diagnostic, &warnings));
     findings.sort_by_key(|finding| start_of(&finding.diagnostic));
     Analysis { findings, steps: solver.budget().taken_steps() }
 }
@@ -193,6 +201,7 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
         Code::BlankAround,
         Code::ConstantKey,
         Code::NotInAddress,
+        Code::WindowInWindow,
     ];
     let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
     // A text with a blank can only be the reason why a comparison never holds.

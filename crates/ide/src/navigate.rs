@@ -85,7 +85,7 @@ impl Analysis {
         nested
     }
 
-    /// Returns the span of the name where the name at an offset is declared. The words `history` and
+    /// Returns the span at which the name at an offset is declared. The words `history` and
     /// `previous` lead to the `history` statement. `None` for other words, and for names without a
     /// declaration.
     pub fn definition(&self, file: FileId, offset: u32) -> Option<Span> {

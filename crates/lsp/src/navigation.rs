@@ -1,7 +1,7 @@
 //! Answers requests about a position or a range: declarations of types, links to files, growing
 //! selections, signatures of calls, and formatting of a range.
 
-use super::answers::{Answer, RequestRefusal, find_file, resolve_position, symbol_at, to_location};
+use super::answers::{Answer, RequestRefusal, find_file, resolve_position, to_location};
 use super::workspace::{AnalyzedFile, Workspace, uri_of};
 use ls_types::*;
 use rulec::{FileId, Span};

@@ -27,6 +27,7 @@
 //! | `router` | async handlers |
 //! | `switching` | replacing the rules of a running router |
 //! | `stats` | counts of routers and watched rules |
+//! | `status` | the state of watched rule files |
 //! | `watched` | the file that a router watches |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
 //! | `policy` | policies of handlers |
@@ -74,6 +75,7 @@ mod runner;
 mod session;
 mod shutdown;
 mod stats;
+mod status;
 mod switching;
 mod tracing;
 mod watched;
@@ -124,7 +126,7 @@ mod _rulec {
     #[pymodule_export]
     use super::judge::{Judge, JudgeByField, Judgement, Violation};
     #[pymodule_export]
-    use super::live::{Edit, LiveRules, WatchStatus, WatchedRules};
+    use super::live::{Edit, LiveRules, WatchedRules};
     #[pymodule_export]
     use super::log::DecisionLog;
     #[pymodule_export]
@@ -145,6 +147,8 @@ mod _rulec {
     use super::session::{AgentSession, Done, RetryRequest, Turn};
     #[pymodule_export]
     use super::shutdown::end;
+    #[pymodule_export]
+    use super::status::WatchStatus;
     #[pymodule_export]
     use super::switching::Watch;
     #[pymodule_export]

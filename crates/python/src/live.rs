@@ -12,12 +12,12 @@ use super::prepared::message_to_json;
 use super::rules::{Rules, no_default_entry_error};
 use super::shutdown::{wait_for, without_gil};
 use super::stats::stats_to_python;
-use super::watched::await_status;
+use super::status::{WatchStatus, await_status};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rulec::{Compiler, EditError, UnknownEntry};
-use rulec_runtime::route::{self, WatchStatus as Status};
+use rulec_runtime::route;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -347,44 +347,6 @@ pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules
                 )))
             }
         },
-    }
-}
-
-/// The state of watched rule files.
-#[pyclass(frozen, eq, module = "rulec")]
-#[derive(PartialEq)]
-pub struct WatchStatus(pub Status);
-
-#[pymethods]
-impl WatchStatus {
-    /// The generation (version number) of the rules that became active most recently.
-    #[getter]
-    fn generation(&self) -> u64 {
-        self.0.generation
-    }
-
-    /// The number of versions of the files that became active, including the first.
-    #[getter]
-    fn loaded(&self) -> u64 {
-        self.0.loaded
-    }
-
-    /// The number of versions of the files that were refused because they could not be loaded.
-    #[getter]
-    fn refused(&self) -> u64 {
-        self.0.refused
-    }
-
-    /// The reason why the current version of the files is not active; None if it is active.
-    #[getter]
-    fn error(&self) -> Option<String> {
-        self.0.error.as_ref().map(ToString::to_string)
-    }
-
-    pub fn __repr__(&self) -> String {
-        let error = self.error().map_or(String::new(), |error| format!(", error {error:?}"));
-        let Status { generation, loaded, refused, .. } = &self.0;
-        format!("<WatchStatus of generation {generation}: {loaded} loaded, {refused} refused{error}>")
     }
 }
 

@@ -2,10 +2,10 @@
 //! rules and watched files.
 
 use super::host::register_functions;
-use super::live::{Edit, LiveRules, WatchStatus, edit_error, extract_live_rules};
+use super::live::{Edit, LiveRules, edit_error, extract_live_rules};
 use super::router::{Router, router_error};
 use super::shutdown::{start_future, without_gil};
-use super::watched::await_status;
+use super::status::{WatchStatus, await_status};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pythonize::pythonize;

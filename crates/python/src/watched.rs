@@ -1,9 +1,5 @@
-//! The file that a router watches, and waiting for a change of a watched file.
+//! The file that a router watches.
 
-use super::error::library_error;
-use super::live::WatchStatus;
-use super::shutdown::start_future;
-use pyo3::prelude::*;
 use rulec_runtime::route;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -56,15 +52,4 @@ impl WatchedFile {
             former.close();
         }
     }
-}
-
-/// Converts the future of a new status to the awaitable that `changed` returns.
-pub fn await_status<'py>(
-    py: Python<'py>,
-    status: impl Future<Output = Option<route::WatchStatus>> + Send + 'static,
-) -> PyResult<Bound<'py, PyAny>> {
-    start_future(py, async move {
-        let ended = || library_error("the file is no longer watched, because the watch was closed");
-        status.await.map(WatchStatus).ok_or_else(ended)
-    })
 }

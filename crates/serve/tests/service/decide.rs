@@ -286,8 +286,8 @@ async fn rules_see_the_messages_that_were_recorded() {
     assert_eq!(refused.status, 422, "{}", refused.text());
 }
 
-/// Each decision of a batch with `record` reads the messages before it, also those of earlier
-/// blocks: a block has 16 messages.
+/// Each decision of a batch with `record` reads the messages before it. A block has 16 messages, so
+/// decisions also read messages of earlier blocks.
 #[tokio::test]
 async fn a_batch_records_its_messages_in_order() {
     let text = r#"
@@ -323,7 +323,7 @@ async fn a_batch_records_its_messages_in_order() {
     let array = start(text).await;
     let body = json!({ "messages": lines, "record": true }).to_string();
     check(array.post("/v1/batch", &body).await.json().as_array().expect("an array"));
-    // Without `record`, the decisions read what was recorded, and record nothing.
+    // Without `record`, the decisions read the recorded messages, and record nothing.
     for _ in 0..2 {
         let read = array.post("/v1/batch", &json!({ "messages": [message(0)] }).to_string()).await.json();
         assert_eq!(read[0]["chosen"], "many");

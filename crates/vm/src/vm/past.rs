@@ -3,11 +3,11 @@
 //! decision evaluates such a condition only for new elements. For the other elements, it finds the
 //! results by binary search in the remembered results.
 
+use hashbrown::HashMap;
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -177,7 +177,7 @@ pub(super) struct LoopMemo {
     /// For a loop whose condition compares each element with constants or with the current message
     /// (see [`KeyComparison`](crate::bytecode::chunk::KeyComparison)): the elements for which the
     /// rest of the condition is true, grouped by the compared values.
-    pub(super) groups: HashMap<GroupKeys, ElementHits>,
+    pub(super) groups: std::collections::HashMap<GroupKeys, ElementHits>,
 }
 
 impl LoopMemo {
