@@ -21,8 +21,8 @@ impl MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }
 
-    /// Sets the maximum number of messages that are not packed (encoded as bytes), so that
-    /// decisions read them fast; see [`EventCache::unpacked`].
+    /// Sets the number of messages from which on messages of less recently used keys are packed
+    /// (encoded as bytes); see [`EventCache::unpacked`].
     #[must_use]
     pub fn unpacked(self, messages: usize) -> MemoryStore {
         MemoryStore { cache: self.cache.unpacked(messages), ..self }

@@ -131,6 +131,7 @@ impl HistoryPrograms {
                 big?: int, price?: decimal, place?: {{ name?: string }}, now: datetime }}
              {history}\n"
         );
+        let mut conditions: Vec<String> = Vec::new();
         for route in 0..1 + self.random.below(6) {
             let mut condition = self.condition(&mut Vec::new(), 2);
             if self.random.chance(40) {
@@ -156,6 +157,13 @@ impl HistoryPrograms {
                 // text, not a hash.
                 condition = format!("{condition} and (count p in history: p.code starts_with \"a\") >= 1");
             }
+            if self.random.chance(20)
+                && let Some(earlier) = conditions.last()
+            {
+                // The analysis finds that the earlier route hides this one.
+                condition = format!("tool != \"b\" and ({earlier})");
+            }
+            conditions.push(condition.clone());
             let _ = writeln!(source, "route r{route} when {condition} -> h{}", self.random.below(3));
         }
         source.push_str("default -> other\n");
@@ -295,7 +303,7 @@ fn decide(ways: &mut [Way], message: &Json, explains: bool, context: &str) -> Op
 #[test]
 fn engines_agree_on_random_programs_with_histories() {
     let (mut decided, mut claims) = (BTreeMap::<String, usize>::new(), 0);
-    for seed in trials::seeds(100) {
+    for seed in trials::seeds(50) {
         let mut programs = HistoryPrograms { random: Random::new(seed), vars: 0 };
         let history = programs.history();
         let mut stores = BTreeMap::new();
@@ -332,5 +340,5 @@ fn engines_agree_on_random_programs_with_histories() {
     }
     assert!(claims > 0, "the analysis finds no route that is never chosen");
     assert!(decided.len() >= 5, "too few different routes were chosen: {decided:?}");
-    assert!(decided.values().all(|count| *count > 10), "{decided:?}");
+    assert!(decided.values().all(|count| *count >= 5), "{decided:?}");
 }

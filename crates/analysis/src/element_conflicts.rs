@@ -217,9 +217,9 @@ impl Solver<'_> {
 /// window is always a time that can be computed. So the window is present if `now` is.
 const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 
-/// True if it is proven that each element of the list `inner` is an element of the list `outer`,
-/// and that `outer` is present if `inner` is. Recognizes equal lists, and parts of the history. Of
-/// two windows of the history, the outer one must not be shorter.
+/// True if it is proven that the list `outer` has each element of the list `inner`. It must also be
+/// proven that `outer` is present if `inner` is present. Recognizes equal lists, and parts of the
+/// history. Of two windows of the history, the outer one must not be shorter.
 fn contains_list(normal: &Normal, outer: ExprId, inner: ExprId) -> bool {
     let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
     if outer == inner {
