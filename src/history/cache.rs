@@ -326,4 +326,37 @@ mod tests {
         cache.with_key("bob", load, |_| Ok(())).expect("it loads");
         assert_eq!(cache.key_count(), 1);
     }
+
+    /// Regression test: a few keys with many messages in one shard were packed by turns, although
+    /// the other shards had none.
+    #[test]
+    fn a_shard_packs_nothing_while_the_cache_has_room() {
+        const MESSAGES: usize = 9;
+        let cache = EventCache::new(6_400).unpacked(MESSAGES * SHARD_COUNT);
+        let record = |key: &str| {
+            let load = || Ok(Events::new(HashKey::default()));
+            let recorded = cache.with_key(key, load, |events| {
+                let element = |position: usize| json!({"#": position, "at": "2026-01-31T12:00:00Z"});
+                *events = Events::from_elements((0..MESSAGES).map(element).collect(), HashKey::default());
+                Ok(())
+            });
+            recorded.expect("it is recorded");
+        };
+        let keys_of = |shard: usize| {
+            let keys = (0..).map(|number| format!("user {number}"));
+            keys.filter(move |key| cache.hasher.hash_one(key.as_str()) as usize % SHARD_COUNT == shard)
+        };
+        let keys: Vec<String> = keys_of(0).take(5).collect();
+        keys.iter().for_each(|key| record(key));
+        assert_eq!(lock(&cache.shards[0]).unpacked_count, 5 * MESSAGES);
+        // Now the cache gets more messages than it may have unpacked.
+        (1..SHARD_COUNT).filter_map(|shard| keys_of(shard).next()).for_each(|key| record(&key));
+        assert!(cache.is_full());
+        record(&keys[0]);
+        assert_eq!(lock(&cache.shards[0]).unpacked_count, MESSAGES);
+        let counts = cache.shards.iter().map(|shard| lock(shard).unpacked_count);
+        assert_eq!(counts.sum::<usize>(), cache.unpacked_count.load(Ordering::Relaxed));
+        cache.clear();
+        assert_eq!((cache.key_count(), cache.unpacked_count.load(Ordering::Relaxed)), (0, 0));
+    }
 }

@@ -36,7 +36,7 @@ fn main() {
 fn call(user: usize, number: usize) -> Json {
     let (minute, second) = (number / 60 % 1_440, number % 60);
     json!({
-        "tool": ["search", "read", "mail"][number % 3],
+        "tool": (["search", "read", "mail"][number % 3]),
         "amount": (number % 100) as f64,
         "user": format!("user {user}"),
         "now": format!("2026-01-31T{:02}:{:02}:{second:02}Z", minute / 60, minute % 60),
