@@ -10,9 +10,9 @@ use super::{CliError, ExitStatus};
 use clap::Subcommand;
 use std::path::PathBuf;
 
-#[cfg(feature = "history")]
-#[cfg(feature = "serve")]
+#[cfg(all(feature = "history", feature = "serve"))]
 pub use store::is_server_address;
+#[cfg(feature = "history")]
 pub use store::{PersistentStore, open, open_existing};
 #[cfg(feature = "history")]
 pub use with::run;
