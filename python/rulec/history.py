@@ -16,10 +16,8 @@
 ``session.explain`` and ``session.why_not`` answer with the same messages. So do the methods of the rules with the store as
 ``history=``, and their payload checkers.
 
->>> print(session.explain(call).summary().splitlines()[0])
-`too_fast` is chosen → slow_down
->>> print(rules.explain(call).summary().splitlines()[0])
-`default` is chosen → run, because nothing before it holds
+>>> session.explain(call).chosen, rules.explain(call).chosen
+('too_fast', 'default')
 
 ``DurableStore`` keeps the messages in a folder, and ``SharedStore`` at a Redis server.
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -349,6 +349,7 @@ def test_a_gap_of_the_history_is_reported() -> None:
 
 
 def test_questions_with_a_history_name_the_remedy() -> None:
+    ask: Callable[[], object]
     without = Rules.from_text("route a when n > 3 -> x default -> chat\npayload call { n: int }")
     for ask in (
         lambda: without.explain({}, history=MemoryStore()),

@@ -342,15 +342,16 @@ mod tests {
             });
             recorded.expect("it is recorded");
         };
-        let keys_of = |shard: usize| {
+        let shard_of = |key: &str| cache.hasher.hash_one(key) as usize % SHARD_COUNT;
+        let keys_of = |shard: usize, count: usize| -> Vec<String> {
             let keys = (0..).map(|number| format!("user {number}"));
-            keys.filter(move |key| cache.hasher.hash_one(key.as_str()) as usize % SHARD_COUNT == shard)
+            keys.filter(|key| shard_of(key) == shard).take(count).collect()
         };
-        let keys: Vec<String> = keys_of(0).take(5).collect();
+        let keys = keys_of(0, 5);
         keys.iter().for_each(|key| record(key));
         assert_eq!(lock(&cache.shards[0]).unpacked_count, 5 * MESSAGES);
         // Now the cache gets more messages than it may have unpacked.
-        (1..SHARD_COUNT).filter_map(|shard| keys_of(shard).next()).for_each(|key| record(&key));
+        (1..SHARD_COUNT).flat_map(|shard| keys_of(shard, 1)).for_each(|key| record(&key));
         assert!(cache.is_full());
         record(&keys[0]);
         assert_eq!(lock(&cache.shards[0]).unpacked_count, MESSAGES);

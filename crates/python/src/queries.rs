@@ -170,13 +170,13 @@ impl Rules {
     #[pyo3(signature = (message, route, *, entry = None, show_private = false, history = None))]
     fn why_not<'py>(
         &self,
-        py: Python<'py>,
         message: &Bound<'py, PyAny>,
         route: &str,
         entry: Option<&str>,
         show_private: bool,
         history: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let py = message.py();
         let result = self.ask(py, entry, message, history, |entry, message| entry.why_not(route, message))?;
         why_not_to_python(py, result, show_private)
     }

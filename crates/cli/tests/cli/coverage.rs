@@ -100,7 +100,7 @@ test \"two calls\" {
     for gap in ["leak", "again", "`rate`: never broken"] {
         assert!(ran.out.contains(gap), "{gap}: {}", ran.out);
     }
-    let ran = Folder::with(&format!("{rules}{past}")).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    let ran = Folder::with(format!("{rules}{past}")).rulec(&["test", "--coverage", "a.rules"]).expect(0);
     assert!(ran.out.contains("2 of 2 routes chosen") && !ran.out.contains("rate"), "{}", ran.out);
 }
 
