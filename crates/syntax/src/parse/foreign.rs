@@ -2,8 +2,12 @@
 //! language.
 
 mod modules;
+mod parameters;
+mod patterns;
 mod values;
 
+pub(super) use parameters::typed_parameters;
+pub(super) use patterns::regex_literal;
 pub use values::template_to_join_call;
 pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
 

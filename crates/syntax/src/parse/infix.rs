@@ -59,7 +59,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Ok((op, false));
         }
         if let Some(diagnostic) = self
-            .operator_of_other_language(left)
+            .window_after_condition()
+            .or_else(|| self.function_in_words())
+            .or_else(|| self.operator_of_other_language(left))
             .or_else(|| self.bound_in_other_words(left))
             .or_else(|| self.bound_after_other_value(word, left))
             .or_else(|| self.other_word_for_where())
@@ -175,7 +177,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let span = self.element_span(self.position);
         let record = left
             .and_then(|left| self.record_as_comparison(left).or_else(|| self.bound_without_within(left, 0)));
-        if let Some(diagnostic) = self.method_call_error().or(record) {
+        let call = || self.window_before_quantifier().or_else(|| self.function_in_words());
+        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call) {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

@@ -1,6 +1,7 @@
 //! Parses the operands of expressions, with their prefix operators: literals, names with fields,
 //! indices and arguments, lists, records and blocks.
 
+use super::case_when::case_when_error;
 use super::context::{
     BuildFailed, Built, StatementContext, children, first_child, reserved_value_error, unexpected_token,
     unquote,
@@ -253,6 +254,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn report_missing_operand(&mut self) -> BuildFailed {
         let slip = self
             .mark_of_missing_value()
+            .or_else(|| self.regex_in_slashes())
             .or_else(|| self.missing_left_side())
             .or_else(|| self.percent_sign())
             .or_else(|| self.open_range())
@@ -292,6 +294,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
     /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<BuildFailed> {
+        let offset = self.peek().map_or(self.end_offset, |element| element.span.start);
+        let index = self.cx.sigs.partition_point(|sig| sig.token.end <= offset);
+        if let Some(diagnostic) = case_when_error(self.cx, index) {
+            return Some(self.report(diagnostic));
+        }
         let word =
             self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));

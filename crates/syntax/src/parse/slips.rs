@@ -2,6 +2,7 @@
 //! recognized by the tokens around the parser's position. The suggested fix contains the author's
 //! own operands, so that it can be applied unchanged.
 
+mod calls;
 mod comparisons;
 mod records;
 mod values;

@@ -2,8 +2,10 @@
 //! suggested fix contains the author's own words. These diagnostics are tried before the more
 //! general ones of the module `habits`.
 
+mod addresses;
 mod arguments;
 mod commas;
+mod definitions;
 mod field_words;
 mod fields;
 mod flows;
@@ -20,6 +22,7 @@ mod tests;
 mod texts;
 mod words;
 
+use super::super::case_when::case_when_error;
 use super::super::{Rule, foreign, shapes};
 use super::ParseFailure;
 use crate::lex::TokenKind;
@@ -38,13 +41,20 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.loop_as_quantifier() {
             return Some(diagnostic);
         }
+        if let Some(diagnostic) = case_when_error(self.cx, self.token_index) {
+            return Some(diagnostic);
+        }
         if self.is_at_end() {
             return self.quantifier_without_condition();
         }
         if let Some(diagnostic) = self.malformed_list_file() {
             return Some(diagnostic);
         }
-        self.text_in_parts()
+        self.address()
+            .or_else(|| self.let_with_parameters())
+            .or_else(|| self.let_after_where())
+            .or_else(|| self.local_with_colon())
+            .or_else(|| self.text_in_parts())
             .or_else(|| self.keyword_before_name())
             .or_else(|| self.test_slip())
             .or_else(|| self.word_slip())

@@ -171,28 +171,10 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
     if operator.is_none() && !is_quantity && !before.ends_with(['(', ',', '=', '[', '~', '>', ':']) {
         return None;
     }
-    let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
-    let mut escaped = false;
-    let close = text[at..line_end].char_indices().find(|(_, c)| {
-        let closes = *c == '/' && !escaped;
-        escaped = *c == '\\' && !escaped;
-        closes
-    })?;
-    let close = at + close.0;
-    let inner = text[open + 1..close].replace("\\/", "/");
-    let after = &text[close + 1..];
-    let flags = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len()];
-    let span = Span { start: open as u32, end: (close + 1 + flags.len()) as u32, ..backslash };
     let message = message!("a regular expression is not written between slashes");
+    let (written, length) = foreign::regex_literal(&text[open..])?;
+    let span = Span { start: open as u32, end: (open + length) as u32, ..backslash };
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
-    // `g` finds all matches, which no operator needs; `u` means Unicode, which is the rule here.
-    let is_known = |c: char| matches!(c, 'i' | 'm' | 's' | 'g' | 'u');
-    if inner.contains('"') || !flags.chars().all(is_known) {
-        return Some(diagnostic.help(REGEX_HELP));
-    }
-    let kept: String = flags.chars().filter(|c| !matches!(c, 'g' | 'u')).collect();
-    let mark = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
-    let written = format!("r\"{mark}{inner}\"");
     let is_pattern = operator == Some("matches") || is_argument_of_capture(before);
     if is_pattern {
         return Some(diagnostic.help(message!("write `{written}`")).fix(span, written));
