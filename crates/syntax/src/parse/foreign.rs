@@ -1,11 +1,13 @@
 //! Foreign syntax: spellings from other programming languages, and their replacements in this
 //! language.
 
+mod lambdas;
 mod modules;
 mod parameters;
 mod patterns;
 mod values;
 
+pub(super) use lambdas::{counted_call, is_conversion, quantified_call};
 pub(super) use parameters::typed_parameters;
 pub(super) use patterns::regex_literal;
 pub use values::template_to_join_call;
@@ -278,6 +280,9 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     if let Some(written) = modules::module_call(base, name, args) {
         return Some(written);
     }
+    if let Some(written) = quantified_call(base, name, args) {
+        return Some(written);
+    }
     // In another language, the value before the dot may be a module, such as `re` or `math`. A
     // module is not an argument of the function.
     match base.to_lowercase().as_str() {
@@ -301,8 +306,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             format!("({base} ?? {args})")
         }
         // The text before the dot is the regular expression.
-        ("test" | "fullmatch", _) => "x matches r\"…\"".to_owned(),
-        ("search" | "findall" | "matchall", _) if args.starts_with('/') => format!("{base} matches r\"…\""),
+        ("test" | "fullmatch", _) => format!("{} matches r\"…\"", if args.is_empty() { "x" } else { args }),
+        ("search" | "findall" | "matchall", _) if args.starts_with('/') => {
+            format!("{base} matches {}", pattern_in_slashes(args))
+        }
         ("search" | "findall" | "matchall", _) => format!("{base} matches {args}"),
         ("substr", _) if !args.is_empty() => format!("substring({base}, {args})"),
         // The second number is an end in some languages, and a length in others.
@@ -319,6 +326,11 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("find" | "search_for" | "position", _) if is_single_string(args) => {
             format!("index_of({base}, {args})")
         }
+        ("of" | "aslist" | "listof", _)
+            if matches!(base.to_lowercase().as_str(), "list" | "set" | "array" | "arrays" | "sequence") =>
+        {
+            format!("[{args}]")
+        }
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", function_name()?),
@@ -333,11 +345,18 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             format!("{base} {operator} {quantity} {list}")
         }
         _ => match infix_operator(&lower) {
-            Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
+            Some("matches") if args.starts_with('/') => {
+                format!("{base} matches {}", pattern_in_slashes(args))
+            }
             Some(op) => format!("{base} {op} {args}"),
             None => format!("{}({base}, {args})", function_name()?),
         },
     })
+}
+
+/// Returns a regular expression between slashes as a raw text, or `r"…"` if it has no equivalent.
+fn pattern_in_slashes(args: &str) -> String {
+    regex_literal(args).map_or_else(|| "r\"…\"".to_owned(), |(literal, _)| literal)
 }
 
 /// True if the arguments of a call are one string literal.

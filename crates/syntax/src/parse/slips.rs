@@ -4,6 +4,8 @@
 
 mod calls;
 mod comparisons;
+mod methods;
+mod quantities;
 mod records;
 mod values;
 mod words;

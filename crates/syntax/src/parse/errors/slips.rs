@@ -6,10 +6,12 @@ mod addresses;
 mod arguments;
 mod commas;
 mod definitions;
+mod english;
 mod field_words;
 mod fields;
 mod flows;
 mod foreign_types;
+mod functions;
 mod graphs;
 mod imports;
 mod items;
@@ -54,6 +56,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.let_with_parameters())
             .or_else(|| self.let_after_where())
             .or_else(|| self.local_with_colon())
+            .or_else(|| self.declaration_in_words())
+            .or_else(|| self.window_before_list())
             .or_else(|| self.text_in_parts())
             .or_else(|| self.keyword_before_name())
             .or_else(|| self.test_slip())
@@ -335,7 +339,7 @@ impl ParseFailure<'_, '_> {
             _ if is_enum => (self.token_index - 1, self.token_index),
             _ => return None,
         };
-        let message = message!("a type has no list of allowed values");
+        let message = message!("the allowed values of a field are its type, with `|` between them");
         let end = self.closing_bracket_or_end(open);
         let elements = open + 1..end;
         let is_value = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
@@ -353,7 +357,7 @@ impl ParseFailure<'_, '_> {
         let written = values.join(" | ");
         let span = self.span_of_tokens(name..(end + 1).min(self.cx.tokens.end));
         let help = message!("write `{written}`");
-        Some(super::unexpected_token(self.span, message, help).fix(span, written))
+        Some(super::unexpected_token(span, message, help).fix(span, written))
     }
 
     /// Returns the index of the bracket that closes the bracket at `open`, or the end of the

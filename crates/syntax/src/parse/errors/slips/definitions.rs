@@ -44,6 +44,28 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(start..self.cx.tokens.end), written))
     }
 
+    /// Returns the diagnostic for a `def` with a parameter without a type, as in `def big(x) = x > 3`.
+    /// `None` for another statement, and for a `def` that would still have an error.
+    pub(in super::super) fn parameter_without_type(&self) -> Option<Diagnostic> {
+        let start = self.cx.tokens.start;
+        let close = self.closing_bracket_or_end(start + 2);
+        let sign = Some(close + 1).filter(|sign| self.text_of_token(*sign) == "=")?;
+        if self.rule != Rule::def_statement || sign + 1 >= self.cx.tokens.end {
+            return None;
+        }
+        let value = self.source_of_tokens(sign + 1..self.cx.tokens.end);
+        let params: Vec<&str> = self.source_of_tokens(start + 3..close).split(',').map(str::trim).collect();
+        let params = foreign::typed_parameters(&params, value);
+        let head = format!("{}({params})", self.source_of_tokens(start..start + 2));
+        if !remedy::is_valid_statement(&format!("{head} = {value}")) {
+            return None;
+        }
+        let help = message!("write `{head} = …`, with the types that the callers give", head = head.clone());
+        let span = self.span_of_tokens(start..close + 1);
+        let message = message!("a parameter needs a type");
+        Some(unexpected_token(self.span, message, help).likely_fix(span, head))
+    }
+
     /// Returns the diagnostic for a `let` after `where`, as in `where let big = n > 3`. `None`
     /// without such a mistake.
     pub(super) fn let_after_where(&self) -> Option<Diagnostic> {
