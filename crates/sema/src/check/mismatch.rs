@@ -81,7 +81,9 @@ impl<'a> Checker<'a> {
                     message!("write `{} in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, KindSet::STRING) => {
-                    message!("to look for one text in another, write `long contains short`")
+                    let not = if binary.negated { "not " } else { "" };
+                    let searched = format!("{} {not}contains {}", source(right), source(left));
+                    message!("to look for one text in another, write `{searched}`")
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
                 _ => match range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
@@ -104,7 +106,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other
     /// operands.
-    fn number_and_text_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
+    pub(super) fn number_and_text_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
         let text =
             |side: &Expr| side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
         let (left, text) = match (text(left), text(right)) {

@@ -164,6 +164,18 @@ impl Checker<'_> {
     }
 }
 
+/// Returns the two operands of a difference of two times. `None` for other expressions.
+pub(super) fn difference_of_times(value: &Expr) -> Option<(&Expr, &Expr)> {
+    match &value.kind {
+        ExprKind::Op(Op::Sub, left, Some(right)) => {
+            let are_times = [left, right].iter().all(|time| time.ty.kinds == KindSet::DATETIME);
+            are_times.then_some((&**left, &**right))
+        }
+        ExprKind::Read(inner, _) => difference_of_times(inner),
+        _ => None,
+    }
+}
+
 /// Returns the parts of an expression that may be literals: a literal itself, the elements of a
 /// list, or both ends of a range. `None` for another expression.
 fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {

@@ -48,6 +48,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
             return Err(self.report(diagnostic));
         }
+        if let Some(diagnostic) = self.texts_with_ampersand(word) {
+            return Err(self.report(diagnostic));
+        }
         if let Some(diagnostic) = self.foreign_text_operator(left) {
             return Err(self.report(diagnostic));
         }

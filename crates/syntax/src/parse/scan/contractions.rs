@@ -168,13 +168,27 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
     };
     let is_quantity = matches!(&before[word_start..], "any" | "all" | "none" | "word");
     // A slash after a value divides it.
-    if operator.is_none() && !is_quantity && !before.ends_with(['(', ',', '=', '[', '~', '>', ':']) {
+    let begins_condition = matches!(&before[word_start..], "when" | "and" | "or" | "not" | "unless");
+    if operator.is_none()
+        && !is_quantity
+        && !begins_condition
+        && !before.ends_with(['(', ',', '=', '[', '~', '>', ':'])
+    {
         return None;
     }
     let message = message!("a regular expression is not written between slashes");
     let (written, length) = foreign::regex_literal(&text[open..])?;
     let span = Span { start: open as u32, end: (open + length) as u32, ..backslash };
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
+    // `/refund/.test(text)`
+    let call = text[open + length..].strip_prefix(".test(").and_then(|rest| rest.split_once(')'));
+    let is_path = |path: &str| path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    if let Some((value, _)) = call.filter(|(value, _)| !value.is_empty() && is_path(value)) {
+        let whole = Span { end: span.end + (".test()".len() + value.len()) as u32, ..span };
+        let written = format!("{value} matches {written}");
+        let help = message!("write `{written}`", written = written.clone());
+        return Some(diagnostic.help(help).likely_fix(whole, written));
+    }
     let is_pattern = operator == Some("matches") || is_argument_of_capture(before);
     if is_pattern {
         return Some(diagnostic.help(message!("write `{written}`")).fix(span, written));

@@ -3,9 +3,12 @@
 
 use super::super::context::unexpected_token;
 use super::super::expr::{ExprElementKind, PrecedenceClimber};
+use super::super::foreign::is_condition_operator;
 use super::super::{is_reserved, remedy};
+use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
+use rulec_lang::operators::Op;
 
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a number of elements in words. The parser is at the second word,
@@ -33,7 +36,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let verb = list + members + 1;
         let is_verb = matches!(
             lower(verb).as_str(),
-            "have" | "has" | "having" | "with" | "where" | "whose" | "that" | "are" | "is" | "cost" | "of"
+            "have" | "has" | "having" | "with" | "where" | "whose" | "that" | "of"
         );
         let path = self.span_text(self.element_span(list).to(self.element_span(list + members)));
         let name = path.rsplit('.').next().unwrap_or(path);
@@ -46,8 +49,27 @@ impl PrecedenceClimber<'_, '_, '_> {
         let shape = format!("(count {element} in {path}: CONDITION) {sign} {}", self.text_at(number));
         let condition = (is_verb && start < end)
             .then(|| self.span_text(self.element_span(start).to(self.element_span(end - 1))));
+        // `are "x"` compares the elements, and `cost > 100` a field of them.
+        let whole_end = self.comparison_end(list);
+        let rest = (verb < whole_end)
+            .then(|| self.span_text(self.element_span(verb).to(self.element_span(whole_end - 1))));
+        let condition = match (condition, rest) {
+            (Some(condition), _) => Some(format!("{element}.{condition}")),
+            (None, Some(rest)) if matches!(lower(verb).as_str(), "are" | "is" | "equal") => {
+                rest.split_once(' ').map(|(_, value)| format!("{element} == {value}"))
+            }
+            (None, Some(rest))
+                if matches!(lower(verb).as_str(), "contain" | "match" | "contains" | "matches") =>
+            {
+                let (verb, value) = rest.split_once(' ').unwrap_or((rest, ""));
+                let operator = if verb.starts_with("contain") { "contains" } else { "matches" };
+                Some(format!("{element} {operator} {value}"))
+            }
+            (None, rest) => rest.map(|rest| format!("{element}.{rest}")),
+        };
+        let end = whole_end;
         let written = condition.map(|condition| {
-            format!("(count {element} in {path}: {element}.{condition}) {sign} {}", self.text_at(number))
+            format!("(count {element} in {path}: {condition}) {sign} {}", self.text_at(number))
         });
         Some(match written.filter(|written| remedy::is_valid_expression(written)) {
             Some(written) => {
@@ -57,6 +79,60 @@ impl PrecedenceClimber<'_, '_, '_> {
             }
             None => unexpected_token(span, message, message!("write `{shape}`")),
         })
+    }
+
+    /// Returns the diagnostic for texts that are joined by `&`, as in `"order " & id`. The parser is
+    /// at `&`, which is the current word. `None` if neither side is a text in quotes.
+    pub(in super::super) fn texts_with_ampersand(&self, word: &str) -> Option<Diagnostic> {
+        let last = self.position.checked_sub(1)?;
+        let is_text = |index: usize| self.kind_at(index) == Some(ExprElementKind::String);
+        let start = self.operand_start(self.position)?;
+        let compares = start
+            .checked_sub(1)
+            .is_some_and(|before| Op::from_spelling(self.text_at(before)).is_some_and(is_condition_operator));
+        if word != "&" || compares || !is_text(last) && !is_text(self.position + 1) {
+            return None;
+        }
+        let end = self.comparison_end_after(self.position);
+        let parts: Vec<&str> = self
+            .span_text(self.element_span(start).to(self.element_span(end - 1)))
+            .split('&')
+            .map(str::trim)
+            .collect();
+        let written = format!("join([{}], \"\")", parts.join(", "));
+        let span = self.element_span(self.position);
+        let whole = self.element_span(start).to(self.element_span(end - 1));
+        if !remedy::is_valid_expression(&written) {
+            return None;
+        }
+        let message = message!("texts are joined by `join`, not by `&`");
+        // Metadata are in the braces after a target.
+        let before = &self.cx.text[..whole.start as usize];
+        let is_metadata = matches!(self.statement_word(), "route" | "default")
+            && self.cx.innermost_open_bracket(whole.start) == Some(TokenKind::OpenBrace);
+        let key = before.trim_end().strip_suffix(':').and_then(|head| {
+            head.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|key| !key.is_empty())
+        });
+        if let Some(key) = key.filter(|_| is_metadata) {
+            let help = message!(
+                "metadata are constants: give it to the handler as an argument, `{key}: {written}`",
+                key = key.to_owned()
+            );
+            return Some(unexpected_token(span, message, help));
+        }
+        let help = message!("write `{written}`", written = written.clone());
+        Some(unexpected_token(span, message, help).likely_fix(whole, written))
+    }
+
+    /// Returns the index of the first element after `start` that ends a chain of texts: `and`, `or`
+    /// or a comparison; the number of elements if there is none.
+    fn comparison_end_after(&self, start: usize) -> usize {
+        let ends = |index: &usize| {
+            let word = self.text_at(*index);
+            matches!(word, "and" | "or" | "unless" | "&&" | "||")
+                || Op::from_spelling(word).is_some_and(is_condition_operator)
+        };
+        (start + 1..self.elements.len()).find(ends).unwrap_or(self.elements.len())
     }
 
     /// Returns the diagnostic for a list with a type or a word before it, as in `[]string{"a"}` and

@@ -36,7 +36,15 @@ impl ParseFailure<'_, '_> {
         else {
             return general();
         };
-        let close = self.closing_bracket_or_end(open);
+        // A `<` or `>` in the function compares two values.
+        let mut depth = 0_usize;
+        let close = (open..self.cx.tokens.end).find(|index| {
+            let kind = self.cx.sigs[*index].token.kind;
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            depth == 0
+        });
+        let Some(close) = close else { return general() };
         let (base, method) = (self.source_of_tokens(start..name - 1), self.text_of_token(name));
         let args = self.source_of_tokens(open + 1..close);
         let is_length = matches!(self.text_of_token(close + 2), "length" | "size" | "count" | "len")
