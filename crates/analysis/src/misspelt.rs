@@ -45,7 +45,9 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             let is_near = |other: &&(&&str, &FieldReads)| {
                 is_typing_error(name, other.0) && other.1.kinds.overlaps(reads.kinds)
             };
-            let once = fields.iter().filter(|(other, reads)| reads.spans.len() == 1 && other < &name);
+            // A letter too few is more usual than a letter too many, so the shorter name is reported.
+            let is_better = |other: &str| (other.len(), *name) > (name.len(), other);
+            let once = fields.iter().filter(|(other, reads)| reads.spans.len() == 1 && is_better(other));
             let once: Vec<(&&str, &FieldReads)> = once.collect();
             if !budget.charge(once.len()) {
                 return;
@@ -53,8 +55,8 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             let is_slip = |other: &&(&&str, &FieldReads)| {
                 has_slip_inside(name, other.0) && other.1.kinds.overlaps(reads.kinds)
             };
-            let near = often.iter().find(is_near).or_else(|| once.iter().find(is_slip));
-            let Some((near, _)) = near else { continue };
+            let near = often.iter().find(is_near);
+            let Some((near, _)) = near.or_else(|| once.iter().find(is_slip)) else { continue };
             let path = |name: &str| {
                 let names = parent.iter().map(|name| &**name).chain([name]);
                 names.collect::<Vec<_>>().join(".")
@@ -63,7 +65,14 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
                 continue;
             }
             let Some(span) = reads.spans.iter().next() else { continue };
-            let message = message!("`{}` is read only here: did you mean `{}`?", path(name), path(near));
+            let message = match fields.get(*near).is_some_and(|reads| reads.spans.len() == 1) {
+                true => message!(
+                    "`{}` is read only here, and `{}` only once too: is one of them misspelt?",
+                    path(name),
+                    path(near)
+                ),
+                false => message!("`{}` is read only here: did you mean `{}`?", path(name), path(near)),
+            };
             let help = message!(
                 "correct the name; if messages have both fields, declare them in `input`, or write `# rulec: \
                 allow W0222 reason` before the statement"

@@ -228,7 +228,8 @@ impl ParseFailure<'_, '_> {
     }
 
     fn intent_in_other_words(&self) -> Option<Diagnostic> {
-        let expects_list = self.expects_rule(Rule::examples) || self.expects_rule(Rule::keywords);
+        let lists = [Rule::examples, Rule::keywords, Rule::kw_examples, Rule::kw_keywords];
+        let expects_list = lists.into_iter().any(|rule| self.expects_rule(rule));
         let words = self.token_index..self.token_index + 2;
         let open = words.clone().find(|index| self.text_of_token(index + 1) == "[");
         if let (true, Some(open)) = (expects_list && self.is_found_word(), open) {
