@@ -45,7 +45,8 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             let is_near = |other: &&(&&str, &FieldReads)| {
                 is_typing_error(name, other.0) && other.1.kinds.overlaps(reads.kinds)
             };
-            // A letter too few is more usual than a letter too many, so the shorter name is reported.
+            // A letter too few is more usual than a letter too many, so the shorter name is
+            // reported.
             let is_better = |other: &str| (other.len(), *name) > (name.len(), other);
             let once = fields.iter().filter(|(other, reads)| reads.spans.len() == 1 && is_better(other));
             let once: Vec<(&&str, &FieldReads)> = once.collect();

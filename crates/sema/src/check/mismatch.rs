@@ -81,9 +81,7 @@ impl<'a> Checker<'a> {
                     message!("write `{} in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, KindSet::STRING) => {
-                    let not = if binary.negated { "not " } else { "" };
-                    let searched = format!("{} {not}contains {}", source(right), source(left));
-                    message!("to look for one text in another, write `{searched}`")
+                    searched_text_help(binary.negated, &source(right), &source(left))
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
                 _ => match range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
@@ -271,6 +269,12 @@ impl<'a> Checker<'a> {
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
     }
+}
+
+/// Returns the help text for `in` between two texts, of which the left is searched in the right.
+fn searched_text_help(is_negated: bool, text: &str, searched: &str) -> Message {
+    let not = if is_negated { "not " } else { "" };
+    message!("to look for one text in another, write `{text} {not}contains {searched}`")
 }
 
 /// Returns the first possible value of an `if` for which `fits` is false. `None` if there is none,

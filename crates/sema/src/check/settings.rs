@@ -157,7 +157,7 @@ pub static SETTINGS: [Setting; 15] = [
 
 impl<'a> Checker<'a> {
     pub(super) fn read_settings(&mut self) {
-        // The settings of each file so far, also those of an earlier `settings` block.
+        // The settings of each file so far, with the settings of its earlier blocks.
         let mut written: HashMap<(FileId, &str), Span> = HashMap::new();
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };

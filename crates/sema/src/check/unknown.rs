@@ -43,7 +43,9 @@ impl<'a> Checker<'a> {
         path: &ConstantPath<'a>,
         record: &RecordType,
     ) -> Checked<T> {
-        let diagnostic = self.unknown_root_error(path, record);
+        let (name, name_span) = (path.names[0], path.segment_spans[0].0);
+        let text = self.text_in_backquotes(name, name_span);
+        let diagnostic = text.unwrap_or_else(|| self.unknown_root_error(path, record));
         self.report_once_in_file(diagnostic)
     }
 
@@ -68,9 +70,6 @@ impl<'a> Checker<'a> {
         let names = path.names.as_slice();
         let (name, names_of_path, name_span) = (names[0], names.len(), path.segment_spans[0].0);
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
-        if let Some(diagnostic) = self.text_in_backquotes(name, name_span) {
-            return diagnostic;
-        }
         if let Some((help, fix)) = self.meant_day_or_month(path) {
             let diagnostic = diagnostic.help(help);
             return fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));

@@ -55,8 +55,8 @@ pub(in super::super) fn counted_call(base: &str, method: &str, args: &str) -> Op
 }
 
 /// Reads a function without a name, or the name and the condition of a macro: `t => t == "vip"`,
-/// `|t| t == "vip"`, `lambda t: t == "vip"`, or `t, t == "vip"`. Returns the name of the element and
-/// the condition in this language.
+/// `|t| t == "vip"`, `lambda t: t == "vip"`, or `t, t == "vip"`. Returns the name of the element
+/// and the condition in this language.
 fn named_condition(args: &str) -> Option<(String, String)> {
     let args = args.trim();
     let kotlin = args.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map(str::trim);

@@ -41,8 +41,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end_token: index, help, declared_names: vec![(name.to_owned(), start)] })
     }
 
-    /// Returns the annotation at the token `start`, as in `@zone("Europe/Berlin")`. `None` for other
-    /// lines.
+    /// Returns the annotation at the token `start`, as in `@zone("Europe/Berlin")`. `None` for
+    /// other lines.
     pub(super) fn annotation(&self, start: usize) -> Option<ForeignStatement> {
         let name = start + 1;
         if self.text(start) != "@" || !self.is_word(name) {

@@ -9,8 +9,8 @@ use rulec_base::message;
 use std::ops::Range;
 
 impl StatementReader<'_> {
-    /// Returns the function at the token `start`: `function f(a) { return a > 3; }` or `function f(a)
-    /// = a > 3`. `None` for other statements.
+    /// Returns the function at the token `start`: `function f(a) { return a > 3; }` or `function
+    /// f(a) = a > 3`. `None` for other statements.
     pub(super) fn function_definition(&self, start: usize) -> Option<ForeignStatement> {
         let (name, open) = (start + 1, start + 2);
         let is_def = self.text(start) == "def";
@@ -21,7 +21,8 @@ impl StatementReader<'_> {
     }
 
     /// Returns the definition of a name as a function at the token `start`: `let f = (a) => a > 3`,
-    /// `let f = lambda a: a > 3` or `let f = function(a) { return a > 3 }`. `None` for other values.
+    /// `let f = lambda a: a > 3` or `let f = function(a) { return a > 3 }`. `None` for other
+    /// values.
     pub(super) fn function_as_value(&self, start: usize) -> Option<ForeignStatement> {
         let (name, sign) = (start + 1, start + 2);
         if self.text(sign) != "=" || !self.is_name(name) {
@@ -76,8 +77,8 @@ impl StatementReader<'_> {
         self.meant_definition(name, &params, body, end)
     }
 
-    /// Returns the `def` that a function means. `body` are the tokens of its value, and `end` is the
-    /// index after the function.
+    /// Returns the `def` that a function means. `body` are the tokens of its value, and `end` is
+    /// the index after the function.
     fn meant_definition(
         &self,
         name: usize,

@@ -81,8 +81,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         })
     }
 
-    /// Returns the diagnostic for texts that are joined by `&`, as in `"order " & id`. The parser is
-    /// at `&`, which is the current word. `None` if neither side is a text in quotes.
+    /// Returns the diagnostic for texts that are joined by `&`, as in `"order " & id`. The parser
+    /// is at `&`, which is the current word. `None` if neither side is a text in quotes.
     pub(in super::super) fn texts_with_ampersand(&self, word: &str) -> Option<Diagnostic> {
         let last = self.position.checked_sub(1)?;
         let is_text = |index: usize| self.kind_at(index) == Some(ExprElementKind::String);

@@ -44,8 +44,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(start..self.cx.tokens.end), written))
     }
 
-    /// Returns the diagnostic for a `def` with a parameter without a type, as in `def big(x) = x > 3`.
-    /// `None` for another statement, and for a `def` that would still have an error.
+    /// Returns the diagnostic for a `def` with a parameter without a type, as in `def big(x) = x >
+    /// 3`. `None` for another statement, and for a `def` that would still have an error.
     pub(in super::super) fn parameter_without_type(&self) -> Option<Diagnostic> {
         let start = self.cx.tokens.start;
         let close = self.closing_bracket_or_end(start + 2);

@@ -216,8 +216,8 @@ impl ParseFailure<'_, '_> {
         (seconds > 0).then(|| format!("{}{unit}", seconds / length))
     }
 
-    /// Returns the diagnostic for a target after a branch, as in `branch ship { … } -> pack`. `None`
-    /// without such a target.
+    /// Returns the diagnostic for a target after a branch, as in `branch ship { … } -> pack`.
+    /// `None` without such a target.
     fn target_of_branch(&self) -> Option<Diagnostic> {
         let is_arrow = matches!(self.found_text, "->" | "=>" | "then");
         let branch = (self.cx.tokens.start..self.token_index)
@@ -293,8 +293,8 @@ fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '\''])
 }
 
-/// Returns the duration that the arguments of a call or a text mean: `1d` for `days=1`, for `1` in a
-/// call of `ofDays`, and for `1 day`. `None` for other arguments.
+/// Returns the duration that the arguments of a call or a text mean: `1d` for `days=1`, for `1` in
+/// a call of `ofDays`, and for `1 day`. `None` for other arguments.
 fn duration_of_words(args: &str, function: &str) -> Option<String> {
     let args = unquoted(args.trim());
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -7,8 +7,9 @@ use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a function without a name, as in `items.some(i => i.price > 100)`.
-    /// The unexpected token is the arrow or colon of the function. `None` without such a function.
+    /// Returns the diagnostic for a function without a name, as in `items.some(i => i.price >
+    /// 100)`. The unexpected token is the arrow or colon of the function. `None` without such a
+    /// function.
     pub(in super::super) fn function_for_elements(&self) -> Option<Diagnostic> {
         let mut depth = 0_usize;
         let open = (self.cx.tokens.start..self.token_index).rev().find(|index| {

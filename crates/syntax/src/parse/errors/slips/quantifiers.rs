@@ -101,8 +101,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// Returns the diagnostic for a window between the name and the list of a quantifier, as in `any
-    /// p within 1h in history: …`. `None` without such a window.
+    /// Returns the diagnostic for a window between the name and the list of a quantifier, as in
+    /// `any p within 1h in history: …`. `None` without such a window.
     pub(super) fn window_before_list(&self) -> Option<Diagnostic> {
         let window = (self.cx.tokens.start + 2..self.token_index + 1).find(|index| {
             self.text_of_token(*index) == "within"
