@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
     /// for a name that a field can have.
     fn text_in_backquotes(&self, name: &str, span: Span) -> Option<Diagnostic> {
         let is_quoted = self.loaded.sources.slice(span).starts_with('`');
-        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
         if !is_quoted || name.chars().all(is_name) {
             return None;
         }

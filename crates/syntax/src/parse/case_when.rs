@@ -1,7 +1,7 @@
 //! Translates the conditional of SQL, `case when C then A else B end`, to `if C then A else B`.
 
 use super::context::{StatementContext, unexpected_token};
-use super::remedy;
+use super::{remedy, shapes};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(super) fn case_when_error(cx: &StatementContext<'_>, index: usize) -> Option
         (case + 1..end).filter(|index| matches!(word(*index).as_str(), "when" | "then" | "else")).collect();
     let first = *marks.first().filter(|first| word(**first) == "when")?;
     let source = |tokens: Range<usize>| {
-        (!tokens.is_empty()).then(|| cx.text[cx.span_of(tokens).range()].replace('\'', "\""))
+        (!tokens.is_empty()).then(|| cx.text[shapes::span_of(cx, tokens).range()].replace('\'', "\""))
     };
     let operand = source(case + 1..first);
     let (mut written, mut position) = (String::new(), 0);
@@ -44,7 +44,7 @@ pub(super) fn case_when_error(cx: &StatementContext<'_>, index: usize) -> Option
     let other = marks.get(position).filter(|mark| word(**mark) == "else");
     let other = other.and_then(|mark| source(mark + 1..end));
     written.push_str(other.as_deref().unwrap_or("VALUE"));
-    let span = cx.span_of(case..case + 1);
+    let span = shapes::span_of(cx, case..case + 1);
     let message = message!("`{}` is not an expression of this language", &cx.text[span.range()]);
     if !remedy::is_valid_expression(&written) {
         let help = message!("write `if CONDITION then VALUE else VALUE`, without `end`");
@@ -53,6 +53,6 @@ pub(super) fn case_when_error(cx: &StatementContext<'_>, index: usize) -> Option
     let diagnostic =
         unexpected_token(span, message, message!("write `{written}`", written = written.clone()));
     let has_end = word(end) == "end";
-    let whole = cx.span_of(case..end + usize::from(has_end));
+    let whole = shapes::span_of(cx, case..end + usize::from(has_end));
     Some(if other.is_some() { diagnostic.likely_fix(whole, written) } else { diagnostic })
 }

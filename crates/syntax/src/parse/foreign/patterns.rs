@@ -15,7 +15,7 @@ pub(in super::super) fn regex_literal(text: &str) -> Option<(String, usize)> {
     let after = &inner[close + 1..];
     let flags = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len()];
     // `g` finds all matches, which no operator needs; `u` means Unicode, which is the rule here.
-    if pattern.is_empty() || !flags.chars().all(|c| matches!(c, 'i' | 'm' | 's' | 'g' | 'u' | 'y')) {
+    if pattern.is_empty() || !flags.chars().all(|c| matches!(c, 'i' | 'm' | 's' | 'g' | 'u')) {
         return None;
     }
     let kept: String = flags.chars().filter(|c| matches!(c, 'i' | 'm' | 's')).collect();

@@ -177,7 +177,11 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
         return None;
     }
     let message = message!("a regular expression is not written between slashes");
-    let (written, length) = foreign::regex_literal(&text[open..])?;
+    let Some((written, length)) = foreign::regex_literal(&text[open..]) else {
+        let line = text[at..].lines().next().unwrap_or_default();
+        let span = Span { start: open as u32, end: (at + line.rfind('/')? + 1) as u32, ..backslash };
+        return Some(Diagnostic::new(Code::StrayCharacter, span, message).help(REGEX_HELP));
+    };
     let span = Span { start: open as u32, end: (open + length) as u32, ..backslash };
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
     // `/refund/.test(text)`

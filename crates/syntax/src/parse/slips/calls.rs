@@ -4,7 +4,7 @@
 use super::super::context::unexpected_token;
 use super::super::expr::{ExprElementKind, PrecedenceClimber};
 use super::super::foreign::{self, foreign_syntax_error};
-use super::super::is_reserved;
+use super::super::{is_reserved, shapes};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -55,7 +55,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             return None;
         }
         let first = history - 3;
-        let head = self.cx.span_of(first..history + 1);
+        let head = shapes::span_of(self.cx, first..history + 1);
         let window = word.to(bound.span);
         let condition = &self.cx.text[head.end as usize..word.start as usize];
         let written = format!("{} {}{}", self.span_text(head), self.span_text(window), condition.trim_end());
@@ -109,10 +109,10 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a regular expression between slashes where a value is expected,
     /// as in `/refund/i.test(text)`. `None` without one.
     pub(in super::super) fn regex_in_slashes(&self) -> Option<Diagnostic> {
-        let slash = self.element_span(self.position).start;
         if !self.text_at(self.position).starts_with('/') {
             return None;
         }
+        let slash = self.element_span(self.position).start;
         let (literal, length) = foreign::regex_literal(&self.cx.text[slash as usize..])?;
         let span = Span { end: slash + length as u32, ..self.element_span(self.position) };
         let message = message!("a regular expression is not written between slashes");

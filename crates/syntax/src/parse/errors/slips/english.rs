@@ -133,6 +133,7 @@ impl ParseFailure<'_, '_> {
         }
         let last = end + usize::from(self.found_text == "(");
         let last = last + usize::from(matches!(self.text_of_token(last), "." | ";" | ","));
+        let last = last.min(self.cx.tokens.end);
         let message = message!("a field of a test gets its value by `=`");
         let help = message!("write `{written}`", written = written.clone());
         Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(given..last), written))

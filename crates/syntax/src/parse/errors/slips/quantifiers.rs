@@ -109,6 +109,7 @@ impl ParseFailure<'_, '_> {
                 && QUANTIFIERS.contains(&self.text_of_token(index - 2))
                 && self.kind_of_token(index + 1) == Some(TokenKind::Number)
                 && self.text_of_token(index + 2) == "in"
+                && self.kind_of_token(index + 3).is_some()
         })?;
         let end = window + 4;
         let list = self.text_of_token(window + 3);
