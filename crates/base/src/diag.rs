@@ -235,8 +235,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Sorts candidates for a misspelt name by the number of typing errors, the nearest first, and
-/// removes those that need two more errors than the nearest. Two letters in the wrong order count
+/// Sorts candidates for a misspelt name by the number of typing errors, the nearest first. Removes
+/// candidates with at least two errors more than the nearest. Two letters in the wrong order count
 /// as one error.
 pub fn sort_by_spelling(name: &str, candidates: &mut Vec<String>) {
     let distance = |candidate: &String| strsim::osa_distance(name, candidate);

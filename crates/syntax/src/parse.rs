@@ -16,6 +16,7 @@ mod foreign_comments;
 mod foreign_statements;
 mod history;
 mod infix;
+mod lambdas;
 mod literal;
 mod operand;
 mod outline;

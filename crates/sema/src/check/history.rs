@@ -45,10 +45,15 @@ impl<'a> Checker<'a> {
 
     /// True if the rules have a `history` statement with an error, so that nothing is known about
     /// the recorded messages.
-    pub(super) fn is_history_broken(&self) -> bool {
+    fn is_history_broken(&self) -> bool {
         let is_declared =
             self.statements().any(|statement| matches!(statement.kind, StatementKind::History(_)));
         is_declared && self.program.history.is_none()
+    }
+
+    /// True for a name of the history if the rules have a `history` statement with an error.
+    pub(super) fn is_broken_history_name(&self, name: &str) -> bool {
+        matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.is_history_broken()
     }
 
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {

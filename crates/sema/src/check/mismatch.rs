@@ -102,9 +102,17 @@ impl<'a> Checker<'a> {
         self.with_type_origin(diagnostic, right)
     }
 
+    /// Returns the help text for a number in quotes after `??`. `None` for other operands.
+    pub(super) fn number_in_quotes_help(&self, value: &Expr, other: &Expr) -> Option<Message> {
+        let constant = other.as_const()?;
+        let text = constant.value().as_str()?;
+        let is_number = text.trim().parse::<f64>().is_ok() || meant_number(text).is_some();
+        is_number.then(|| self.number_and_text_help(value, other)).flatten()
+    }
+
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other
     /// operands.
-    pub(super) fn number_and_text_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
+    fn number_and_text_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
         let text =
             |side: &Expr| side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
         let (left, text) = match (text(left), text(right)) {

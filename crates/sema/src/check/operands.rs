@@ -51,7 +51,7 @@ impl Checker<'_> {
     fn warn_value_with_itself(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr, span: Span) {
         let compares = matches!(binary.op.node, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge);
         let (first, second) = (self.loaded.sources.slice(left.span), self.loaded.sources.slice(right.span));
-        // In a `def`, two parameters can stand for one field.
+        // In a `def`, two parameters can have the same field as their argument.
         let is_same = first == second && is_read(left) && is_read(right);
         if !compares || !is_same || self.is_reported_at(Code::HoldsForEveryValue, span) {
             return;

@@ -2,7 +2,6 @@
 
 use super::constant::constant_json_of;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
-use super::history::{HISTORY_NAME, PREVIOUS_NAME};
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
@@ -89,8 +88,7 @@ impl<'a> Checker<'a> {
         }
         let is_declared_root =
             self.fields.declared_root_fields().is_some_and(|roots| roots.get(names[0]).is_some());
-        let is_history_name = matches!(names[0], HISTORY_NAME | PREVIOUS_NAME);
-        let is_broken = self.symbols.is_name_broken(names[0]) || is_history_name && self.is_history_broken();
+        let is_broken = self.symbols.is_name_broken(names[0]) || self.is_broken_history_name(names[0]);
         if is_broken && !is_declared_root {
             return Err(AlreadyReported);
         }

@@ -1,13 +1,12 @@
 //! Foreign syntax: spellings from other programming languages, and their replacements in this
 //! language.
 
-mod lambdas;
 mod modules;
 mod parameters;
 mod patterns;
 mod values;
 
-pub(super) use lambdas::{counted_call, is_conversion, quantified_call};
+pub(super) use modules::split_arguments;
 pub(super) use parameters::typed_parameters;
 pub(super) use patterns::regex_literal;
 pub use values::template_to_join_call;
@@ -278,9 +277,6 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
     if let Some(written) = modules::module_call(base, name, args) {
-        return Some(written);
-    }
-    if let Some(written) = quantified_call(base, name, args) {
         return Some(written);
     }
     // In another language, the value before the dot may be a module, such as `re` or `math`. A

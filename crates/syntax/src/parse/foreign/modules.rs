@@ -109,7 +109,7 @@ fn to_raw_string(arg: &str) -> Option<String> {
 
 /// Splits the arguments of a call at its commas outside brackets and quotes. `None` if a bracket or
 /// quote is unclosed.
-pub(super) fn split_arguments(args: &str) -> Option<Vec<&str>> {
+pub(in super::super) fn split_arguments(args: &str) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
     let mut is_escaped = false;
     for (at, c) in args.char_indices() {

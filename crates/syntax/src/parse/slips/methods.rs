@@ -1,7 +1,7 @@
 //! Diagnostics for calls of methods, which values of this language do not have.
 
 use super::super::expr::{ExprElement, ExprElementKind, PrecedenceClimber};
-use super::super::foreign;
+use super::super::{foreign, lambdas};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -34,7 +34,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let chained = next(1).zip(next(2)).filter(|(member, group)| {
             member.kind == ExprElementKind::Member
                 && group.kind == ExprElementKind::Group
-                && foreign::is_conversion(name, args)
+                && lambdas::is_conversion(name, args)
         });
         let (name, args, call_span, length) = match chained {
             Some((member, group)) => (
@@ -52,7 +52,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             matches!(self.element_text(*element), ".length" | ".size" | ".count" | ".len")
         };
         if let Some((length, written)) =
-            length.filter(is_length).zip(foreign::counted_call(base_text, name, args))
+            length.filter(is_length).zip(lambdas::counted_call(base_text, name, args))
         {
             let whole = call_span.to(length.span);
             let help = message!("write `{written}`", written = written.clone());
@@ -60,7 +60,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                 Diagnostic { fixes: Vec::new(), ..diagnostic }.help(help).likely_fix(whole, written),
             );
         }
-        if foreign::is_conversion(name, args) {
+        if lambdas::is_conversion(name, args) {
             let help = message!("write `{base}` without `.{name}()`", base = base_text.to_owned());
             return Some(diagnostic.help(help).likely_fix(call_span, base_text));
         }
@@ -70,7 +70,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         if builtins::is_clock_function(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
         }
-        Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
+        let replacement = lambdas::quantified_call(base_text, name, args)
+            .or_else(|| foreign::method_replacement(base_text, name, args));
+        Some(match replacement {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => {
                 let value = text(start.start, member.span.start);

@@ -30,8 +30,7 @@ impl ParseFailure<'_, '_> {
         if !self.statement_declares_fields() || !self.expects_rule(Rule::colon) {
             return None;
         }
-        let is_joint =
-            |index: usize| matches!(self.text_of_token(index), "is" | "as" | "of" | "has" | "be" | "=");
+        let is_joint = |index: usize| matches!(self.text_of_token(index), "is" | "of" | "has" | "be");
         let name = self.token_index.checked_sub(1)?;
         let mut ty = self.token_index + 1;
         while matches!(self.text_of_token(ty), "a" | "an" | "the" | "type" | "of") {

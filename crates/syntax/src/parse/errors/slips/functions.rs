@@ -1,7 +1,7 @@
 //! Diagnostics for functions without a name, which other languages apply to each element of a list.
 
 use super::super::super::context::unexpected_token;
-use super::super::super::foreign;
+use super::super::super::lambdas;
 use super::super::ParseFailure;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
@@ -50,10 +50,10 @@ impl ParseFailure<'_, '_> {
         let args = self.source_of_tokens(open + 1..close);
         let is_length = matches!(self.text_of_token(close + 2), "length" | "size" | "count" | "len")
             && self.text_of_token(close + 1) == ".";
-        let counted = foreign::counted_call(base, method, args).filter(|_| is_length);
+        let counted = lambdas::counted_call(base, method, args).filter(|_| is_length);
         let has_parentheses = self.text_of_token(close + 3) == "(";
         let end = close + 1 + if counted.is_some() { 2 + 2 * usize::from(has_parentheses) } else { 0 };
-        let Some(written) = counted.or_else(|| foreign::quantified_call(base, method, args)) else {
+        let Some(written) = counted.or_else(|| lambdas::quantified_call(base, method, args)) else {
             return general();
         };
         let span = self.span_of_tokens(start..end.min(self.cx.tokens.end));

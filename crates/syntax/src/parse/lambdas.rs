@@ -1,9 +1,8 @@
 //! Functions without a name, as other languages write them. Methods such as `tags.some(t => t ==
 //! "vip")` apply them to the elements of a list; a quantifier means the same.
 
-use super::super::remedy::is_valid_expression;
-use super::modules::split_arguments;
-use super::{foreign_operator, method_replacement};
+use super::foreign::{foreign_operator, method_replacement, split_arguments};
+use super::remedy::is_valid_expression;
 use crate::lex::{TokenKind, is_name, tokenize};
 
 /// Methods that return a list as another kind of list or iterator, so that they can be left out.
@@ -25,14 +24,14 @@ const CONVERSIONS: [&str; 14] = [
 ];
 
 /// True for a method without arguments that only returns the same elements, such as `iter`.
-pub(in super::super) fn is_conversion(name: &str, args: &str) -> bool {
+pub(super) fn is_conversion(name: &str, args: &str) -> bool {
     args.is_empty() && CONVERSIONS.contains(&name.to_lowercase().as_str())
 }
 
 /// Returns the quantifier that means the same as a method with a function for each element:
 /// `any t in tags: t == "vip"` for `tags.some(t => t == "vip")`. `None` for other methods, and if
 /// the condition has no equivalent.
-pub(in super::super) fn quantified_call(base: &str, method: &str, args: &str) -> Option<String> {
+pub(super) fn quantified_call(base: &str, method: &str, args: &str) -> Option<String> {
     let quantifier = match method.to_lowercase().replace('_', "").as_str() {
         "some" | "any" | "exists" | "filter" | "find" | "anymatch" | "where" | "findlast" => "any",
         "every" | "all" | "allmatch" | "forall" => "all",
@@ -48,7 +47,7 @@ pub(in super::super) fn quantified_call(base: &str, method: &str, args: &str) ->
 
 /// Returns the count that means the same as the length of a filtered list: `(count t in tags: t ==
 /// "vip")` for `tags.filter(t => t == "vip").length`. `None` for other methods.
-pub(in super::super) fn counted_call(base: &str, method: &str, args: &str) -> Option<String> {
+pub(super) fn counted_call(base: &str, method: &str, args: &str) -> Option<String> {
     matches!(method.to_lowercase().as_str(), "filter" | "where" | "findall" | "select")
         .then(|| quantified_call(base, "count", args))
         .flatten()
