@@ -12,7 +12,7 @@ use rulec::diff::{ChangeKind, Verdict, answer};
 use serde_json::Value as Json;
 use small::{Field, Program, Route, condition, is_plain, program};
 
-const PROGRAMS: u64 = 500;
+const PROGRAMS: u64 = 250;
 
 fn rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"))

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use workload::detection::Detection;
 use workload::{Density, Shape, Variant, Workload};
 
-const PROGRAMS: u64 = 150;
-const MUTATIONS: u64 = 3_000;
+const PROGRAMS: u64 = 75;
+const MUTATIONS: u64 = 1_500;
 /// Approximate size of the large files.
-const BYTES: u64 = 100_000;
+const BYTES: u64 = 50_000;
 
 fn project_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -324,20 +324,20 @@ fn run_seeds(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut
 #[test]
 fn after_any_edits_live_rules_answer_like_the_edited_text() {
     let mut tally = Tally::default();
-    run_seeds(seeds(45), 0, 12, &mut tally);
-    run_seeds(seeds(12), 20, 8, &mut tally);
-    run_seeds(seeds(2), 300, 6, &mut tally);
+    run_seeds(seeds(22), 0, 12, &mut tally);
+    run_seeds(seeds(6), 20, 8, &mut tally);
+    run_seeds(seeds(1), 300, 6, &mut tally);
     run_seeds(seeds(1), 2000, 3, &mut tally);
     println!("{tally:?}");
-    assert!(tally.decided > 22_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
+    assert!(tally.decided > 11_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
     // Both decision paths are covered: the base alone on each engine, and the base with edits.
     assert!(
-        tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 500),
+        tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 250),
         "{tally:?}"
     );
-    assert!(tally.edited > 10_000 && tally.later > 500, "{tally:?}");
-    assert!(tally.edits > 750 && tally.refused * 3 < tally.edits && tally.merges > 50, "{tally:?}");
-    assert!(tally.beside_merges > 500, "{tally:?}");
+    assert!(tally.edited > 5_000 && tally.later > 250, "{tally:?}");
+    assert!(tally.edits > 375 && tally.refused * 3 < tally.edits && tally.merges > 25, "{tally:?}");
+    assert!(tally.beside_merges > 250, "{tally:?}");
 }
 
 /// A writer moves the rules through states that each have one answer per message, while other

@@ -10,7 +10,7 @@ use rulec::Rules;
 use rulec::payload::{Judgement, Outcome};
 use serde_json::{Value as Json, json};
 
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 150;
 const PAYLOADS: usize = 40;
 
 /// Returns the judgement without the exceeded limits, which depend on the order of operands.
@@ -84,7 +84,7 @@ fn every_engine_judges_like_the_reference() {
     println!(
         "{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected; {violations} violations"
     );
-    assert!(all > 10_000, "only {all} judgements");
+    assert!(all > 5_000, "only {all} judgements");
     assert!(
         accepted * 50 > all && corrected * 50 > all && rejected * 10 > all,
         "{accepted}, {corrected}, {rejected}"

@@ -13,7 +13,7 @@ use rulec::why_not::Remedy;
 use serde_json::{Value as Json, json};
 use small::{is_plain, program};
 
-const PROGRAMS: u64 = 240;
+const PROGRAMS: u64 = 120;
 
 /// Returns the number of top-level fields in which two messages differ.
 fn changed_fields(a: &Json, b: &Json) -> usize {

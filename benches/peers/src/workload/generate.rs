@@ -376,7 +376,7 @@ mod tests {
     /// half.
     #[test]
     fn frequencies_of_tests_of_the_text() {
-        const MESSAGES: usize = 2_000;
+        const MESSAGES: usize = 600;
         for density in Density::ALL {
             for routes in [100, 3_000] {
                 let shape = Shape { routes, variant: Variant::Mixed, density, no_key: 5, seed: 7 };

@@ -3,7 +3,7 @@
 use super::long::MAX_CROWDED_RECORDS;
 use super::{BLOCK_POSITIONS, GramPosition, LiteralScanner, ProbePosition, ScanBuffers, WINDOW_BYTES};
 use rulec_base::text::fold::fold_text;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Pseudorandom number generator SplitMix64.
 struct RandomSource(u64);
@@ -34,24 +34,45 @@ fn scan_hits(scanner: &LiteralScanner, text: &[u8]) -> BTreeSet<(u32, usize)> {
     found
 }
 
-fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
-    let mut all = BTreeSet::new();
-    for (number, literal) in literals.iter().enumerate() {
-        for (start, window) in text.windows(literal.len()).enumerate() {
-            if window == literal {
-                all.insert((number as u32, start));
+/// The numbers of the literals by their bytes. A naive search looks up each part of a text that is
+/// as long as some literal.
+struct NaiveSearch<'l> {
+    numbers: HashMap<&'l [u8], Vec<u32>>,
+    lengths: BTreeSet<usize>,
+}
+
+impl<'l> NaiveSearch<'l> {
+    fn new(literals: &'l [Vec<u8>]) -> NaiveSearch<'l> {
+        let mut numbers: HashMap<&[u8], Vec<u32>> = HashMap::new();
+        for (number, literal) in literals.iter().enumerate() {
+            numbers.entry(literal).or_default().push(number as u32);
+        }
+        NaiveSearch { numbers, lengths: literals.iter().map(Vec::len).collect() }
+    }
+
+    fn hits(&self, text: &[u8]) -> BTreeSet<(u32, usize)> {
+        let mut all = BTreeSet::new();
+        for &length in &self.lengths {
+            for (start, window) in text.windows(length).enumerate() {
+                let numbers = self.numbers.get(window).into_iter().flatten();
+                all.extend(numbers.map(|&number| (number, start)));
             }
         }
+        all
     }
-    all
+}
+
+fn naive_hits(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
+    NaiveSearch::new(literals).hits(text)
 }
 
 /// Checks that the scanner finds the same literals in each text as a naive search.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = LiteralScanner::from_literals(literals.iter().map(Vec::as_slice));
     assert_eq!(scanner.literal_count as usize, literals.len());
+    let naive = NaiveSearch::new(literals);
     for text in texts {
-        assert_eq!(scan_hits(&scanner, text), naive_hits(literals, text), "{literals:?} in {text:?}");
+        assert_eq!(scan_hits(&scanner, text), naive.hits(text), "{literals:?} in {text:?}");
     }
 }
 
@@ -263,13 +284,17 @@ fn every_distance_of_probes() {
                 let length = shortest + random.below(12);
                 (0..length).map(|_| b"abcdefghij"[random.below(10)]).collect()
             });
-            for before in (0..9).chain(215..235) {
-                let literal = &literals[random.below(literals.len())];
-                let mut text = vec![b'-'; before];
-                text.extend_from_slice(literal);
-                text.resize(text.len() + random.below(40), b'-');
-                check(&literals, &[text]);
-            }
+            let texts: Vec<Vec<u8>> = (0..9)
+                .chain(215..235)
+                .map(|before| {
+                    let literal = &literals[random.below(literals.len())];
+                    let mut text = vec![b'-'; before];
+                    text.extend_from_slice(literal);
+                    text.resize(text.len() + random.below(40), b'-');
+                    text
+                })
+                .collect();
+            check(&literals, &texts);
         }
     }
 }
