@@ -335,7 +335,7 @@ mod tests {
         check("chek", &["schema", "check"], &["check"]);
         // Two letters in the wrong order are one error.
         check("cehck", &["explain", "check"], &["check"]);
-        check("tets", &["text", "test", "rest"], &["test", "text"]);
+        check("tets", &["text", "test", "resting"], &["test", "text"]);
         check("x", &[], &[]);
     }
 

@@ -40,6 +40,7 @@ fn type_of_use(name: &str, value: &str) -> &'static str {
                 return "number";
             }
             () if matches!(next, "and" | "or" | "unless") || before == "not" => return "bool",
+            () if matches!(before, "and" | "or" | "unless") && next.is_empty() => return "bool",
             () => {}
         }
     }
@@ -63,5 +64,6 @@ mod tests {
         check(&["user"], "user.role == \"admin\"", "user: any");
         check(&["t"], "lower(t) == \"a\"", "t: string");
         check(&["late"], "late and total > 3", "late: bool");
+        check(&["a", "b"], "a and b", "a: bool, b: bool");
     }
 }
