@@ -292,6 +292,15 @@ fn fields_that_are_probably_misspelt_are_found() {
     check(&rest("ctx.teir > 3"), &[]);
     check(&rest("ctx.region == \"bronze\""), &[]);
     check(&(rest("ctx.teir == \"x\"") + "\ntest \"t\" { given ctx = { teir: \"x\" } expect rest }"), &[]);
+    // Both names are read once. Only a slip inside a long name is certain enough.
+    let twice = |first: &str, second: &str| {
+        format!("route one when {first} == \"x\" -> a\nroute two when {second} == \"y\" -> b\ndefault -> c")
+    };
+    check(&twice("ctx.status", "ctx.staus"), &["W0222 `ctx.staus`"]);
+    check(&twice("ctx.amount", "ctx.amuont"), &["W0222 `ctx.amuont`"]);
+    check(&twice("ctx.count", "ctx.county"), &[]);
+    check(&twice("ctx.data", "ctx.date"), &[]);
+    check(&twice("ctx.price", "ctx.prize"), &[]);
     let declared =
         format!("input {{ ctx: {{ tier: string, teir: string }} }}\n{}", rest("ctx.teir == \"x\""));
     check(&declared, &[]);

@@ -27,7 +27,8 @@ struct FieldReads {
 /// The reads of the fields of one record, by the name of the field.
 type RecordReads<'p> = BTreeMap<&'p str, FieldReads>;
 
-/// Reports fields that are read once and spelled like a field that is read more often.
+/// Reports fields that are read once and spelled like another field. The other field must be read
+/// more often, or differ only by a typing error inside a long name.
 pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &StepBudget) {
     let program = report.program;
     if program.input.is_some() {
@@ -44,7 +45,19 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             let is_near = |other: &&(&&str, &FieldReads)| {
                 is_typing_error(name, other.0) && other.1.kinds.overlaps(reads.kinds)
             };
-            let Some((near, _)) = often.iter().find(is_near) else { continue };
+            // A letter too few is more usual than a letter too many, so the shorter name is
+            // reported.
+            let is_better = |other: &str| (other.len(), *name) > (name.len(), other);
+            let once = fields.iter().filter(|(other, reads)| reads.spans.len() == 1 && is_better(other));
+            let once: Vec<(&&str, &FieldReads)> = once.collect();
+            if !budget.charge(once.len()) {
+                return;
+            }
+            let is_slip = |other: &&(&&str, &FieldReads)| {
+                has_slip_inside(name, other.0) && other.1.kinds.overlaps(reads.kinds)
+            };
+            let near = often.iter().find(is_near);
+            let Some((near, _)) = near.or_else(|| once.iter().find(is_slip)) else { continue };
             let path = |name: &str| {
                 let names = parent.iter().map(|name| &**name).chain([name]);
                 names.collect::<Vec<_>>().join(".")
@@ -53,7 +66,14 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
                 continue;
             }
             let Some(span) = reads.spans.iter().next() else { continue };
-            let message = message!("`{}` is read only here: did you mean `{}`?", path(name), path(near));
+            let message = match fields.get(*near).is_some_and(|reads| reads.spans.len() == 1) {
+                true => message!(
+                    "`{}` is read only here, and `{}` only once too: is one of them misspelt?",
+                    path(name),
+                    path(near)
+                ),
+                false => message!("`{}` is read only here: did you mean `{}`?", path(name), path(near)),
+            };
             let help = message!(
                 "correct the name; if messages have both fields, declare them in `input`, or write `# rulec: \
                 allow W0222 reason` before the statement"
@@ -62,6 +82,18 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
         }
     }
     findings.into_iter().for_each(|finding| report.add_finding(finding, None));
+}
+
+/// True if two long names differ only by a letter too many, or by two letters in the wrong order,
+/// inside them. Of two fields that are both read once, one is then probably misspelt.
+fn has_slip_inside(name: &str, other: &str) -> bool {
+    const MIN_NAME_CHARS: usize = 5;
+    let is_long = name.chars().count().min(other.chars().count()) >= MIN_NAME_CHARS;
+    let ends = |name: &str| (name.chars().next(), name.chars().next_back());
+    let mut letters = [name, other].map(|name| name.chars().collect::<Vec<_>>());
+    letters.iter_mut().for_each(|letters| letters.sort_unstable());
+    let is_replaced = name.len() == other.len() && letters[0] != letters[1];
+    is_long && ends(name) == ends(other) && !is_replaced && is_typing_error(name, other)
 }
 
 /// Returns the fields that a program reads, grouped by the path of the record that contains them.

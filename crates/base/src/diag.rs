@@ -235,6 +235,16 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Sorts candidates for a misspelt name by the number of typing errors, the nearest first. Removes
+/// candidates with at least two errors more than the nearest. Two letters in the wrong order count
+/// as one error.
+pub fn sort_by_spelling(name: &str, candidates: &mut Vec<String>) {
+    let distance = |candidate: &String| strsim::osa_distance(name, candidate);
+    candidates.sort_by_cached_key(distance);
+    let Some(least) = candidates.first().map(distance) else { return };
+    candidates.retain(|candidate| distance(candidate) < least + 2);
+}
+
 /// Returns the letters and digits of a name in lower case. So `GREETINGS` equals `greetings`, and
 /// `maxLen` equals `max_len`.
 fn folded_letters(name: &str) -> String {
@@ -287,7 +297,7 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::{has_one_near_candidate, is_typing_error, nearest};
+    use super::{has_one_near_candidate, is_typing_error, nearest, sort_by_spelling};
 
     #[test]
     fn typing_errors_are_recognized() {
@@ -313,6 +323,20 @@ mod tests {
         assert!(!has_one_near_candidate("tie", ["tier", "ties"]));
         assert!(!has_one_near_candidate("ab", ["abc"]));
         assert!(!has_one_near_candidate("tiger", ["total"]));
+    }
+
+    #[test]
+    fn candidates_are_sorted_by_typing_errors() {
+        let check = |name: &str, candidates: &[&str], expected: &[&str]| {
+            let mut sorted: Vec<String> = candidates.iter().map(|name| (*name).to_owned()).collect();
+            sort_by_spelling(name, &mut sorted);
+            assert_eq!(sorted, expected, "{name}");
+        };
+        check("chek", &["schema", "check"], &["check"]);
+        // Two letters in the wrong order are one error.
+        check("cehck", &["explain", "check"], &["check"]);
+        check("tets", &["text", "test", "resting"], &["test", "text"]);
+        check("x", &[], &[]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rulec::{Language, Message};
-use rulec_base::diag::comma_list;
+use rulec_base::diag::{comma_list, sort_by_spelling};
 use rulec_base::{broken_invariant, message};
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -45,6 +45,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         matches!(name, "version" | "help") || verb.get_arguments().any(|arg| arg.get_long() == Some(name))
     };
     let invalid = context_text(error, ContextKind::InvalidArg).unwrap_or_default();
+    sort_suggestions(error);
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let is_meant = |text: &&str| {
@@ -87,6 +88,21 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         }
         ErrorKind::MissingRequiredArgument => describe_missing_arguments(error, verb, &words),
         _ => {}
+    }
+}
+
+/// Sorts the similar commands or values that clap found, the nearest first. clap compares the words
+/// by the letters that they share, so `schema` came before `check` for `chek`.
+fn sort_suggestions(error: &mut clap::Error) {
+    for (written, suggested) in [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+    ] {
+        let Some(ContextValue::Strings(similar)) = error.get(suggested) else { continue };
+        let mut similar = similar.clone();
+        sort_by_spelling(&context_text(error, written).unwrap_or_default(), &mut similar);
+        error.insert(suggested, ContextValue::Strings(similar));
     }
 }
 

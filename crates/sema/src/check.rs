@@ -40,6 +40,7 @@ mod narrowing;
 mod nested;
 mod network;
 mod node_settings;
+mod operands;
 mod operator;
 mod path;
 mod pattern;

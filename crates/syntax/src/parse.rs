@@ -3,6 +3,7 @@
 //! an error, and keeps all other statements.
 
 mod build;
+mod case_when;
 mod comments;
 mod context;
 mod decide;
@@ -15,6 +16,7 @@ mod foreign_comments;
 mod foreign_statements;
 mod history;
 mod infix;
+mod lambdas;
 mod literal;
 mod operand;
 mod outline;
@@ -42,8 +44,9 @@ pub use words::{WordDoc, word_doc, word_docs};
 
 use crate::ast::{AllowComment, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
-use context::{Built, StatementContext, unexpected_token};
+use context::{Built, StatementContext};
 use declared::DeclaredNames;
+use errors::part_shapes::{Part, shape_help};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, ThreadLimit};
@@ -338,8 +341,11 @@ impl<'a> FileParser<'a> {
         if rule == Rule::table_statement && raw.table_body.is_none() && kind.is_some() {
             let last_span = self.sigs[raw.tokens.end - 1].token.span(self.file);
             let message = message!("expected `{{` and the table's routes after its name");
-            let help = message!("for example: `table billing {{ default -> billing_handler }}`");
-            self.parsed.diagnostics.push(unexpected_token(last_span, message, help));
+            let diagnostic = Diagnostic::new(Code::Unexpected, last_span, message);
+            self.parsed.diagnostics.push(match shape_help(Part::Whole(rule)) {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
             return None;
         }
         kind.filter(|_| !in_table || word.is_allowed_in_table())

@@ -180,6 +180,7 @@ define_codes! {
     GroupCycle = "E0710", "groups form a cycle";
     UnknownParameter = "E0711", "a group has no such parameter, or needs one that is not given";
     LimitType = "E0712", "the allowed values do not fit the field";
+    CorrectsWhole = "E0713", "a correction of the whole payload";
     NotAnalysed = "E0801", "a part of `request` that is not declared";
     NoText = "E0802", "`request` has no text to analyse";
     RequestTaken = "E0803", "`request` means two things";

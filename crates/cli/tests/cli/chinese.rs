@@ -158,7 +158,10 @@ fn wrong_usage_is_told_in_chinese() {
         "{usage}"
     );
     assert!(error_of(&["run", "--lang", "zh"]).contains("缺少参数：`<RULES>`"));
-    assert!(error_of(&["chek"]).starts_with("error: unrecognized subcommand"));
+    let usage = error_of(&["chek"]);
+    assert!(usage.starts_with("error: unrecognized subcommand"), "{usage}");
+    // Former bug: `schema` shares more letters with `chek`, and was suggested before `check`.
+    assert!(usage.contains("a similar subcommand exists: 'check'"), "{usage}");
 }
 
 /// Regression test: errors about files other than rules were in English.

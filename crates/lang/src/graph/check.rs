@@ -311,8 +311,11 @@ fn check_routes(graph: &WorkflowGraph<'_>, vertex_index: usize, findings: &mut V
         }
         if let Some(slot) = first_index_out_of_range(routes, vertex.next.len()) {
             let has = vertex.next.len();
-            let message =
-                message!("a route of `{id}` leads to `next[{slot}]`, but there are only {has} next nodes");
+            let message = message!(
+                "a route of `{id}` leads to `next[{slot}]`, but of its {has} next nodes the first is `next[0]` \
+                and the last `next[{}]`",
+                has.saturating_sub(1)
+            );
             add(FindingKind::MissingTarget, message);
         }
     }

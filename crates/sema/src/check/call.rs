@@ -330,6 +330,14 @@ impl<'a> Checker<'a> {
                 (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) && arg.as_const().is_some() => {
                     diagnostic.help(message!("a number is written without quotes"))
                 }
+                (kinds, KindSet::DATETIME) if kinds.is_subset_of(KindSet::NUMBER) => {
+                    let written = self.loaded.sources.slice(arg.span);
+                    diagnostic.help(message!(
+                        "a difference of two times is a number of seconds: compare it with a duration, as in \
+                        `{written} > 2h`; the time of a number is `from_epoch_seconds({written})`",
+                        written = written.to_owned()
+                    ))
+                }
                 (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) => {
                     diagnostic.help(message!("write `number(…)` to read the number in a text"))
                 }

@@ -4,7 +4,7 @@
 mod meant_random;
 mod meant_time;
 
-use super::{Checked, Checker, meant_call};
+use super::{AlreadyReported, Checked, Checker, meant_call};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -22,12 +22,23 @@ impl Checker<'_> {
         span: Span,
     ) -> Checked<T> {
         let message = message!("there is no function `{}`", name.node);
+        if self.symbols.is_name_broken(&name.node) {
+            return Err(AlreadyReported);
+        }
         let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
         let args: Vec<&str> = args.iter().map(|arg| self.loaded.sources.slice(arg.value.span)).collect();
         if let Some(diagnostic) =
             self.type_test_diagnostic(&name.node, &args, name.span, span).filter(|_| !is_defined)
         {
             return self.report(diagnostic);
+        }
+        let is_word = matches!(name.node.as_str(), "function" | "func" | "fn" | "lambda" | "fun");
+        if is_word && !is_defined {
+            let message = message!("functions without a name are not supported");
+            let params: Vec<String> = args.iter().map(|arg| format!("{arg}: TYPE")).collect();
+            let written = format!("def NAME({}) = VALUE", params.join(", "));
+            let help = message!("define the function as a statement, `{written}`, and call it by its name");
+            return self.fail(Code::UnknownFunction, name.span, message, help);
         }
         let meant = || {
             self.count_call_diagnostic(name, &args, span)

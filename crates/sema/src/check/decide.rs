@@ -93,7 +93,17 @@ impl<'a> Checker<'a> {
     }
 
     fn lower_choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
+        let first_duplicate = self.diagnostics.len();
         self.without_duplicates(message!("branch"), &choice.branches, |branch| &branch.id);
+        for duplicate in &mut self.diagnostics[first_duplicate..] {
+            let id = duplicate.span().map_or("ID", |span| self.loaded.sources.slice(span));
+            let help = message!(
+                "a branch with several conditions, of which one is enough, is written `branch {id} any {{ …; … }}`; \
+                otherwise rename one of the two",
+                id = id.to_owned()
+            );
+            *duplicate = duplicate.clone().help(help);
+        }
         let name = &choice.name;
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
         self.program.tables[table.index()].is_shown_to_user = choice.is_shown_to_user;

@@ -2,20 +2,12 @@
 //! `from_epoch_seconds(created_ms)`.
 
 use super::Checker;
-use super::units::last_word;
+use super::units::{Dimension, named_unit};
 use crate::hir::Expr;
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
-
-/// Words at the end of a name that say how many units of a number make a second.
-const UNITS_PER_SECOND: [(&[&str], f64); 4] = [
-    (&["ns", "nanos", "nanosecond", "nanoseconds"], 1e9),
-    (&["us", "micros", "microsecond", "microseconds"], 1e6),
-    (&["ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds", "毫秒"], 1e3),
-    (&["s", "sec", "secs", "second", "seconds", "秒"], 1.0),
-];
 
 /// The first number of seconds that is outside the years 0 to 9999.
 const END_OF_YEAR_9999: f64 = 253_402_300_800.0;
@@ -49,23 +41,14 @@ impl Checker<'_> {
                 Function::FromEpochSeconds => message!("`{written}` seconds are after the year 9999"),
                 _ => message!("`{written}` milliseconds are before the year 1972"),
             };
-            let call = format!("{}({written})", other.info().name);
-            let diagnostic = Diagnostic::new(Code::UnitOfName, value.span, message);
-            self.diagnostics.push(
-                diagnostic
-                    .help(message!("write `{replacement}`", replacement = call.clone()))
-                    .likely_fix(span, call),
-            );
+            self.warn_other_call(value.span, message, span, format!("{}({written})", other.info().name));
             return;
         }
         let Some(field) = self.name_of_value(value) else { return };
-        let word = last_word(&field);
-        let is_whole = word.len() == field.len() && word.is_ascii();
-        let ends_with = |unit: &&&str| word == **unit || !unit.is_ascii() && field.ends_with(**unit);
-        let named = UNITS_PER_SECOND.iter().find_map(|(words, count)| {
-            Some((*words.iter().find(ends_with)?, *count)).filter(|_| !is_whole || word.len() > 3)
-        });
-        let Some((unit, per_second)) = named.filter(|(_, count)| (count - read_per_second).abs() > 0.5)
+        let named = named_unit(&field).filter(|(_, measured, _)| *measured == Dimension::Time);
+        let Some((unit, per_second)) = named
+            .map(|(unit, _, length)| (unit, (1.0 / length).round()))
+            .filter(|(_, count)| *count >= 1.0 && (count - read_per_second).abs() > 0.5)
         else {
             return;
         };
@@ -79,11 +62,13 @@ impl Checker<'_> {
             Function::FromEpochSeconds => message!("`{name}` reads seconds, but `{field}` says `{unit}`"),
             _ => message!("`{name}` reads milliseconds, but `{field}` says `{unit}`"),
         };
-        let diagnostic = Diagnostic::new(Code::UnitOfName, value.span, message);
-        self.diagnostics.push(
-            diagnostic
-                .help(message!("write `{replacement}`", replacement = call.clone()))
-                .likely_fix(span, call),
-        );
+        self.warn_other_call(value.span, message, span, call);
+    }
+
+    /// Warns about a number, and suggests `written` in place of the call that reads it.
+    fn warn_other_call(&mut self, number: Span, message: Message, call: Span, written: String) {
+        let help = message!("write `{replacement}`", replacement = written.clone());
+        let diagnostic = Diagnostic::new(Code::UnitOfName, number, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(call, written));
     }
 }

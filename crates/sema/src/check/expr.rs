@@ -174,7 +174,18 @@ impl<'a> Checker<'a> {
                 slice.trim_start_matches('r').trim_matches('"'),
                 ".*" | "*" | ".+" | "_" | "default" | "else" | "otherwise" | "any"
             );
+            let before =
+                self.loaded.sources.get(span.file).map_or("", |file| &file.text[..span.start as usize]);
+            let is_negated = before.trim_end().ends_with(" not") || before.ends_with('!');
             let help = match value.ty.kinds {
+                kinds if is_negated && is_short_path(slice) && value.as_const().is_none() => match kinds {
+                    KindSet::LIST => message!("write `len({slice}) == 0`, or `{slice} is missing`"),
+                    KindSet::STRING => message!("write `{slice} is missing`, or `{slice} == \"\"`"),
+                    kinds if kinds.is_subset_of(KindSet::NUMBER) => {
+                        message!("write `{slice} == 0`, or `{slice} is missing`")
+                    }
+                    _ => message!("write `{slice} is missing`"),
+                },
                 KindSet::STRING if is_for_the_rest && self.output_alias.is_some() => {
                     message!("for the rest write `otherwise -> NODE`")
                 }
@@ -203,6 +214,9 @@ impl<'a> Checker<'a> {
                 }
                 kinds if kinds == KindSet::LIST => {
                     message!("test its elements or its length, as in `x contains \"a\"` or `len(x) > 0`")
+                }
+                _ if is_short_path(slice) => {
+                    message!("compare it with a value, or write `{slice} is present`")
                 }
                 _ => message!("compare it with a value, or write `x is present`"),
             };

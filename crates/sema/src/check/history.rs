@@ -43,6 +43,19 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// True if the rules have a `history` statement with an error, so that nothing is known about
+    /// the recorded messages.
+    fn is_history_broken(&self) -> bool {
+        let is_declared =
+            self.statements().any(|statement| matches!(statement.kind, StatementKind::History(_)));
+        is_declared && self.program.history.is_none()
+    }
+
+    /// True for a name of the history if the rules have a `history` statement with an error.
+    pub(super) fn is_broken_history_name(&self, name: &str) -> bool {
+        matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.is_history_broken()
+    }
+
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {
         let Some(input) = self.fields.declared_root_fields() else {
             let message = message!("a history needs the types of the messages");
@@ -79,7 +92,9 @@ impl<'a> Checker<'a> {
                     }
                     None => {
                         let message = message!("a history must be kept for some time");
-                        let help = message!("write a time above 0, such as `keep 24h`");
+                        let help = message!(
+                            "write a time above 0, such as `keep 24h`; without `keep`, messages are kept for ever"
+                        );
                         return self.fail(Code::HistoryStatement, *span, message, help);
                     }
                 }
@@ -169,7 +184,7 @@ impl<'a> Checker<'a> {
     /// Checks a selection of recorded messages, such as `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
         let Some(mut list) = self.resolve_history_name(HISTORY_NAME, part.keyword_span) else {
-            if self.symbols.is_name_broken(HISTORY_NAME) {
+            if self.symbols.is_name_broken(HISTORY_NAME) || self.is_history_broken() {
                 return Err(AlreadyReported);
             }
             let message = message!("the rules keep no history");

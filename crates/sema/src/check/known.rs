@@ -57,6 +57,7 @@ impl Checker<'_> {
         let near = zone_of_offset(name)
             .or_else(|| zone_of_city(&normalized_name))
             .or_else(|| zone::zone_names().find(is_city_name))
+            .or_else(|| zone_of_swapped_parts(&normalized_name))
             .or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
@@ -206,6 +207,14 @@ fn zone_of_offset(text: &str) -> Option<&'static str> {
     let sign = if offset.starts_with('+') { '-' } else { '+' };
     let wanted = format!("Etc/GMT{sign}{hours}");
     zone::zone_names().find(|zone| *zone == wanted)
+}
+
+/// Returns the zone of a city that is written before its continent or country, as in
+/// `Berlin/Europe`. `None` for other names.
+fn zone_of_swapped_parts(name: &str) -> Option<&'static str> {
+    let (city, _) = name.split_once('/')?;
+    let is_city = |zone: &&str| zone.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(city));
+    zone::zone_names().find(is_city).or_else(|| zone_of_city(city))
 }
 
 /// Returns the zone of a large city whose name is not in the database of time zones. `None` for

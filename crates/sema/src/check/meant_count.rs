@@ -30,13 +30,21 @@ impl Checker<'_> {
         let Some((list, record)) = self.list_of_records(pairs.first()?.0) else {
             // The elements are not known, but a condition names their fields.
             let list = pairs.first().filter(|(_, criterion)| is_condition(criterion))?.0;
-            let written = match summed {
-                Some(_) => format!("(sum VALUE for x in {list}: CONDITION)"),
-                None => format!("(count x in {list}: CONDITION)"),
-            };
             let message = message!("there is no function `{}`", name.node);
             let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
-            return Some(diagnostic.help(message!("write `{written}`")));
+            // The author may have named the element: `p` in `COUNTIF(history, p.tool == tool)`.
+            let criterion = pairs.first().map_or("", |(_, criterion)| criterion);
+            let element = self.element_in_condition(criterion);
+            let condition = element.map_or("CONDITION", |_| criterion);
+            let element = element.unwrap_or("x");
+            let written = match summed {
+                Some(_) => format!("(sum VALUE for {element} in {list}: {condition})"),
+                None => format!("(count {element} in {list}: {condition})"),
+            };
+            let help = message!("write `{written}`", written = written.clone());
+            let is_complete = summed.is_none() && condition == criterion && pairs.len() == 1;
+            let diagnostic = diagnostic.help(help);
+            return Some(if is_complete { diagnostic.likely_fix(span, written) } else { diagnostic });
         };
         let mut conditions = Vec::new();
         for (range, criterion) in pairs {
@@ -64,6 +72,19 @@ impl Checker<'_> {
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         let diagnostic = diagnostic.help(message!("write `{written}`", written = written.clone()));
         Some(if is_complete { diagnostic.likely_fix(span, written) } else { diagnostic })
+    }
+
+    /// Returns the name in a condition that has fields but is no field of the message. It is the
+    /// author's name of an element. `None` without such a name.
+    fn element_in_condition<'t>(&self, condition: &'t str) -> Option<&'t str> {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let is_field =
+            |name: &str| self.fields.declared_root_fields().is_some_and(|fields| fields.get(name).is_some());
+        let roots = condition.match_indices('.').map(|(dot, _)| {
+            let start = condition[..dot].rfind(|c| !is_name(c)).map_or(0, |at| at + 1);
+            &condition[start..dot]
+        });
+        roots.into_iter().find(|root| root.starts_with(char::is_alphabetic) && !is_field(root))
     }
 
     /// Returns the part of a path that leads to a list of records, and the type of its elements:

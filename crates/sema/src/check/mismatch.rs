@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
                     message!("write `{} in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, KindSet::STRING) => {
-                    message!("to look for one text in another, write `long contains short`")
+                    searched_text_help(binary.negated, &source(right), &source(left))
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
                 _ => match range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
@@ -100,6 +100,14 @@ impl<'a> Checker<'a> {
         };
         let diagnostic = self.with_type_origin(diagnostic, left);
         self.with_type_origin(diagnostic, right)
+    }
+
+    /// Returns the help text for a number in quotes after `??`. `None` for other operands.
+    pub(super) fn number_in_quotes_help(&self, value: &Expr, other: &Expr) -> Option<Message> {
+        let constant = other.as_const()?;
+        let text = constant.value().as_str()?;
+        let is_number = text.trim().parse::<f64>().is_ok() || meant_number(text).is_some();
+        is_number.then(|| self.number_and_text_help(value, other)).flatten()
     }
 
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other
@@ -269,6 +277,12 @@ impl<'a> Checker<'a> {
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
     }
+}
+
+/// Returns the help text for `in` between two texts, of which the left is searched in the right.
+fn searched_text_help(is_negated: bool, text: &str, searched: &str) -> Message {
+    let not = if is_negated { "not " } else { "" };
+    message!("to look for one text in another, write `{text} {not}contains {searched}`")
 }
 
 /// Returns the first possible value of an `if` for which `fits` is false. `None` if there is none,

@@ -57,6 +57,7 @@ impl<'a> Checker<'a> {
         self.warn_text_never_captured((row.op, mode), &left, &right, span);
         self.warn_true_for_every_result(binary, &left, &right, span);
         self.warn_other_unit(binary, &left, &right);
+        self.warn_operands(binary, &left, &right, span);
         self.warn_blanks_around_text(binary, &left, &right);
         self.warn_difference_in_list(binary);
         self.warn_unreachable_number(row.op, &left, &right, span);
@@ -363,10 +364,11 @@ impl<'a> Checker<'a> {
                 diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
                 let value = self.loaded.sources.slice(left.span);
-                diagnostic = diagnostic.help(message!(
+                let number = right.as_ref().and_then(|right| self.number_in_quotes_help(&left, right));
+                diagnostic = diagnostic.help(number.unwrap_or_else(|| message!(
                     "both sides of `??` must have the same type; to test for a missing value, write `{value} is \
                     missing`"
-                ));
+                )));
             }
             return self.report(diagnostic);
         }

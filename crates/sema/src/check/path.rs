@@ -88,7 +88,8 @@ impl<'a> Checker<'a> {
         }
         let is_declared_root =
             self.fields.declared_root_fields().is_some_and(|roots| roots.get(names[0]).is_some());
-        if self.symbols.is_name_broken(names[0]) && !is_declared_root {
+        let is_broken = self.symbols.is_name_broken(names[0]) || self.is_broken_history_name(names[0]);
+        if is_broken && !is_declared_root {
             return Err(AlreadyReported);
         }
         let hidden_definition = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);

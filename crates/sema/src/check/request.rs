@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
             let elements = value.elements().into_iter().flatten().filter_map(Value::as_str);
             for name in value.as_str().into_iter().chain(elements) {
                 let intents = &self.symbols.intents;
-                if intents.get(name).is_some() {
+                if intents.get(name).is_some() || self.symbols.is_name_broken(name) {
                     continue;
                 }
                 let message = message!("there is no intent `{name}`, so this value never matches");

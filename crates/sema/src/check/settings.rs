@@ -3,6 +3,7 @@
 use super::{AlreadyReported, Checker};
 use crate::hir::{PromptTemplate, TemplatePart, template_parts};
 use crate::resolve::duplicate_error;
+use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list, nearest};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -156,12 +157,14 @@ pub static SETTINGS: [Setting; 15] = [
 
 impl<'a> Checker<'a> {
     pub(super) fn read_settings(&mut self) {
+        // The settings of each file so far, with the settings of its earlier blocks.
+        let mut written: HashMap<(FileId, &str), Span> = HashMap::new();
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
-            for (index, (name, value)) in entries.iter().enumerate() {
-                let earlier = entries[..index].iter().find(|(earlier, _)| earlier.node == name.node);
-                if let Some((earlier, _)) = earlier {
-                    let duplicate = duplicate_error(message!("setting"), &name.node, earlier.span, name.span);
+            for (name, value) in entries {
+                let first = *written.entry((statement.span.file, &name.node)).or_insert(name.span);
+                if first != name.span {
+                    let duplicate = duplicate_error(message!("setting"), &name.node, first, name.span);
                     self.diagnostics.push(duplicate.help(message!("remove one of the two")));
                     continue;
                 }

@@ -15,7 +15,7 @@ use rulec_syntax::parse::UNITS_WITH_FACTORS;
 
 /// The quantity that a unit measures: time or size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Dimension {
+pub(super) enum Dimension {
     Time,
     Size,
 }
@@ -23,10 +23,14 @@ enum Dimension {
 /// The units that names of fields end with: the words for the unit, whether it measures time or
 /// size, and the length of one unit in seconds or bytes.
 const NAMED_UNITS: &[(&[&str], Dimension, f64)] = &[
-    (&["ns", "nanos", "nanoseconds"], Dimension::Time, 1e-9),
-    (&["us", "micros", "microseconds"], Dimension::Time, 1e-6),
-    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], Dimension::Time, 1e-3),
-    (&["sec", "secs", "second", "seconds"], Dimension::Time, 1.0),
+    (&["ns", "nanos", "nanosecond", "nanoseconds"], Dimension::Time, 1e-9),
+    (&["us", "micros", "microsecond", "microseconds"], Dimension::Time, 1e-6),
+    (
+        &["ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds", "毫秒"],
+        Dimension::Time,
+        1e-3,
+    ),
+    (&["s", "sec", "secs", "second", "seconds", "秒"], Dimension::Time, 1.0),
     (&["mins", "minute", "minutes"], Dimension::Time, 60.0),
     (&["hr", "hrs", "hours"], Dimension::Time, 3600.0),
     (&["days"], Dimension::Time, 86_400.0),
@@ -160,6 +164,18 @@ impl Checker<'_> {
     }
 }
 
+/// Returns the two operands of a difference of two times. `None` for other expressions.
+pub(super) fn difference_of_times(value: &Expr) -> Option<(&Expr, &Expr)> {
+    match &value.kind {
+        ExprKind::Op(Op::Sub, left, Some(right)) => {
+            let are_times = [left, right].iter().all(|time| time.ty.kinds == KindSet::DATETIME);
+            are_times.then_some((&**left, &**right))
+        }
+        ExprKind::Read(inner, _) => difference_of_times(inner),
+        _ => None,
+    }
+}
+
 /// Returns the parts of an expression that may be literals: a literal itself, the elements of a
 /// list, or both ends of a range. `None` for another expression.
 fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
@@ -199,12 +215,16 @@ fn milliseconds_to_usual_duration(number: u64) -> Option<String> {
 /// Returns the unit that the last word of a name implies: the word, whether the unit measures time
 /// or size, and the length of one unit in seconds or bytes. `None` if the word is no unit, or if a
 /// short name such as `min` consists only of this word.
-fn named_unit(name: &str) -> Option<(String, Dimension, f64)> {
+pub(super) fn named_unit(name: &str) -> Option<(&'static str, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.
-    let is_whole = word.len() == name.len() && word.len() <= 3;
-    let (_, measured, length) = NAMED_UNITS.iter().find(|(words, ..)| words.contains(&word.as_str()))?;
-    (!is_whole).then_some((word, *measured, *length))
+    let is_abbreviation = word.len() == name.len() && word.len() <= 3 && word.is_ascii();
+    // Chinese names have no mark between their words.
+    let is_meant = |unit: &&&str| word == **unit || !unit.is_ascii() && word.ends_with(**unit);
+    let (unit, measured, length) = NAMED_UNITS
+        .iter()
+        .find_map(|(words, measured, length)| Some((*words.iter().find(is_meant)?, *measured, *length)))?;
+    (!is_abbreviation).then_some((unit, measured, length))
 }
 
 /// Returns the last word of a name, in lower case: `ms` for `wait_ms` and for `waitMs`.
@@ -251,13 +271,16 @@ mod tests {
     #[test]
     fn the_last_word_of_a_name_says_the_unit() {
         let check = |name: &str, expected: Option<&str>| {
-            assert_eq!(named_unit(name).map(|(word, ..)| word).as_deref(), expected, "{name}");
+            assert_eq!(named_unit(name).map(|(word, ..)| word), expected, "{name}");
         };
         check("wait_ms", Some("ms"));
         check("latencyMs", Some("ms"));
         check("age_days", Some("days"));
         check("size_mb", Some("mb"));
         check("minutes", Some("minutes"));
+        check("created_s", Some("s"));
+        check("等待毫秒", Some("毫秒"));
+        check("等待秒", Some("秒"));
         check("ms", None);
         check("items", None);
         check("price_min", None);

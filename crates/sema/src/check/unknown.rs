@@ -13,6 +13,7 @@ use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
 use rulec_lang::ty::{KindSet, RecordType};
 use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
+use rulec_syntax::write::{quote_raw_string, quote_string};
 
 /// Maximum number of earlier diagnostics that are compared with a new one.
 const MAX_COMPARED_DIAGNOSTICS: usize = 200;
@@ -42,8 +43,26 @@ impl<'a> Checker<'a> {
         path: &ConstantPath<'a>,
         record: &RecordType,
     ) -> Checked<T> {
-        let diagnostic = self.unknown_root_error(path, record);
+        let (name, name_span) = (path.names[0], path.segment_spans[0].0);
+        let text = self.text_in_backquotes(name, name_span);
+        let diagnostic = text.unwrap_or_else(|| self.unknown_root_error(path, record));
         self.report_once_in_file(diagnostic)
+    }
+
+    /// Returns the diagnostic for a text in backquotes, as other languages write a raw text. `None`
+    /// for a name that a field can have.
+    fn text_in_backquotes(&self, name: &str, span: Span) -> Option<Diagnostic> {
+        let is_quoted = self.loaded.sources.slice(span).starts_with('`');
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
+        if !is_quoted || name.chars().all(is_name) {
+            return None;
+        }
+        let before = &self.loaded.sources.get(span.file)?.text[..span.start as usize];
+        let is_pattern = before.trim_end().ends_with("matches") || name.contains('\\');
+        let written = if is_pattern { quote_raw_string(name) } else { quote_string(name) };
+        let message = message!("backquotes enclose a name, not a text");
+        let diagnostic = Diagnostic::new(Code::UnknownName, span, message);
+        Some(diagnostic.help(message!("write `{written}`", written = written.clone())).fix(span, written))
     }
 
     /// Returns the diagnostic for a path whose first name is unknown.

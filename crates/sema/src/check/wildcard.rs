@@ -118,6 +118,10 @@ impl Checker<'_> {
             Remedy::Comparison(written) if may_change_operator => {
                 diagnostic.help(message!("write `{written}`")).fix(comparison, written)
             }
+            Remedy::OneOf(first, second) if may_change_operator => {
+                let help = message!("write `{first}`, or `{second}`", first = first.clone());
+                diagnostic.help(help).likely_fix(comparison, first)
+            }
             _ => match pattern {
                 ForeignPattern::Percent | ForeignPattern::Star => {
                     diagnostic.help(message!("write the text without its wildcard, or use `like \"*text*\"`"))
@@ -126,6 +130,12 @@ impl Checker<'_> {
                     "use `matches` with a regular expression: `matches {}`",
                     quote_raw_string(text)
                 )),
+                ForeignPattern::Alternatives if comparison == literal => {
+                    let texts: Vec<String> = text.split('|').map(quote_string).collect();
+                    let texts = texts.join(", ");
+                    let help = message!("write `{written}`", written = texts.clone());
+                    diagnostic.help(help).fix(literal, texts)
+                }
                 ForeignPattern::Alternatives => {
                     diagnostic.help(message!("write each alternative as a text of a list"))
                 }
@@ -191,6 +201,8 @@ enum Remedy {
     Text(String),
     /// Replaces the operator and the right operand by this source text.
     Comparison(String),
+    /// Replaces the operator and the right operand by one of these source texts.
+    OneOf(String, String),
 }
 
 /// Returns the pattern syntax that a text seems to use, and a replacement. The text is the right
@@ -316,12 +328,15 @@ pub(super) fn has_anchor(text: &str) -> bool {
     letters > 1 && (starts || ends)
 }
 
-/// True if a text looks like alternatives of a regular expression: words joined by `|` without
-/// spaces, such as `hello|hi`.
+/// True if a text looks like alternatives of a regular expression: words or short phrases joined by
+/// `|` without spaces around it, such as `hello|good morning`.
 fn is_list_of_alternatives(text: &str) -> bool {
+    const MAX_WORDS: usize = 4;
     let is_word = |part: &str| {
-        part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '))
             && part.chars().any(char::is_alphabetic)
+            && part.trim() == part
+            && part.split(' ').count() <= MAX_WORDS
     };
     text.contains('|') && text.split('|').all(is_word)
 }
@@ -334,12 +349,20 @@ fn remedy_of_wildcard(op: Op, text: &str, wildcard: char) -> Option<Remedy> {
     if !starts && !ends {
         return None;
     }
+    if wildcard == '*' && op == Op::Contains && plain.contains('*') {
+        return Some(Remedy::Comparison(format!("like {}", quote_string(&format!("*{plain}*")))));
+    }
     if plain.contains(['%', '*', '?']) {
         return Some(Remedy::None);
     }
     let quoted = quote_string(plain);
     Some(match op {
         Op::Contains if starts && ends => Remedy::Text(plain.to_owned()),
+        Op::Contains if wildcard == '*' => {
+            let operator = if starts { Op::EndsWith } else { Op::StartsWith };
+            let first = format!("{} {quoted}", operator.info().spelling);
+            Remedy::OneOf(first, format!("like {}", quote_string(text)))
+        }
         Op::StartsWith if !starts => Remedy::Text(plain.to_owned()),
         Op::EndsWith if !ends => Remedy::Text(plain.to_owned()),
         Op::Eq | Op::Ne if wildcard == '*' => {

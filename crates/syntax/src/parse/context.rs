@@ -380,7 +380,18 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     {
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
     }
-    let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };
+    let Some(word) = terminals::find_word(head.text(text)) else {
+        // `lists words = [..]` and `defn big(n) = …` have a misspelt keyword.
+        let is_declaration =
+            matches!(sigs.get(2).map(|sig| sig.token.text(text)), Some("=" | ":=" | "(" | "{"));
+        let name = sigs.get(1).map(|sig| sig.token).filter(|name| {
+            is_declaration && name.kind == TokenKind::Word && !terminals::is_reserved(name.text(text))
+        });
+        return name
+            .map(|name| Spanned::new(name.text(text).to_owned(), name.span(file)))
+            .into_iter()
+            .collect();
+    };
     let fixed: &[&str] = match word.statement_rule {
         Some(Rule::history_statement) => &["history", "previous"],
         Some(Rule::input_statement) => &["input"],

@@ -3,6 +3,7 @@
 
 mod habits;
 mod missing;
+pub(super) mod part_shapes;
 mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
@@ -155,8 +156,8 @@ impl<'a> ParseFailure<'_, 'a> {
             return diagnostic
                 .help(message!("write the mark of a field after its type: `phone?: string @private`"));
         }
-        match self.example_syntax() {
-            Some(example) => diagnostic.help(message!("for example: {example}")),
+        match self.shape_help() {
+            Some(shape) => diagnostic.help(shape),
             None => diagnostic,
         }
     }
@@ -180,61 +181,6 @@ impl<'a> ParseFailure<'_, 'a> {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)
             && !self.expects_rule(Rule::atom)
-    }
-
-    fn example_syntax(&self) -> Option<Message> {
-        Some(match self.rule {
-            Rule::import_statement => message!("`import \"shared/words.rules\"`"),
-            Rule::input_statement => message!("`input {{ text: string, user?: {{ role: string }} }}`"),
-            Rule::handler_statement => message!("`handler refund_handler(order: string, limit?: int)`"),
-            Rule::list_statement => message!("`list words = [\"file\", \"folder\"]`"),
-            Rule::let_statement => message!("`let urgent = text contains \"now\"`"),
-            Rule::def_statement => message!("`def asks(words: list<string>) = text contains any words`"),
-            Rule::extern_statement => message!("`extern fn score(text: string) -> float`"),
-            Rule::settings_statement => message!("`settings {{ case: insensitive }}`"),
-            Rule::type_statement => message!("`type Order = {{ total: number }}`"),
-            Rule::route_statement => {
-                message!("`route refunds priority 10 when text contains \"refund\" -> refund_handler`")
-            }
-            Rule::default_statement => message!("`default -> default_handler`"),
-            Rule::table_statement => message!("`table billing {{ … }}`"),
-            Rule::choice_statement => {
-                message!(
-                    "`choice size {{ default branch small  branch large any {{ ctx.total >= 100; ctx.items > 20 }} }}`"
-                )
-            }
-            Rule::flow_statement if self.is_flow_tool() => {
-                message!(
-                    "`flow tool flow_executor \"Starts a flow.\" {{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`"
-                )
-            }
-            Rule::flow_statement => {
-                message!("`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`")
-            }
-            Rule::router_statement => {
-                message!(
-                    "`router check(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`"
-                )
-            }
-            Rule::workflow_statement => {
-                message!(
-                    "`workflow review {{ node draft echo -> ballot  node ballot vote {{ threshold: 0.6 }} -> draft, done by verdict  node done echo }}`"
-                )
-            }
-            Rule::history_statement => message!("`history by ctx.session keep 24h at most 10_000`"),
-            Rule::intent_statement => {
-                message!("`intent refund {{ keywords [\"refund\"] examples [\"I want my money back\"] }}`")
-            }
-            Rule::entity_statement => message!("`entity order matches r\"order (?<id>[0-9]+)\"`"),
-            Rule::lexicon_statement => message!("`lexicon anger {{ \"furious\": 0.8, \"annoyed\": 0.4 }}`"),
-            _ if is_payload_item(self.rule) && self.expects_rule(Rule::EOI) => {
-                message!("`name: string not blank; closed` (separate rules by line breaks or `;`)")
-            }
-            Rule::test_statement => {
-                message!("`test \"a refund\" {{ given text = \"refund\"  expect refunds }}`")
-            }
-            _ => return None,
-        })
     }
 
     /// True if the statement with the error is a `flow tool` statement.

@@ -2,8 +2,13 @@
 //! language.
 
 mod modules;
+mod parameters;
+mod patterns;
 mod values;
 
+pub(super) use modules::split_arguments;
+pub(super) use parameters::typed_parameters;
+pub(super) use patterns::regex_literal;
 pub use values::template_to_join_call;
 pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
 
@@ -297,8 +302,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             format!("({base} ?? {args})")
         }
         // The text before the dot is the regular expression.
-        ("test" | "fullmatch", _) => "x matches r\"…\"".to_owned(),
-        ("search" | "findall" | "matchall", _) if args.starts_with('/') => format!("{base} matches r\"…\""),
+        ("test" | "fullmatch", _) => format!("{} matches r\"…\"", if args.is_empty() { "x" } else { args }),
+        ("search" | "findall" | "matchall", _) if args.starts_with('/') => {
+            format!("{base} matches {}", pattern_in_slashes(args))
+        }
         ("search" | "findall" | "matchall", _) => format!("{base} matches {args}"),
         ("substr", _) if !args.is_empty() => format!("substring({base}, {args})"),
         // The second number is an end in some languages, and a length in others.
@@ -315,6 +322,11 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("find" | "search_for" | "position", _) if is_single_string(args) => {
             format!("index_of({base}, {args})")
         }
+        ("of" | "aslist" | "listof", _)
+            if matches!(base.to_lowercase().as_str(), "list" | "set" | "array" | "arrays" | "sequence") =>
+        {
+            format!("[{args}]")
+        }
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", function_name()?),
@@ -329,11 +341,18 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             format!("{base} {operator} {quantity} {list}")
         }
         _ => match infix_operator(&lower) {
-            Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
+            Some("matches") if args.starts_with('/') => {
+                format!("{base} matches {}", pattern_in_slashes(args))
+            }
             Some(op) => format!("{base} {op} {args}"),
             None => format!("{}({base}, {args})", function_name()?),
         },
     })
+}
+
+/// Returns a regular expression between slashes as a raw text, or `r"…"` if it has no equivalent.
+fn pattern_in_slashes(args: &str) -> String {
+    regex_literal(args).map_or_else(|| "r\"…\"".to_owned(), |(literal, _)| literal)
 }
 
 /// True if the arguments of a call are one string literal.

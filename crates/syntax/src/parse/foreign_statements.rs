@@ -5,6 +5,7 @@
 mod cases;
 mod conditionals;
 mod definitions;
+mod facts;
 mod functions;
 mod routes;
 mod rules;
@@ -138,11 +139,14 @@ impl<'a> StatementReader<'a> {
             "output" | "resource" | "data" | "provider" | "module" | "terraform" | "backend" => {
                 self.block_without_equivalent(index)
             }
-            "let" => self.definition(index),
+            "let" => self.function_as_value(index).or_else(|| self.definition(index)),
+            "declare" => self.declare_block(index),
+            "@" => self.annotation(index),
             // Most lines begin a statement of this language.
             word if starts_statement(word) => None,
             _ => self
                 .definition(index)
+                .or_else(|| self.facts(index))
                 .or_else(|| self.rule_in_braces(index))
                 .or_else(|| self.condition_after_target(index))
                 .or_else(|| self.bare_condition(index)),

@@ -48,6 +48,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
             return Err(self.report(diagnostic));
         }
+        if let Some(diagnostic) = self.texts_with_ampersand(word) {
+            return Err(self.report(diagnostic));
+        }
         if let Some(diagnostic) = self.foreign_text_operator(left) {
             return Err(self.report(diagnostic));
         }
@@ -59,7 +62,11 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Ok((op, false));
         }
         if let Some(diagnostic) = self
-            .operator_of_other_language(left)
+            .window_after_condition()
+            .or_else(|| self.function_in_words())
+            .or_else(|| self.counted_in_words())
+            .or_else(|| self.list_with_type())
+            .or_else(|| self.operator_of_other_language(left))
             .or_else(|| self.bound_in_other_words(left))
             .or_else(|| self.bound_after_other_value(word, left))
             .or_else(|| self.other_word_for_where())
@@ -143,8 +150,14 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         let candidate = meant_operator(word);
         let statement_words = terminals::statement_words();
-        if candidate.is_none() && rulec_base::diag::nearest(word, statement_words).is_some() {
-            let token = self.cx.token_at(span.start);
+        let token = self.cx.token_at(span.start);
+        let index = self.cx.sigs.partition_point(|sig| sig.token.start < span.start);
+        let begins_line = self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
+        let is_statement_word = match begins_line {
+            true => rulec_base::diag::nearest(word, statement_words).is_some(),
+            false => rulec_base::diag::has_one_near_candidate(word, statement_words),
+        };
+        if candidate.is_none() && is_statement_word {
             return self.report(unknown::unknown_statement_error(self.cx.file, self.cx.text, token));
         }
         let names = operators::TABLE.iter().filter(|row| {
@@ -175,7 +188,12 @@ impl PrecedenceClimber<'_, '_, '_> {
         let span = self.element_span(self.position);
         let record = left
             .and_then(|left| self.record_as_comparison(left).or_else(|| self.bound_without_within(left, 0)));
-        if let Some(diagnostic) = self.method_call_error().or(record) {
+        let call = || {
+            self.window_before_quantifier()
+                .or_else(|| self.function_in_words())
+                .or_else(|| self.list_with_type())
+        };
+        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call) {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

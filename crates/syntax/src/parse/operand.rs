@@ -1,6 +1,7 @@
 //! Parses the operands of expressions, with their prefix operators: literals, names with fields,
 //! indices and arguments, lists, records and blocks.
 
+use super::case_when::case_when_error;
 use super::context::{
     BuildFailed, Built, StatementContext, children, first_child, reserved_value_error, unexpected_token,
     unquote,
@@ -12,7 +13,6 @@ use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
-use rulec_lang::builtins;
 use rulec_lang::operators::{self, Op};
 
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
@@ -253,6 +253,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn report_missing_operand(&mut self) -> BuildFailed {
         let slip = self
             .mark_of_missing_value()
+            .or_else(|| self.regex_in_slashes())
             .or_else(|| self.missing_left_side())
             .or_else(|| self.percent_sign())
             .or_else(|| self.open_range())
@@ -292,6 +293,11 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
     /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<BuildFailed> {
+        let offset = self.peek().map_or(self.end_offset, |element| element.span.start);
+        let index = self.cx.sigs.partition_point(|sig| sig.token.end <= offset);
+        if let Some(diagnostic) = case_when_error(self.cx, index) {
+            return Some(self.report(diagnostic));
+        }
         let word =
             self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));
@@ -333,56 +339,6 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         })?;
         let last = first + rest[first + 1..].iter().take_while(is_suffix).count();
         Some(self.cx.text[name.span.to(rest[last].span).range()].trim())
-    }
-
-    /// Returns the diagnostic for a method call in the syntax of other languages, such as
-    /// `text.lower()`. The parser is at the parentheses of the call. `None` without such a mistake.
-    pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
-        let (elements_before, rest) = self.elements.split_at(self.position);
-        let (member, base) = elements_before.split_last()?;
-        let group = rest.first().filter(|element| element.kind == ExprElementKind::Group)?;
-        if member.kind != ExprElementKind::Member {
-            return None;
-        }
-        let is_suffix = |element: &ExprElement| {
-            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
-        };
-        let first = base.iter().rposition(|element| !is_suffix(element))?;
-        let is_call = first > 0
-            && base[first].kind == ExprElementKind::Group
-            && base[first - 1].kind == ExprElementKind::Word;
-        let start = base[first - usize::from(is_call)].span;
-        let call_span = start.to(group.span);
-        let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
-        let name = text(member.span.start, member.span.end).trim_start_matches('.').trim_start();
-        let args = text(group.span.start + 1, group.span.end - 1);
-        let diagnostic =
-            Diagnostic::new(Code::Unexpected, call_span, message!("`.{name}(…)`: values have no methods"));
-        if builtins::is_clock_function(name) {
-            return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
-        }
-        Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
-            Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
-            Some(written) => {
-                let value = text(start.start, member.span.start);
-                // The value of a call of a module is its first argument.
-                let first = written.split_once(' ').map_or(value, |(first, _)| first).to_owned();
-                let value = if written.contains(value) { value } else { &first };
-                self.replaced_call(diagnostic, (value, args), (call_span, written))
-            }
-            None if foreign::is_time_parser(name, text(start.start, member.span.start)) => {
-                diagnostic.help(message!(
-                    "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
-                    and compare `{field}` itself",
-                    field = args.rsplit('.').next().unwrap_or(args).to_owned()
-                ))
-            }
-            None => diagnostic.help(message!(
-                "there is no function for `{name}`; functions are called as in `lower(x)`, `len(x)` and \
-                `round(x, 2)`, and operators are written between their operands, as in `x contains \"a\"`",
-                name = name.to_owned()
-            )),
-        })
     }
 
     fn parse_block(&mut self, kind: BlockKind, block: ExprElement, word_span: Span) -> Built<ExprNode> {

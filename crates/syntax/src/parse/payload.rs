@@ -1,9 +1,8 @@
 //! Parses `payload` and `group` statements. The tokens between the braces are split into items, as
 //! the tokens of a file are split into statements. An error in one item does not affect the others.
 
-use super::context::{
-    Built, StatementContext, children, expect_part, has_child, required_child, unexpected_token,
-};
+use super::context::{Built, StatementContext, children, expect_part, has_child, required_child};
+use super::errors::part_shapes::{Part, shape_help};
 use super::splitter::RawStatement;
 use super::types::{build_fields, build_type_expr};
 use super::{FileParser, Pair, Rule, build, expr, terminals};
@@ -33,7 +32,7 @@ impl FileParser<'_> {
 
     /// Splits the tokens of a payload, group or `each` into the tokens before its braces and the
     /// tokens between its braces. `rule` is its grammar rule. If the braces are missing, reports an
-    /// error with an example for this rule, and returns `None`.
+    /// error with the shape of this statement, and returns `None`.
     fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The last pair of braces belongs to the block. Earlier braces may enclose a record,
         // for example in the list of an `each`.
@@ -48,17 +47,12 @@ impl FileParser<'_> {
             return Some((tokens.start..open, open + 1..tokens.end - 1));
         }
         let last_span = self.sigs[tokens.end - 1].token.span(self.file);
-        let example = match rule {
-            Rule::each_item => "`each node in nodes { require … }`",
-            Rule::group_statement => "`group general { action_type: string }`",
-            _ => "`payload respond rank 9 { response: string not blank }`",
-        };
-        let help = message!("for example: {example}");
-        self.parsed.diagnostics.push(unexpected_token(
-            last_span,
-            message!("expected `{{` and then rules in braces"),
-            help,
-        ));
+        let message = message!("expected `{{` and then rules in braces");
+        let diagnostic = Diagnostic::new(Code::Unexpected, last_span, message);
+        self.parsed.diagnostics.push(match shape_help(Part::Whole(rule)) {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
         None
     }
 

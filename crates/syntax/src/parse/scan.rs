@@ -82,6 +82,8 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                 diagnostics
                     .push(negation.unwrap_or_else(|| wrong_quotes_error(span, slice, self.text, is_in_flow)));
             }
+            // In `https://example.com`, the parser reports the whole address.
+            SlashComment if self.text[..token.start as usize].ends_with(':') => {}
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };
                 diagnostics.push(foreign::foreign_syntax_error(
@@ -195,6 +197,8 @@ pub(super) fn ascii_equivalent(c: char) -> Option<&'static str> {
         '／' | '÷' => "/",
         '％' => "%",
         '～' | '〜' => "..=",
+        '｜' | '∣' | '│' | '¦' => "|",
+        '＠' => "@",
         '＃' => "#",
         '≥' => ">=",
         '≤' => "<=",

@@ -119,7 +119,7 @@ fn token_kind(cx: &StatementContext<'_>, index: usize) -> Option<TokenKind> {
 }
 
 /// Returns the span of a range of tokens, which must not be empty.
-fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
+pub(super) fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
     let span = |index: usize| cx.sigs[index].token.span(cx.file);
     span(tokens.start).to(span(tokens.end - 1))
 }

@@ -232,7 +232,7 @@ impl<'a> Splitter<'a> {
                 wants_name
                     || self.is_terminal(previous, terminals::NOT)
                     || operators::Op::from_spelling(text).is_some()
-                    || text == "is"
+                    || matches!(text, "is" | "where")
             }
             _ => false,
         }

@@ -1,6 +1,7 @@
 //! Tests of the private parts of the parser: the terminals, the splitter and the trees. The tests
 //! of the whole parser are in `tests/it`.
 
+mod shapes;
 mod statements;
 mod terminals;
 

@@ -61,6 +61,10 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
     let is_near = has_one_near_candidate(&lower, terminals::statement_words());
+    if let Some(target) = default_in_words(text, line).filter(|_| !is_near) {
+        return diagnostic
+            .help(message!("the target of all other messages is written `default -> {target}`"));
+    }
     if line_is_prose && !is_near && !line.contains("->") {
         return diagnostic
             .help(message!("a comment begins with `#`: write `# {line}`", line = shortened_line(line)));
@@ -214,6 +218,33 @@ fn is_prose(line: &str) -> bool {
     let words = line.split_whitespace().count();
     let is_wide = line.chars().filter(|c| ('\u{3400}'..='\u{9fff}').contains(c)).count() > 2;
     !line.contains(is_symbol) && (words > 2 || words == 2 && line.ends_with([':', '.']) || is_wide)
+}
+
+/// Returns the handler that a line in English words names for all other messages, as in `everything
+/// else goes to other`. The file must use this handler or declare it. `None` for other lines.
+fn default_in_words<'a>(text: &str, line: &'a str) -> Option<&'a str> {
+    let mut words = line.split_whitespace();
+    let is_rest = |word: &str| {
+        matches!(
+            word.to_lowercase().as_str(),
+            "everything"
+                | "anything"
+                | "else"
+                | "otherwise"
+                | "rest"
+                | "others"
+                | "remaining"
+                | "fallback"
+                | "all"
+        )
+    };
+    let has_rest = words.clone().any(is_rest);
+    let last = words.next_back()?.trim_end_matches(['.', ';', '(', ')']);
+    let is_handler = |word: &str| {
+        let before = text.match_indices(word).map(|(at, _)| text[..at].trim_end());
+        before.into_iter().any(|before| before.ends_with("handler") || before.ends_with("->"))
+    };
+    (has_rest && is_name(last) && !is_reserved(last) && !is_rest(last) && is_handler(last)).then_some(last)
 }
 
 /// Shortens a line of source text so that a help text can repeat it.

@@ -3,7 +3,7 @@
 
 use super::{ItemSite, ViolationReport, is_present_condition, negate};
 use crate::check::{AlreadyReported, Checked, Checker};
-use crate::hir::{self, Expr, ExprKind};
+use crate::hir::{self, Expr, ExprKind, ObjectPath};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -71,6 +71,7 @@ impl<'a> Checker<'a> {
             .map_or_else(|| Ok(site.place.clone()), |place| self.lower_object_path(place));
         let correction = self.lower_correction(&rule.notice);
         let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
+        self.report_correction_of_whole(rule, &place, site);
         parts.extend(guard);
         parts.push(condition);
         let violation = ViolationReport {
@@ -93,6 +94,58 @@ impl<'a> Checker<'a> {
             last.must_compile = true;
         }
         Ok(())
+    }
+
+    /// Reports a correction whose path is the payload itself, which no run can replace or remove.
+    fn report_correction_of_whole(&mut self, rule: &'a ast::RuleItem, place: &ObjectPath, site: &ItemSite) {
+        let Some(correction) = &rule.notice.correction else { return };
+        let payload = self.scope.get("payload").and_then(|binding| binding.place.as_ref());
+        let is_root = payload.is_some_and(|payload| payload.root == place.root && payload.steps.is_empty());
+        let is_whole = is_root && place.steps.is_empty() && !site.may_be_non_object;
+        // Under the id after `include … as`, and as a warning, a rule corrects nothing.
+        let is_used = site.reported_id.is_none() && !rule.notice.is_warning;
+        // A group that several payloads include is lowered several times.
+        if !is_whole || !is_used || self.is_reported_at(Code::CorrectsWhole, correction.span) {
+            return;
+        }
+        let word = match &correction.node {
+            ast::Correction::Default(_) => "default",
+            ast::Correction::Clamp(_) => "clamp",
+            ast::Correction::Remove => "remove",
+        };
+        let message = message!("`{word}` has no field to correct: without `at`, a rule is about the payload");
+        let diagnostic = Diagnostic::new(Code::CorrectsWhole, correction.span, message);
+        let tested = match &rule.test {
+            RuleTest::Require(condition) | RuleTest::Forbid(condition) => self.first_path_in(condition),
+            RuleTest::Compiles => None,
+        };
+        let id = rule.id.span;
+        self.diagnostics.push(match tested.filter(|_| rule.violation_path.is_none()) {
+            Some(path) => {
+                let written = format!("{} at {path}", self.loaded.sources.slice(id));
+                let after_id = Span { start: id.end, ..id };
+                diagnostic.help(message!("write `{written}`")).likely_fix(after_id, format!(" at {path}"))
+            }
+            None => diagnostic.help(message!("write the path of a field after `at`, as in `at items`")),
+        });
+    }
+
+    /// Returns the source of the first field of the judged object that an expression reads. `None`
+    /// if it reads none, except in a quantifier or a block.
+    fn first_path_in(&mut self, expr: &'a ast::Expr) -> Option<&'a str> {
+        use ast::ExprKind::{As, Binary, Call, Field, If, Index, Logic, Name, Presence, Unary};
+        let path = matches!(&expr.kind, Name(_) | Field(..) | Index(..)).then(|| self.object_path_of(expr));
+        if path.flatten().is_some_and(|path| !path.steps.is_empty()) {
+            return Some(self.loaded.sources.slice(expr.span));
+        }
+        match &expr.kind {
+            As(inner, _) | Unary(_, inner) | Presence { operand: inner, .. } => self.first_path_in(inner),
+            Binary(binary) => self.first_path_in(&binary.left).or_else(|| self.first_path_in(&binary.right)),
+            Logic(_, operands) => operands.iter().find_map(|operand| self.first_path_in(operand)),
+            If(parts) => parts.iter().find_map(|part| self.first_path_in(part)),
+            Call(_, args) => args.iter().find_map(|arg| self.first_path_in(&arg.value)),
+            _ => None,
+        }
     }
 
     pub(super) fn lower_correction(

@@ -96,6 +96,9 @@ impl ParseFailure<'_, '_> {
                     message!("the cases of a router are not separated by `{}`", self.found_text),
                     message!("remove the `{}`", self.found_text),
                 ),
+            ";" if self.expects_rule(Rule::close_paren) && self.expects_rule(Rule::comma) => {
+                swap(",", message!("arguments are separated"))
+            }
             ";" if self.expects_rule(Rule::close_bracket) => {
                 swap(",", message!("the elements of a list are separated"))
             }
@@ -149,10 +152,7 @@ impl ParseFailure<'_, '_> {
                 message!("several values need a list"),
                 message!("write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`"),
             ),
-            "=>" if self.expects_rule(Rule::close_paren) => self.unexpected_token(
-                message!("functions without a name are not supported"),
-                message!("write `any x in list: condition` or `all x in list: condition`"),
-            ),
+            "=>" | ":" | "->" if self.expects_rule(Rule::close_paren) => self.function_for_elements(),
             "else" | "otherwise" | "default" if self.is_preceded_by("when") => self.unexpected_token(
                 message!("`{}` is not a condition", self.found_text),
                 message!("for messages that no route matches, write `default -> HANDLER`"),
@@ -276,6 +276,9 @@ impl ParseFailure<'_, '_> {
             ),
             ")" | "," if self.expects_rule(Rule::colon) => {
                 let name = self.token_before().map_or("x", |token| self.token_text(token));
+                if let Some(diagnostic) = self.parameter_without_type() {
+                    return Some(diagnostic);
+                }
                 let help = message!("write its type after it, such as `{name}: string` or `{name}: int`");
                 (message!("a parameter needs a type"), help)
             }

@@ -2,12 +2,16 @@
 //! suggested fix contains the author's own words. These diagnostics are tried before the more
 //! general ones of the module `habits`.
 
+mod addresses;
 mod arguments;
 mod commas;
+mod definitions;
+mod english;
 mod field_words;
 mod fields;
 mod flows;
 mod foreign_types;
+mod functions;
 mod graphs;
 mod imports;
 mod items;
@@ -20,6 +24,7 @@ mod tests;
 mod texts;
 mod words;
 
+use super::super::case_when::case_when_error;
 use super::super::{Rule, foreign, shapes};
 use super::ParseFailure;
 use crate::lex::TokenKind;
@@ -38,13 +43,22 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.loop_as_quantifier() {
             return Some(diagnostic);
         }
+        if let Some(diagnostic) = case_when_error(self.cx, self.token_index) {
+            return Some(diagnostic);
+        }
         if self.is_at_end() {
             return self.quantifier_without_condition();
         }
         if let Some(diagnostic) = self.malformed_list_file() {
             return Some(diagnostic);
         }
-        self.text_in_parts()
+        self.address()
+            .or_else(|| self.let_with_parameters())
+            .or_else(|| self.let_after_where())
+            .or_else(|| self.local_with_colon())
+            .or_else(|| self.declaration_in_words())
+            .or_else(|| self.window_before_list())
+            .or_else(|| self.text_in_parts())
             .or_else(|| self.keyword_before_name())
             .or_else(|| self.test_slip())
             .or_else(|| self.word_slip())
@@ -325,7 +339,7 @@ impl ParseFailure<'_, '_> {
             _ if is_enum => (self.token_index - 1, self.token_index),
             _ => return None,
         };
-        let message = message!("a type has no list of allowed values");
+        let message = message!("the allowed values of a field are its type, with `|` between them");
         let end = self.closing_bracket_or_end(open);
         let elements = open + 1..end;
         let is_value = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
@@ -343,7 +357,7 @@ impl ParseFailure<'_, '_> {
         let written = values.join(" | ");
         let span = self.span_of_tokens(name..(end + 1).min(self.cx.tokens.end));
         let help = message!("write `{written}`");
-        Some(super::unexpected_token(self.span, message, help).fix(span, written))
+        Some(super::unexpected_token(span, message, help).fix(span, written))
     }
 
     /// Returns the index of the bracket that closes the bracket at `open`, or the end of the

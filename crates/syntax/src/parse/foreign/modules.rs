@@ -96,19 +96,20 @@ fn is_quoted_text(arg: &str) -> bool {
 
 /// Converts a text literal of some programming language, which contains a regular expression, to a
 /// raw text literal of the rule language. `None` if `arg` is no such literal, or its text contains
-/// an escape or a double quote.
+/// a double quote, or an escape other than a doubled backslash.
 fn to_raw_string(arg: &str) -> Option<String> {
     let is_raw = arg.starts_with(['r', '@', '`']);
     let inner = arg.trim_start_matches(['r', '@']);
     let inner =
         ['"', '\'', '`'].into_iter().find_map(|quote| inner.strip_prefix(quote)?.strip_suffix(quote))?;
-    let has_escape = !is_raw && inner.contains('\\');
-    (!inner.contains('"') && !has_escape).then(|| format!("r\"{inner}\""))
+    let plain = if is_raw { inner.to_owned() } else { inner.replace("\\\\", "\0") };
+    let has_escape = !is_raw && plain.contains('\\');
+    (!inner.contains('"') && !has_escape).then(|| format!("r\"{}\"", plain.replace('\0', "\\")))
 }
 
 /// Splits the arguments of a call at its commas outside brackets and quotes. `None` if a bracket or
 /// quote is unclosed.
-fn split_arguments(args: &str) -> Option<Vec<&str>> {
+pub(in super::super) fn split_arguments(args: &str) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
     let mut is_escaped = false;
     for (at, c) in args.char_indices() {
@@ -145,7 +146,11 @@ mod tests {
         assert_eq!(call("Regex", "IsMatch", "text, \"a\"").as_deref(), Some("text matches r\"a\""));
         assert_eq!(call("strings", "EqualFold", "a, b").as_deref(), Some("a == b ignoring case"));
         assert_eq!(call("str", "lower", "text").as_deref(), Some("lower(text)"));
-        assert_eq!(call("regexp", "MatchString", "\"a\\\\d\", text"), None);
+        assert_eq!(
+            call("regexp", "MatchString", "\"a\\\\d\", text").as_deref(),
+            Some("text matches r\"a\\d\"")
+        );
+        assert_eq!(call("regexp", "MatchString", "\"a\\td\", text"), None);
         assert_eq!(call("str", "slice", "2, 5"), None);
         assert_eq!(call("text", "slice", "a, b"), None);
         assert_eq!(call("user", "startsWith", "a, b"), None);

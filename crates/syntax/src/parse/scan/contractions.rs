@@ -168,31 +168,31 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
     };
     let is_quantity = matches!(&before[word_start..], "any" | "all" | "none" | "word");
     // A slash after a value divides it.
-    if operator.is_none() && !is_quantity && !before.ends_with(['(', ',', '=', '[', '~', '>', ':']) {
+    let begins_condition = matches!(&before[word_start..], "when" | "and" | "or" | "not" | "unless");
+    if operator.is_none()
+        && !is_quantity
+        && !begins_condition
+        && !before.ends_with(['(', ',', '=', '[', '~', '>', ':'])
+    {
         return None;
     }
-    let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
-    let mut escaped = false;
-    let close = text[at..line_end].char_indices().find(|(_, c)| {
-        let closes = *c == '/' && !escaped;
-        escaped = *c == '\\' && !escaped;
-        closes
-    })?;
-    let close = at + close.0;
-    let inner = text[open + 1..close].replace("\\/", "/");
-    let after = &text[close + 1..];
-    let flags = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len()];
-    let span = Span { start: open as u32, end: (close + 1 + flags.len()) as u32, ..backslash };
     let message = message!("a regular expression is not written between slashes");
+    let Some((written, length)) = foreign::regex_literal(&text[open..]) else {
+        let line = text[at..].lines().next().unwrap_or_default();
+        let span = Span { start: open as u32, end: (at + line.rfind('/')? + 1) as u32, ..backslash };
+        return Some(Diagnostic::new(Code::StrayCharacter, span, message).help(REGEX_HELP));
+    };
+    let span = Span { start: open as u32, end: (open + length) as u32, ..backslash };
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
-    // `g` finds all matches, which no operator needs; `u` means Unicode, which is the rule here.
-    let is_known = |c: char| matches!(c, 'i' | 'm' | 's' | 'g' | 'u');
-    if inner.contains('"') || !flags.chars().all(is_known) {
-        return Some(diagnostic.help(REGEX_HELP));
+    // `/refund/.test(text)`
+    let call = text[open + length..].strip_prefix(".test(").and_then(|rest| rest.split_once(')'));
+    let is_path = |path: &str| path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    if let Some((value, _)) = call.filter(|(value, _)| !value.is_empty() && is_path(value)) {
+        let whole = Span { end: span.end + (".test()".len() + value.len()) as u32, ..span };
+        let written = format!("{value} matches {written}");
+        let help = message!("write `{written}`", written = written.clone());
+        return Some(diagnostic.help(help).likely_fix(whole, written));
     }
-    let kept: String = flags.chars().filter(|c| !matches!(c, 'g' | 'u')).collect();
-    let mark = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
-    let written = format!("r\"{mark}{inner}\"");
     let is_pattern = operator == Some("matches") || is_argument_of_capture(before);
     if is_pattern {
         return Some(diagnostic.help(message!("write `{written}`")).fix(span, written));

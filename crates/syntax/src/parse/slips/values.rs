@@ -410,7 +410,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the constants in braces or parentheses, written as the elements of a list: `"a",
     /// "b"`. `None` if the brackets contain anything else.
-    pub(super) fn constant_elements(&self, element: ExprElement) -> Option<String> {
+    pub(in super::super) fn constant_elements(&self, element: ExprElement) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.element_text(element);
         let inner = &written[1..written.len() - 1];

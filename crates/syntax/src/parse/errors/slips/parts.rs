@@ -228,6 +228,24 @@ impl ParseFailure<'_, '_> {
     }
 
     fn intent_in_other_words(&self) -> Option<Diagnostic> {
+        let lists = [Rule::examples, Rule::keywords, Rule::kw_examples, Rule::kw_keywords];
+        let expects_list = lists.into_iter().any(|rule| self.expects_rule(rule));
+        let words = self.token_index..self.token_index + 2;
+        let open = words.clone().find(|index| self.text_of_token(index + 1) == "[");
+        if let (true, Some(open)) = (expects_list && self.is_found_word(), open) {
+            let word = self.text_of_token(open).to_lowercase();
+            let wanted = match word.as_str() {
+                "words" | "keyword" | "phrases" | "patterns" | "terms" | "word" => "keywords",
+                "example" | "sentences" | "utterances" | "samples" | "texts" | "sayings" => "examples",
+                _ => return None,
+            };
+            let span = self.span_of_tokens(self.token_index..open + 1);
+            let message = message!(
+                "an intent has `keywords` and `examples`, but no `{}`",
+                self.cx.shortened_source(span)
+            );
+            return Some(foreign::foreign_syntax_error(span, message, wanted));
+        }
         match self.found_text {
             ":" if self.is_preceded_by("examples") || self.is_preceded_by("keywords") => {
                 let help = message!("remove the `{found}`", found = ":");

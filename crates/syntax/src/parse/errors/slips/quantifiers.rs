@@ -101,6 +101,28 @@ impl ParseFailure<'_, '_> {
         )
     }
 
+    /// Returns the diagnostic for a window between the name and the list of a quantifier, as in
+    /// `any p within 1h in history: …`. `None` without such a window.
+    pub(super) fn window_before_list(&self) -> Option<Diagnostic> {
+        let window = (self.cx.tokens.start + 2..self.token_index + 1).find(|index| {
+            self.text_of_token(*index) == "within"
+                && QUANTIFIERS.contains(&self.text_of_token(index - 2))
+                && self.kind_of_token(index + 1) == Some(TokenKind::Number)
+                && self.text_of_token(index + 2) == "in"
+                && self.kind_of_token(index + 3).is_some()
+        })?;
+        let end = window + 4;
+        let list = self.text_of_token(window + 3);
+        let head = self.source_of_tokens(window - 2..window);
+        let bound = self.source_of_tokens(window..window + 2);
+        let written = format!("{head} in {list} {bound}");
+        let message = message!("the window of a quantifier follows `history`");
+        let span = self.span_of_tokens(window..window + 2);
+        let help = message!("write `{written}: …`", written = written.clone());
+        let whole = self.span_of_tokens(window - 2..end);
+        Some(unexpected_token(span, message, help).likely_fix(whole, written))
+    }
+
     /// Returns the diagnostic for a loop in place of a quantifier: `for x in items; do x > 3;
     /// done`, `each x in items { x > 3 }`. `None` for other words.
     pub(super) fn loop_as_quantifier(&self) -> Option<Diagnostic> {

@@ -189,6 +189,19 @@ impl ParseFailure<'_, '_> {
             let message = message!("the arguments of a handler are written in parentheses");
             return Some(unexpected_token(self.span, message, message!("write `-> {written}`")));
         }
+        let line_end = self.end_of_line(index).min(self.cx.tokens.end);
+        let is_assigned = matches!(self.text_of_token(index + 1), ":" | "=");
+        let has_comma = (index..line_end).any(|at| self.text_of_token(at) == ",");
+        if takes_values && self.is_word(index) && is_assigned && !has_comma && index + 2 < line_end {
+            let value = self.source_of_tokens(index + 2..line_end);
+            let written = format!("{}({}: {value})", self.text_of_token(handler), self.text_of_token(index));
+            if remedy::is_valid_short_statement(&format!("default -> {written}")) {
+                let message = message!("the arguments of a handler are written in parentheses");
+                let help = message!("write `-> {written}`");
+                let whole = self.span_of_tokens(handler..line_end);
+                return Some(unexpected_token(self.span, message, help).fix(whole, written));
+            }
+        }
         loop {
             let (joint, value) = (index + 1, index + 2);
             let is_pair = self.kind_of_token(index) == Some(TokenKind::Word)

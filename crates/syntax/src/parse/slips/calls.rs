@@ -1,0 +1,148 @@
+//! Diagnostics for parts of an expression in the order or the words of other languages: a window
+//! apart from its history, a function's name in two words, and a regular expression in slashes.
+
+use super::super::context::unexpected_token;
+use super::super::expr::{ExprElementKind, PrecedenceClimber};
+use super::super::foreign::{self, foreign_syntax_error};
+use super::super::{is_reserved, shapes};
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+
+impl PrecedenceClimber<'_, '_, '_> {
+    /// Returns the diagnostic for a window before its quantifier, as in `within 1h any p in
+    /// history: …`. The parser is after the word `within`. `None` without such a mistake.
+    pub(in super::super) fn window_before_quantifier(&self) -> Option<Diagnostic> {
+        let word = self.position.checked_sub(1)?;
+        if self.text_at(word) != "within" || self.kind_at(self.position) != Some(ExprElementKind::Number) {
+            return None;
+        }
+        let window = self.element_span(word).to(self.element_span(self.position));
+        let message = message!("the window of a quantifier follows `history`");
+        let next = self.position + 1 + usize::from(matches!(self.text_at(self.position + 1), ":" | ","));
+        let element = self
+            .elements
+            .get(next)
+            .filter(|element| matches!(element.kind, ExprElementKind::Quantified | ExprElementKind::Group));
+        let quantified = element.map_or("", |element| self.element_text(*element));
+        let Some((head, rest)) = quantified.split_once(" in history").filter(|(head, _)| !head.contains(':'))
+        else {
+            let written = format!("any p in history {}: CONDITION", self.span_text(window));
+            return Some(unexpected_token(window, message, message!("write `{written}`")));
+        };
+        let shown = format!("{} in history {}: …", head.trim_start_matches('('), self.span_text(window));
+        let written = format!("{head} in history {}{rest}", self.span_text(window));
+        let whole = window.to(self.element_span(next));
+        Some(unexpected_token(window, message, message!("write `{shown}`")).likely_fix(whole, written))
+    }
+
+    /// Returns the diagnostic for a window after the condition of a quantifier, as in `any p in
+    /// history: p.tool == "x" within 1h`. The parser is at the word `within`. `None` without such a
+    /// mistake.
+    pub(in super::super) fn window_after_condition(&self) -> Option<Diagnostic> {
+        let word = self.element_span(self.position);
+        let bound =
+            self.elements.get(self.position + 1).filter(|bound| bound.kind == ExprElementKind::Number)?;
+        if self.text_at(self.position) != "within" {
+            return None;
+        }
+        let token = |index: usize| self.cx.sigs[index].token.text(self.cx.text);
+        let before = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);
+        let history = (self.cx.tokens.start + 3..before).rev().find(|index| token(*index) == "history")?;
+        if token(history - 1) != "in" || token(history + 1) != ":" {
+            return None;
+        }
+        let first = history - 3;
+        let head = shapes::span_of(self.cx, first..history + 1);
+        let window = word.to(bound.span);
+        let condition = &self.cx.text[head.end as usize..word.start as usize];
+        let written = format!("{} {}{}", self.span_text(head), self.span_text(window), condition.trim_end());
+        let message = message!("the window of a quantifier follows `history`");
+        let help = message!("write `{written}`", written = written.clone());
+        Some(unexpected_token(window, message, help).likely_fix(head.to(window), written))
+    }
+
+    /// Returns the diagnostic for a function's name in two words, as in `url host == "a"`. The
+    /// parser is at the second word. `None` without such a mistake.
+    pub(in super::super) fn function_in_words(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let is_word = |index| self.kind_at(index) == Some(ExprElementKind::Word);
+        if !is_word(first) || !is_word(self.position) {
+            return None;
+        }
+        let (head, mut end) = (self.text_at(first), self.position + 1);
+        let mut name = format!("{head}_{}", self.text_at(self.position)).to_lowercase();
+        if Function::from_name(&name).is_none() && is_word(end) {
+            name = format!("{name}_{}", self.text_at(end)).to_lowercase();
+            end += 1;
+        }
+        let function = Function::from_name(&name)?.info().name;
+        let message = message!("the name of the function is `{function}`, in one word");
+        let span = self.element_span(first).to(self.element_span(end - 1));
+        if self.kind_at(end) == Some(ExprElementKind::Group) {
+            return Some(foreign_syntax_error(span, message, function));
+        }
+        // `url host of link`
+        let is_filler = |index: usize| matches!(self.text_at(index), "of" | "from" | "for" | "in");
+        let value = end + usize::from(is_filler(end));
+        let is_operand = is_word(value) && !is_reserved(self.text_at(value)) && {
+            value > end || Op::from_spelling(self.text_at(value)).is_none()
+        };
+        let members = (value + 1..self.elements.len())
+            .take_while(|index| self.kind_at(*index) == Some(ExprElementKind::Member))
+            .count();
+        let (argument, last) = match is_operand {
+            true => {
+                let last = value + members;
+                (self.span_text(self.element_span(value).to(self.element_span(last))), last)
+            }
+            false => (head, end - 1),
+        };
+        let written = format!("{function}({argument})");
+        let whole = span.to(self.element_span(last));
+        let help = message!("write `{written}`", written = written.clone());
+        Some(unexpected_token(span, message, help).likely_fix(whole, written))
+    }
+
+    /// Returns the diagnostic for a regular expression between slashes where a value is expected,
+    /// as in `/refund/i.test(text)`. `None` without one.
+    pub(in super::super) fn regex_in_slashes(&self) -> Option<Diagnostic> {
+        if !self.text_at(self.position).starts_with('/') {
+            return None;
+        }
+        let slash = self.element_span(self.position).start;
+        let (literal, length) = foreign::regex_literal(&self.cx.text[slash as usize..])?;
+        let span = Span { end: slash + length as u32, ..self.element_span(self.position) };
+        let message = message!("a regular expression is not written between slashes");
+        let rest = &self.cx.text[span.end as usize..];
+        let call = ["test", "exec", "match"].into_iter().find_map(|name| {
+            let inner = rest.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('(')?;
+            let argument = inner.split_once(')')?.0.trim();
+            let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+            (!argument.is_empty() && argument.chars().all(is_path)).then_some((name, argument))
+        });
+        if let Some((_, argument)) = call {
+            let end = span.end + rest.find(')')? as u32 + 1;
+            let written = format!("{argument} matches {literal}");
+            let whole = Span { end, ..span };
+            let help = message!("write `{written}`", written = written.clone());
+            return Some(unexpected_token(whole, message, help).likely_fix(whole, written));
+        }
+        let before = self.position.checked_sub(1);
+        match before.map(|before| self.text_at(before)) {
+            Some("matches" | "=~" | "~") => Some(foreign_syntax_error(span, message, &literal)),
+            Some("==" | "=" | "contains" | "like" | "===") => {
+                let whole = self.element_span(before?).to(span);
+                let written = format!("matches {literal}");
+                let help = message!("write `{written}`", written = written.clone());
+                Some(unexpected_token(span, message, help).likely_fix(whole, written))
+            }
+            _ => {
+                let written = format!("text matches {literal}");
+                Some(unexpected_token(span, message, message!("write it after `matches`: `{written}`")))
+            }
+        }
+    }
+}
