@@ -75,19 +75,16 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(match replacement {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => {
-                let value = text(start.start, member.span.start);
                 // The value of a call of a module is its first argument.
-                let first = written.split_once(' ').map_or(value, |(first, _)| first).to_owned();
-                let value = if written.contains(value) { value } else { &first };
+                let first = written.split_once(' ').map_or(base_text, |(first, _)| first).to_owned();
+                let value = if written.contains(base_text) { base_text } else { &first };
                 self.replaced_call(diagnostic, (value, args), (call_span, written))
             }
-            None if foreign::is_time_parser(name, text(start.start, member.span.start)) => {
-                diagnostic.help(message!(
-                    "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
+            None if foreign::is_time_parser(name, base_text) => diagnostic.help(message!(
+                "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
                     and compare `{field}` itself",
-                    field = args.rsplit('.').next().unwrap_or(args).to_owned()
-                ))
-            }
+                field = args.rsplit('.').next().unwrap_or(args).to_owned()
+            )),
             None => diagnostic.help(message!(
                 "there is no function for `{name}`; functions are called as in `lower(x)`, `len(x)` and \
                 `round(x, 2)`, and operators are written between their operands, as in `x contains \"a\"`",
