@@ -173,7 +173,11 @@ impl<'a> LayoutWriter<'a> {
                     // return. The gap keeps its `\r`. Without the `\r`, the token would extend over
                     // the comment.
                     let is_unclosed = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
-                    self.output.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
+                    // `//` next to a token is an error, and may belong to an address that its
+                    // author did not quote: `https://example.com`.
+                    let is_address = token.kind == TokenKind::SlashComment && token.start == 0;
+                    let keeps_space = is_unclosed || is_address;
+                    self.output.push_str(if keeps_space { &gap[..token.start as usize] } else { "  " });
                     self.output.push_str(token.text(gap).trim_end());
                     is_first = false;
                 }

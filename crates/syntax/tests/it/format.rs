@@ -275,6 +275,14 @@ fn a_comment_stays_apart_from_what_is_not_closed() {
     }
 }
 
+/// Regression test: blanks were inserted into an address that its author did not quote, as if `//`
+/// began a comment.
+#[test]
+fn an_address_without_quotes_stays_in_one_piece() {
+    check_unchanged("route a when x == 1 -> https://example.com/hook\n");
+    check_unchanged("route a when link == https://example.com/x -> h\n");
+}
+
 /// Regression test: the first line of a statement with errors was moved to the right without its
 /// other lines. The other lines then began statements.
 #[test]
