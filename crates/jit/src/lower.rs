@@ -39,6 +39,7 @@ use std::sync::Arc;
 
 /// Maximum number of bytecode instructions in a segment (a range of routes that is compiled to one
 /// function), except if a single route has more. A longer table has several segments.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_SEGMENT_INSTRS: u32 = 400;
 
 /// Bit position at which an encoded search result has its kind. The kind is `ROUTE_RESULT`,

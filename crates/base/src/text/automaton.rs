@@ -16,6 +16,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 const NON_UTF8_BYTE: u8 = 0xff;
 /// Minimum number of literals for which dummy states are added. With fewer literals, building the
 /// automaton in quadratic time is still fast; see the module documentation.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
 /// Minimum length in bytes of a literal for which the automaton is an NFA, not a DFA. To build a
 /// DFA, the builder follows the chain of failure transitions from each state. For a literal that
@@ -23,6 +24,7 @@ const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
 const MIN_LITERAL_BYTES_FOR_NFA: usize = 1_000;
 /// Number of literals per dummy state. More dummy states shorten the cycles of swaps that the
 /// builder follows, but enlarge the automaton.
+/// Compared with other values in benches/notes/constants.md.
 const LITERALS_PER_DUMMY_STATE: usize = 64;
 
 /// An automaton that finds literals in a text and reports their ids.

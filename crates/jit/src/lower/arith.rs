@@ -23,6 +23,7 @@ use std::mem::offset_of;
 
 /// Maximum number of instructions in a block that is compiled inline, including the blocks that it
 /// uses. The VM computes larger blocks and caches their values for the decision.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_INLINE_INSTRS: u32 = 48;
 
 /// Cranelift variables that hold the tag (type) and the payload (data) of one bytecode register.

@@ -21,6 +21,7 @@ const VECTOR_BYTES: usize = 16;
 /// Maximum length in bytes of a keyword for which inline code searches.
 const MAX_KEYWORD_BYTES: usize = 32;
 /// Maximum number of keywords for which inline code searches; a helper searches for more.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.
 const ASCII_CASE_BIT: u8 = 0x20;

@@ -20,10 +20,12 @@ use std::mem::offset_of;
 use std::sync::Arc;
 
 /// Maximum length in bytes of texts that are compared inline.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_INLINE_TEXT_BYTES: usize = 32;
 /// Maximum number of texts or integers that inline code compares one by one, such as the elements
 /// of an `in` list. For longer lists, the code calls a Rust function that looks the value up in a
 /// set.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_INLINE_ITEMS: usize = 8;
 
 impl FunctionBody<'_, '_, '_> {

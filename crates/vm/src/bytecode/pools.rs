@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Minimum number of keywords for which one automaton is faster than a separate searcher for each
 /// keyword.
+/// Compared with other values in benches/notes/constants.md.
 pub const MIN_AUTOMATON_KEYWORDS: usize = 5;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;

@@ -21,9 +21,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used without comparing its cost with a bitmap if at most this fraction of messages has
 /// the key. Such a key already excludes its routes for nearly all messages.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
 /// it. Such a key would exclude its routes for too few messages.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of possible choices of keys that are collected for one condition. The limit
 /// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.
@@ -36,6 +38,7 @@ const MIN_ROUTES_FOR_LOOKUP: usize = 64;
 /// Minimum number of routes of a table in which the lookup of a rarely needed attribute (a value of
 /// the message) is avoided. A smaller table tries its routes in order anyway, so the choice matters
 /// little.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Maximum number of texts and values of a table that are looked up one by one. For a table with
 /// more, a decision iterates over the fields of the message instead.

@@ -58,9 +58,11 @@ pub struct Column {
 const MAX_COLUMN_ROWS: usize = 256;
 /// Minimum fraction of the routes that must read an attribute (a message value) to give it a column
 /// (bits in the index): one in this number. Any other column would exclude too few routes.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_ROUTES_PER_READER: usize = 50;
 /// Maximum number of columns (bits for one message value each) of a bitmap index. More columns
 /// would cost more time than they save.
+/// Compared with other values in benches/notes/constants.md.
 pub const MAX_COLUMNS: usize = 12;
 
 /// Number of routes in a block, within which routes may be reordered. In the summary of a row, each

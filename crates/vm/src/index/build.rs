@@ -28,6 +28,7 @@ use rulec_sema::normal::{Normal, NormalRule};
 
 /// Minimum number of entries for which a posting list (the routes of one key) is stored as a
 /// bitmap. A route has one entry for each of its alternatives, which are operands of an `or`.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_BITMAP_ROUTES: usize = 48;
 
 /// Builds the index of a program. `normal` has the program's conditions in normal form (negations

@@ -10,27 +10,36 @@ use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalP
 use std::ops::RangeInclusive;
 
 /// Fixed cost in nanoseconds of using the index in a decision by a table.
+/// Compared with other values in benches/notes/constants.md.
 pub const INDEX_LOOKUP_NS: f64 = 30.0;
 /// Cost in nanoseconds of scanning a text of a hundred bytes.
 /// Measured in benches/notes/access-paths.md, "Cost model".
 pub const HUNDRED_BYTES_SCAN_NS: f64 = 60.0;
 /// Cost in nanoseconds of looking up the equivalence class of a value.
+/// Compared with other values in benches/notes/constants.md.
 pub const VALUE_LOOKUP_NS: f64 = 12.0;
 /// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
+/// Compared with other values in benches/notes/constants.md.
 pub const ROUTE_TRY_NS: f64 = 14.0;
 /// Cost in nanoseconds of checking the guards of one posting, an entry for a route in the list of a
 /// key. Guards are required ranges of values, which can exclude the route.
+/// Compared with other values in benches/notes/constants.md.
 pub const GUARD_CHECK_NS: f64 = 1.25;
 /// Cost in nanoseconds of reading a bitmap index, per route. The cost is low because many routes
 /// share a word.
+/// Compared with other values in benches/notes/constants.md.
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
 /// Cost in nanoseconds of looking up a field that the message does not have.
+/// Compared with other values in benches/notes/constants.md.
 const ABSENT_VALUE_LOOKUP_NS: f64 = 2.0;
 /// Assumed number of fields in a message, whatever the number of fields that the rules read.
+/// Compared with other values in benches/notes/constants.md.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
 /// Cost in nanoseconds of intersecting one word (64 bits) of a bitmap.
+/// Compared with other values in benches/notes/constants.md.
 pub const BITMAP_WORD_NS: f64 = 0.4;
 /// Assumed average fraction of a table's routes that are tried before one matches.
+/// Compared with other values in benches/notes/constants.md.
 const AVERAGE_TRIED_ROUTE_SHARE: f64 = 0.6;
 /// Minimum and maximum number of routes at the start of a table that are tried before any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
@@ -40,6 +49,7 @@ const FIRST_ROUTE_COUNT: RangeInclusive<usize> = 10..=64;
 const AUTOMATON_SEARCH_NS: f64 = 140.0;
 /// Probability that an operand of `and` or `or` does not decide the result. The next operand is
 /// then evaluated.
+/// Compared with other values in benches/notes/constants.md.
 const UNDECIDED_OPERAND_PROBABILITY: f64 = 0.4;
 
 /// Estimates the cost of looking up this number of values in a message, in units of one successful

@@ -88,6 +88,7 @@ impl AccessPath {
 
 /// Maximum number of keys (facts about a message) that are listed, to keep the output short. The
 /// other keys are only counted.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_LISTED_KEYS: usize = 4;
 
 pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {

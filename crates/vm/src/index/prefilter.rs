@@ -35,8 +35,10 @@ pub struct Prefilter {
 /// Maximum number of alternative literals that are derived from a regular expression. In a list
 /// with more literals, those that contain another one are not removed, because every pair would be
 /// compared.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_ALTERNATIVE_LITERALS: usize = 64;
 /// Maximum number of sets of required literals (prefilters) for one pattern.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_PREFILTERS: usize = 6;
 /// Minimum length in bytes of the literals in a prefilter (set of required literals) of a pattern.
 /// Only the most selective prefilter of the pattern may have shorter literals. Other short literals

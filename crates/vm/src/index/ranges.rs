@@ -21,9 +21,11 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
 /// operand. Each alternative has its own value ranges.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_OR_ALTERNATIVES: usize = 4;
 /// Maximum number of texts in a predicate such as `x in [...]` that still restricts the ranges of a
 /// value. With more texts, a bitmap would need too many classes.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each message value, the ranges for which a condition may

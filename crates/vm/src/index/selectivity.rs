@@ -75,6 +75,7 @@ impl ClassShares {
 /// Maximum number of subconditions that are visited in one condition. The limit bounds the build
 /// time and is not tuned. A shared subcondition is visited again at each use, so the work could
 /// grow exponentially.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_VISITED_SUBCONDITIONS: usize = 64;
 
 /// Returns for each predicate the number of times that conditions of routes use it.

@@ -14,6 +14,7 @@ use std::mem::take;
 
 /// Maximum number of keys of an object for which duplicate keys are searched linearly. If an object
 /// has more keys, a hash set is used.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_LINEAR_KEYS: usize = 16;
 
 /// Maximum number of predictions for the next key of an object. Each predicted key is compared with

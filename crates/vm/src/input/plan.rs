@@ -20,6 +20,7 @@ pub type PathId = u32;
 /// Maximum number of slots (fields that rules read) of a program with a plan. If a program has more
 /// slots, messages are read into JSON trees. A decision then looks up only the fields that it
 /// needs.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_PLANNED_SLOTS: usize = 512;
 
 /// The paths that rules read or the input contract declares, as a tree of keys.

@@ -59,6 +59,7 @@ impl UseInfo {
 const MAX_INLINE_DEPTH: u32 = 32;
 /// Minimum size in instructions of a condition or value that gets its own block because several
 /// parts of the program use it.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_SHARED_BLOCK_SIZE: u32 = 4;
 
 /// Result of the use analysis: the facts about every part (condition, predicate or value).

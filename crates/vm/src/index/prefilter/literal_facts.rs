@@ -6,9 +6,11 @@ use rulec_base::text;
 
 /// Maximum number of texts that are listed for a subexpression of a regular expression. If a
 /// subexpression can match more texts, only literals that these texts must contain are derived.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_CLASS_CHARS: usize = 6;
 
 /// Facts about the texts that a subexpression of a regular expression matches.

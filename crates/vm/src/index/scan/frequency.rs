@@ -6,9 +6,11 @@ use super::gram::load_eight_bytes;
 
 /// Weight of the typical texts in the estimate: their byte frequencies count as much as this number
 /// of bytes of literals.
+/// Compared with other values in benches/notes/constants.md.
 const TYPICAL_TEXT_WEIGHT: f32 = 3000.0;
 /// Number of bytes of literals after which no more literals are counted. The limit bounds the build
 /// time and is not tuned: more bytes would hardly change the estimate.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_COUNTED_BYTES: f32 = 4_000_000.0;
 
 pub struct ByteFrequency {

@@ -15,6 +15,7 @@ const EDGE_BYTES: usize = 32;
 /// Cost of a text position that passes the first stage (the probe table) only because of a new
 /// gram. The unit is the cost of a position in the second stage (the filter). The cost is high
 /// because a new entry in the probe table slows down the scan of every text.
+/// Compared with other values in benches/notes/constants.md.
 const NEW_PROBE_COST: f32 = 30.0;
 /// Number of choices of grams whose cost is estimated in full. A first estimate covers all choices,
 /// but leaves out the cost of sharing grams with other literals. This number of choices, the

@@ -15,9 +15,11 @@ pub const GRAM_BUFFER_LEN: usize = 256;
 /// which many literals share already. Such grams slow down a scan. The maximum is one higher for
 /// every 256 literals. If it is exceeded, the search is built again with half the distance between
 /// probed positions. Then each literal has fewer and longer grams, which fewer literals share.
+/// Compared with other values in benches/notes/constants.md.
 pub const MAX_CROWDED_RECORDS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table. With more bits, fewer positions of
 /// a text pass the filter without having a gram.
+/// Compared with other values in benches/notes/constants.md.
 const FILTER_BITS_PER_SLOT: usize = 16;
 
 /// The search for literals by their grams (byte sequences), in three stages: a table that shows

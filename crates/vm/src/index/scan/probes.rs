@@ -55,6 +55,7 @@ const LARGE_TABLE_SIZE: usize = 1 << 20;
 
 /// Number of table entries for a gram (byte sequence) of three bytes. The table is indexed by four
 /// bytes, so there is one entry for each value of the fourth byte.
+/// Compared with other values in benches/notes/constants.md.
 const ENTRIES_PER_THREE_BYTE_GRAM: usize = 256;
 
 /// The table that maps four bytes of a text to the length classes of grams (byte sequences) that

@@ -9,6 +9,7 @@ use rulec_base::broken_invariant;
 const NO_RECORD: u32 = u32::MAX;
 /// Number of literals from which an entry (a gram) is crowded. A further literal of a crowded entry
 /// is stored under a longer gram instead, if the literal is long enough.
+/// Compared with other values in benches/notes/constants.md.
 const MIN_CROWDED_LITERALS: u32 = 4;
 /// Flag of a crowded entry: some literals with this gram (byte sequence) are stored under longer
 /// grams, at the next level.
