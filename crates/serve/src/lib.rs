@@ -42,6 +42,8 @@ pub use events::EventSink;
 pub use limits::{LimitRow, Limits};
 pub use log::{LogMode, LogOptions, LogTarget};
 #[cfg(feature = "remote")]
+pub use log::{LogProtocol, RemoteLog};
+#[cfg(feature = "remote")]
 pub use otlp::OtlpOptions;
 pub use problem::Problem;
 #[cfg(feature = "remote")]
