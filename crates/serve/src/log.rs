@@ -8,6 +8,7 @@ mod options;
 mod output;
 #[cfg(feature = "remote")]
 mod remote;
+mod sampling;
 mod spill;
 mod writer;
 
@@ -25,6 +26,8 @@ use rulec::{Decision, LiveRules, Rules};
 use rulec_base::message;
 use rulec_report::chain::HashChain;
 use rulec_runtime::route::{DecidedMessage, observed_log_line};
+pub(crate) use sampling::SampleOutcome;
+pub use sampling::{LogSampling, LogShare};
 use serde_json::Value as Json;
 use spill::SpillFiles;
 use std::fs::File;
@@ -53,6 +56,8 @@ pub(crate) struct DecisionRecord {
     /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
     /// if there is neither.
     pub trace: Option<TraceId>,
+    /// The share of such decisions that the log keeps. `None` if the log keeps all of them.
+    pub sample_share: Option<f64>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
     pub _reservation: MemoryReservation,
 }
@@ -130,6 +135,7 @@ pub(crate) struct DecisionLog {
     /// not bound this memory: the decision of a cancelled request still waits for the disk.
     free_bytes: Arc<Semaphore>,
     written_end: LogEnd,
+    sampling: LogSampling,
     /// Number of lines dropped since the last line that was queued.
     dropped_lines: AtomicUsize,
     spill: Option<Arc<SpillFiles>>,
@@ -162,6 +168,7 @@ impl DecisionLog {
             max_waiting_bytes: capacity_bytes,
             rotate_bytes,
             key,
+            sampling,
         } = options;
         let (spilling, spills_all_lines) = (target.spill_files_of(mode)?, target.is_remote());
         let retry_pauses = target.retry_pauses();
@@ -205,6 +212,7 @@ impl DecisionLog {
             waiting_totals,
             free_bytes,
             written_end,
+            sampling,
             dropped_lines: dropped,
             spill,
             spills_all_lines,
@@ -250,6 +258,22 @@ impl DecisionLog {
     fn needed_bytes(&self, message_bytes: usize) -> u32 {
         let needed = message_bytes.saturating_add(QUEUED_DECISION_BYTES).min(self.max_lines_and_bytes.1);
         u32::try_from(needed).unwrap_or(u32::MAX)
+    }
+
+    /// Returns whether the log keeps a decision, and counts it if not. `request` has the trace id
+    /// that the caller has sent, and the message as JSON text.
+    pub fn sample(
+        &self,
+        rules_name: &str,
+        decision: &Decision,
+        route: Option<&str>,
+        request: (Option<&TraceId>, &[u8]),
+    ) -> SampleOutcome {
+        let outcome = self.sampling.choose(rules_name, decision, route, request);
+        if outcome == SampleOutcome::LeftOut {
+            self.metrics.sampled_out_decisions.inc();
+        }
+        outcome
     }
 
     /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt reports
@@ -387,6 +411,9 @@ impl DecisionRecord {
         if let Some(trace) = &self.trace {
             line.extend_from_slice(format!(",\"trace_id\":\"{}\"", trace.as_str()).as_bytes());
         }
+        if let Some(share) = self.sample_share {
+            line.extend_from_slice(format!(",\"sample_share\":{share}").as_bytes());
+        }
         line.push(b'}');
         line
     }
@@ -396,7 +423,7 @@ impl DecisionRecord {
 mod tests {
     use super::*;
 
-    fn open_test_log(path: PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
+    fn open_test_log(path: std::path::PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
         let target = LogTarget::File(path);
         let (capacity, rotate_bytes, key) = (1000, u64::MAX, None);
         let options = LogOptions {
@@ -406,6 +433,7 @@ mod tests {
             max_waiting_bytes: capacity_bytes,
             rotate_bytes,
             key,
+            sampling: LogSampling::default(),
         };
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
     }
@@ -436,6 +464,7 @@ mod tests {
                 flow_name,
                 elapsed,
                 trace,
+                sample_share: None,
                 _reservation: reservation,
             };
             log.record(record).wait().await.expect("it is written");

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "remote")]
 use super::remote::RemoteLog;
+use super::sampling::LogSampling;
 use crate::rules::StartError;
 use rulec::SigningKey;
 use rulec_base::message;
@@ -93,4 +94,6 @@ pub struct LogOptions {
     /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
     /// for a log without checkpoints.
     pub key: Option<SigningKey>,
+    /// Which decisions the log keeps.
+    pub sampling: LogSampling,
 }

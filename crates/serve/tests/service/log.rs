@@ -4,7 +4,7 @@
 use super::{RULES, Running, options, start_with, write_rules};
 use rulec_report::chain::ChainVerifier;
 use rulec_report::log_files::{find_full_files, find_logs, full_file_path};
-use rulec_serve::{LogMode, LogOptions, LogTarget, Server, ServerSignal, StartError};
+use rulec_serve::{LogMode, LogOptions, LogSampling, LogTarget, Server, ServerSignal, StartError};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,6 +25,7 @@ pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
         max_waiting_bytes: capacity_bytes,
         rotate_bytes,
         key,
+        sampling: LogSampling::default(),
     }
 }
 
