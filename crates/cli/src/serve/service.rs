@@ -7,12 +7,12 @@ use crate::compiled::are_rules_unreadable;
 use crate::variables::read_secret;
 use crate::{files, stdio};
 use rulec_base::message;
+use rulec_serve::{
+    Address, Limits, LogMode, LogOptions, LogSampling, LogShare, LogTarget, Options, RuleFolders,
+    RuleListing, RuleSource, RulesLocation, Server, ServerSignal, StartError,
+};
 #[cfg(feature = "http")]
 use rulec_serve::{LogProtocol, RemoteLog};
-use rulec_serve::{
-    Address, Limits, LogMode, LogOptions, LogSampling, LogShare, LogTarget, Options, RuleFolders, RuleListing, RuleSource,
-    RulesLocation, Server, ServerSignal, StartError,
-};
 use serde_json::Value as Json;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -175,9 +175,9 @@ fn open_history(args: &Args, _: usize) -> Result<Option<rulec_serve::OpenHistory
 fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
     let Some(path) = &args.log else { return Ok(None) };
     let shares = args.log_sample.iter().map(|share| share.parse::<LogShare>());
-    let shares = shares.collect::<Result<_, _>>().map_err(|why| {
-        CliError::usage_error(message!("`--log-sample`: {why}"))
-    })?;
+    let shares = shares
+        .collect::<Result<_, _>>()
+        .map_err(|why| CliError::usage_error(message!("`--log-sample`: {why}")))?;
     Ok(Some(LogOptions {
         target: match path.to_str() {
             Some("-") => LogTarget::Writer(stdio::open_stdout()),
@@ -199,10 +199,7 @@ fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
 
 #[cfg(not(feature = "http"))]
 fn log_server(_: &str, _: &Args) -> Result<LogTarget, CliError> {
-    Err(CliError::usage_error(message!(
-        "`--log` cannot name a server: {}",
-        crate::model::no_http_message()
-    )))
+    Err(CliError::usage_error(message!("`--log` cannot name a server: {}", crate::model::no_http_message())))
 }
 
 /// Returns the server to which the lines of the decision log are sent: the one at `address`, or the
