@@ -22,8 +22,6 @@ from rulec.v1 import rulec_pb2, rulec_pb2_grpc
 from service import check, service
 
 RULES = """
-input { text?: string, subject?: object, action?: object, resource?: object, method?: string, path?: string }
-handler billing(text?: string)
 route owner when resource.properties.owner == subject.id -> allow
 route public when method == "GET" and path starts_with "/public/" -> allow
 route refund when text contains "refund" -> billing(text: text)

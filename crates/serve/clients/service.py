@@ -11,18 +11,21 @@ from pathlib import Path
 @contextlib.contextmanager
 def service(rules, *options):
     """Runs `rulec serve` with the text `rules`, and gives its address, such as http://127.0.0.1:8181."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "events", "w+") as events:
         path = Path(folder) / "support.rules"
         path.write_text(rules)
         command = [os.environ["RULEC"], "serve", str(path), "--listen", "127.0.0.1:0", *options]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=events, text=True)
+        address = process.stdout.readline().strip()
+        if not address:
+            events.seek(0)
+            sys.exit(f"the service does not start: {events.read()}")
         try:
-            address = process.stdout.readline().strip()
-            assert address.startswith("http://"), address
             yield address
         finally:
             process.terminate()
-            assert process.wait() == 0, "the service answers its open requests and ends"
+        if process.wait() != 0:
+            sys.exit("the service has not answered all requests")
 
 
 def check(name, found, expected):

@@ -413,7 +413,7 @@ fn answer_schemas() -> Json {
         "Rules": object_schema(full, true),
         "Observed": object_schema(json!({ "observed!": flag }), true),
         "Changed": object_schema(json!({ "generation!": number }), true),
-        "OpaAnswer": object_schema(json!({ "result": any_object }), true),
+        "OpaAnswer": object_schema(json!({ "result": {} }), true),
         "EvaluationAnswer": evaluated,
         "EvaluationsAnswer": object_schema(json!({ "evaluations": list(&evaluated), "decision": flag }), false),
         "RpcAnswer": object_schema(json!({ "jsonrpc!": text, "id!": {}, "result": {}, "error": any_object }), true),

@@ -37,14 +37,14 @@ async fn opa_s_data_api_is_answered() {
 /// OPA's paths lead into the result, so a client can ask for one value.
 #[tokio::test]
 async fn opa_s_paths_select_a_part_of_the_decision() {
-    let rules = "handler pay(amount: decimal, tags: list<string>)\n\
+    let rules = "handler pay(amount: decimal, tags: list<string>)\nhandler chat()\n\
         route a when kind == \"a\" -> pay(amount: n, tags: tags) { team: \"money\" }\ndefault -> chat\n";
     let service = start(rules).await;
     let body = r#"{"input": {"kind": "a", "n": 0.10000000000000000000001, "tags": ["x", "y\"z"]}}"#;
     for (path, expected) in [
         ("support/routes/target", r#"{"result":"pay"}"#),
         ("routes/target", r#"{"result":"pay"}"#),
-        ("routes/args/amount/", r#"{"result":0.10000000000000000000001}"#),
+        ("routes/args/amount/", r#"{"result":"0.10000000000000000000001"}"#),
         ("routes/args/tags/1", r#"{"result":"y\"z"}"#),
         ("routes/metadata", r#"{"result":{"team":"money"}}"#),
         ("routes/args/tags/2", "{}"),
