@@ -18,18 +18,18 @@ const MESSAGES: &str = "\
 ";
 
 /// A process of `rulec serve` that is killed when this value is dropped.
-struct Service {
+pub(super) struct Service {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Service {
-    fn start(folder: &Folder) -> Service {
+    pub(super) fn start(folder: &Folder) -> Service {
         Service::start_with(folder, &["a.rules"])
     }
 
     /// Starts a service with further arguments.
-    fn start_with(folder: &Folder, args: &[&str]) -> Service {
+    pub(super) fn start_with(folder: &Folder, args: &[&str]) -> Service {
         Service::start_on(folder, args, Stdio::null())
     }
 
