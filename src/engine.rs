@@ -56,7 +56,7 @@ use rulec_eval::explain::Explanation;
 use rulec_eval::host::RegisteredFunction;
 use rulec_eval::trace;
 use rulec_sema::hir::{Program, Table, TableId, TableKind};
-use rulec_sema::normal::Normal;
+use rulec_sema::normal::NormalForm;
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index, TablePlan};
 use serde::Serialize;
@@ -342,7 +342,7 @@ impl Rules {
     /// Returns the conditions of the rules in normal form (negations pushed down, equal parts
     /// shared), for tools.
     #[doc(hidden)]
-    pub fn normal(&self) -> &Normal {
+    pub fn normal(&self) -> &NormalForm {
         self.rule_set().normal()
     }
 

@@ -22,7 +22,7 @@ use rulec_lang::schema::{InputContract, InputViolation};
 use rulec_lang::value::Value;
 use rulec_sema::check::Suppressions;
 use rulec_sema::hir::{Program, TableId, TableKind};
-use rulec_sema::normal::{self, Normal};
+use rulec_sema::normal::{self, NormalForm};
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index};
 use rulec_vm::input::InputPlan;
@@ -38,7 +38,7 @@ pub(crate) struct RuleSet {
     pub input_contract: Option<InputContract>,
     /// The normal form of the program (negations pushed down, equal parts shared), built on demand
     /// for tools.
-    pub normal: OnceLock<Normal>,
+    pub normal: OnceLock<NormalForm>,
     pub bytecode: Arc<Bytecode>,
     /// The index, which finds the routes that a message may match. The compiler builds the index if
     /// some table is faster with it. Otherwise it is built on first use.
@@ -248,7 +248,7 @@ impl RuleSet {
 
     /// Returns the rules in normal form (negations pushed down, equal parts shared); builds it on
     /// first use.
-    pub fn normal(&self) -> &Normal {
+    pub fn normal(&self) -> &NormalForm {
         self.normal.get_or_init(|| normal::build_normal_form(&self.program).0)
     }
 

@@ -24,7 +24,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -72,11 +72,11 @@ pub(super) struct Atom {
     /// Slot (message field) that the predicate tests with `is missing`; `None` for any other
     /// predicate.
     pub missing_slot: Option<SlotId>,
-    /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
-    /// `None` for a quantifier.
+    /// The id of the atom's predicate among the conditions of the program's [`NormalForm`]; `None`
+    /// for a quantifier.
     pub pred: Option<PredId>,
-    /// The id of the atom's quantifier among the simplified conditions of the program ([`Normal`]);
-    /// `None` for a predicate.
+    /// The id of the atom's quantifier among the conditions of the program's [`NormalForm`]; `None`
+    /// for a predicate.
     pub quantifier: Option<CondId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the atom has
     /// no term (an operand compared with a constant), or if the term is not the left operand.
@@ -166,7 +166,7 @@ impl AtomTable {
 
     /// Returns the index of the predicate's atom (its entry in this table). The first call creates
     /// the atom.
-    pub fn atom_of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
+    pub fn atom_of_pred(&mut self, normal: &NormalForm, id: PredId) -> usize {
         if let Some(existing_atom) = self.atom_by_pred.get(&id) {
             return *existing_atom;
         }
@@ -212,7 +212,7 @@ impl AtomTable {
 
     /// Returns the index of the quantifier's atom (its entry in this table). The first call creates
     /// the atom.
-    pub fn atom_of_quantifier(&mut self, normal: &Normal, id: CondId) -> usize {
+    pub fn atom_of_quantifier(&mut self, normal: &NormalForm, id: CondId) -> usize {
         if let Some(existing_atom) = self.atom_by_cond.get(&id) {
             return *existing_atom;
         }
@@ -262,7 +262,7 @@ impl AtomTable {
         self.atoms.len() - 1
     }
 
-    fn term_index_of(&mut self, normal: &Normal, expr: ExprId) -> usize {
+    fn term_index_of(&mut self, normal: &NormalForm, expr: ExprId) -> usize {
         if let Some(existing_term) = self.term_by_expr.get(&expr) {
             return *existing_term;
         }
@@ -300,7 +300,7 @@ impl AtomTable {
     /// Returns the slot (message field) that is missing exactly when the value of an expression is
     /// missing. The expression must be the slot itself, or a function of the slot that has a result
     /// for every argument. `None` for other expressions.
-    fn slot_missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
+    fn slot_missing_with(&self, normal: &NormalForm, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NormalExpr::Slot(slot) => Some(*slot),
             NormalExpr::Call(function, args) => {
@@ -455,7 +455,7 @@ struct SlotReads {
 
 impl SlotReads {
     /// Adds everything that a condition or expression reads, including the reads of its operands.
-    fn add_reads_of(&mut self, normal: &Normal, part: Part) {
+    fn add_reads_of(&mut self, normal: &NormalForm, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
                 NormalExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),

@@ -9,7 +9,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::limits::Limit;
 use rulec_lang::operators::{Cost as Class, Search};
 use rulec_sema::hir::{Program, TableId, TableKind};
-use rulec_sema::normal::{CondId, Normal, NormalCond, NormalExpr, NormalPredicate, Part, TestKind};
+use rulec_sema::normal::{CondId, NormalCond, NormalExpr, NormalForm, NormalPredicate, Part, TestKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -68,7 +68,7 @@ impl EstimatedWork {
 /// Computes the cost of each table with which a decision can start. `growing` returns true for a
 /// part of a condition that is a loop whose work grows with the number of recorded messages.
 #[doc(hidden)]
-pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
+pub fn table_costs(program: &Program, normal: &NormalForm, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
     let mut walk = CostEstimator { program, normal, growing, work_by_part: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
     for (table_index, routes) in normal.tables.iter().enumerate() {
@@ -129,7 +129,7 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start
 /// predicate and expression.
 struct CostEstimator<'a> {
     program: &'a Program,
-    normal: &'a Normal,
+    normal: &'a NormalForm,
     growing: &'a dyn Fn(Part) -> bool,
     work_by_part: HashMap<Part, EstimatedWork>,
 }

@@ -12,7 +12,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
-use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm};
 use std::collections::BTreeMap;
 
 /// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions
@@ -220,7 +220,7 @@ const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 /// True if it is proven that the list `outer` has each element of the list `inner`. It must also be
 /// proven that `outer` is present if `inner` is present. Recognizes equal lists, and parts of the
 /// history. Of two windows of the history, the outer one must not be shorter.
-fn contains_list(normal: &Normal, outer: ExprId, inner: ExprId) -> bool {
+fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
     let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
     if outer == inner {
         return true;
@@ -242,7 +242,7 @@ fn contains_list(normal: &Normal, outer: ExprId, inner: ExprId) -> bool {
     is_longer_window || contains_list(normal, outer, *part_of)
 }
 
-fn without_reads(normal: &Normal, mut list: ExprId) -> ExprId {
+fn without_reads(normal: &NormalForm, mut list: ExprId) -> ExprId {
     while let NormalExpr::Read(inner, _) = normal.expr(list) {
         list = *inner;
     }
@@ -251,7 +251,7 @@ fn without_reads(normal: &Normal, mut list: ExprId) -> ExprId {
 
 /// Returns the parts of a difference such as `now - 3600`: the time, and the constant number of
 /// seconds. `None` for other expressions.
-fn seconds_before_now(normal: &Normal, start: ExprId) -> Option<(ExprId, f64)> {
+fn seconds_before_now(normal: &NormalForm, start: ExprId) -> Option<(ExprId, f64)> {
     let NormalExpr::Op(Op::Sub, now, Some(length)) = normal.expr(start) else { return None };
     Some((*now, normal.constant(*length)?.value().to_json().as_f64()?))
 }

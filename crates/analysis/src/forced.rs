@@ -6,14 +6,14 @@ use super::atoms::{AtomLiteral, FALSE, TRUE, TruthSet, UNKNOWN};
 use super::goal::SolverGoal;
 use super::theory::MessageTheory;
 use hashbrown::{HashMap, HashSet};
-use rulec_sema::normal::{CondId, Normal, NormalCond};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 
 const ANY_TRUTH: TruthSet = TRUE | FALSE | UNKNOWN;
 
 /// Returns the literals (required truth values of predicates) that satisfy all goals, sorted.
 /// `None` if the goals leave a choice, or if they contradict each other.
 pub(super) fn forced_literals(
-    normal: &Normal,
+    normal: &NormalForm,
     theory: &mut MessageTheory,
     goals: &[SolverGoal],
 ) -> Option<Vec<AtomLiteral>> {
@@ -60,7 +60,7 @@ enum OpenOperands {
 /// The state of the unit propagation: what follows so far from the goals (conditions with required
 /// values).
 struct GoalPropagation<'a> {
-    normal: &'a Normal,
+    normal: &'a NormalForm,
     theory: &'a mut MessageTheory,
     /// The truth values that the goals allow for each atom (predicate or quantifier).
     allowed_by_atom: HashMap<usize, TruthSet>,

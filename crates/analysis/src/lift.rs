@@ -8,7 +8,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::Ty;
 use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, SlotId, Var, VarId};
 use rulec_sema::normal::{
-    CondId, ExprId, Normal, NormalCond, NormalExpr, NormalFold, NormalPredicate, TestKind,
+    CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm, NormalPredicate, TestKind,
 };
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const NO_SPAN: Span = Span { file: FileId(0), start: 0, end: 0 };
 /// The conversion from the normal form to typed conditions. The conversion can replace one operand
 /// by a slot.
 pub(super) struct NormalToHir<'n> {
-    pub normal: &'n Normal,
+    pub normal: &'n NormalForm,
     /// The operand to replace, and the slot that replaces it; `None` to replace nothing.
     pub replacement: Option<(ExprId, SlotId)>,
 }

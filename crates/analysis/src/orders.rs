@@ -7,7 +7,7 @@ use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, UNKNOWN};
 use super::lift::predicate_op;
 use rulec_lang::operators::Op;
 use rulec_lang::value::{Value, compare};
-use rulec_sema::normal::Normal;
+use rulec_sema::normal::NormalForm;
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl Comparison<'_> {
 /// Returns pairs of literals (required truth values) that no message satisfies together. For
 /// example, `n < 3` cannot be true if `n < 5` is not true.
 pub(super) fn number_order_conflicts(
-    normal: &Normal,
+    normal: &NormalForm,
     table: &AtomTable,
     atoms: impl Iterator<Item = usize>,
 ) -> Vec<[AtomLiteral; 2]> {

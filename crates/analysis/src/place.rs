@@ -9,13 +9,13 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{ExprId, Normal, NormalExpr};
+use rulec_sema::normal::{ExprId, NormalExpr, NormalForm};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
 /// Returns a value of a message field for which the expression `term` on this field has the value
 /// `value`. For example, for `x + 1` and 3 the result is 2. `None` if that is impossible.
-pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
+pub(super) fn invert_term(normal: &NormalForm, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
         NormalExpr::Slot(_) => Some(value),
@@ -106,7 +106,7 @@ pub(super) fn number_to_json(number: f64) -> Option<Json> {
 /// Returns field values for a call of a function such as `hour`, which gives the same result for
 /// many arguments. If the function has few possible results, each result is the result for at least
 /// one of the values.
-pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
+pub(super) fn sample_field_values(normal: &NormalForm, term: ExprId) -> Vec<Json> {
     let NormalExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let datetime =
         |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));

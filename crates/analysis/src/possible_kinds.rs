@@ -6,7 +6,7 @@ use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
-use rulec_sema::normal::{ExprId, Normal, NormalExpr, NormalFold};
+use rulec_sema::normal::{ExprId, NormalExpr, NormalFold, NormalForm};
 
 /// The kinds of values in JSON. A value of the message that is read without a type has one of these
 /// kinds.
@@ -14,7 +14,7 @@ const JSON_KINDS: KindSet = KindSet::MESSAGE_KINDS.without(KindSet::DATETIME);
 
 /// True if an expression reads a field of the message, or a value inside a field. If the value is a
 /// list, its elements are JSON values.
-pub(super) fn is_part_of_message(normal: &Normal, expr: ExprId) -> bool {
+pub(super) fn is_part_of_message(normal: &NormalForm, expr: ExprId) -> bool {
     match normal.expr(expr) {
         NormalExpr::Slot(_) | NormalExpr::History(_) | NormalExpr::Var(_) | NormalExpr::Field(..) => true,
         NormalExpr::Read(inner, _) | NormalExpr::Index(inner, _) | NormalExpr::Window(_, inner, _) => {
@@ -39,7 +39,7 @@ impl<'p> PossibleKinds<'p> {
     }
 
     /// Returns the kinds of value that an expression may have, and caches them for later calls.
-    pub fn kinds_of(&mut self, normal: &Normal, expr: ExprId) -> KindSet {
+    pub fn kinds_of(&mut self, normal: &NormalForm, expr: ExprId) -> KindSet {
         if let Some(kinds) = self.kinds_by_expr.get(&expr) {
             return *kinds;
         }

@@ -5,12 +5,12 @@
 use super::shape::{PredicateShape, shape_of_elements};
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, TestKind};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, TestKind};
 use serde_json::Value as Json;
 
 /// Returns the list of a quantifier such as `any x in tags: x == "a"`, and the equivalent predicate
 /// on the list. `None` unless the quantifier compares each element with constants.
-pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, PredicateShape)> {
+pub(super) fn quantifier_shape(normal: &NormalForm, id: CondId) -> Option<(ExprId, PredicateShape)> {
     let NormalCond::Each { is_all: all, list, kinds, body, level, .. } = normal.cond(id) else { return None };
     let (mut values, mut mode) = (Vec::new(), None);
     let parts = match normal.cond(*body) {
@@ -43,7 +43,7 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
 /// If `is_equal` is true, the condition must be `==` or `in`; if it is false, the negation of `==`
 /// or `in`. `level` identifies the quantifier. `None` for any other condition.
 fn element_comparison_constants(
-    normal: &Normal,
+    normal: &NormalForm,
     cond: CondId,
     (level, is_equal): (u32, bool),
 ) -> Option<(Vec<Json>, TestMode)> {

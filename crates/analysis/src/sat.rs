@@ -10,7 +10,7 @@ use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, SolverOpts, lbool};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::SlotId;
-use rulec_sema::normal::{CondId, Normal, NormalCond};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl SatQuery {
 
     /// Returns the SAT literal of a condition. The first call for a condition adds the clauses that
     /// define the literal.
-    pub fn literal_of(&mut self, normal: &Normal, theory: &mut MessageTheory, cond: CondId) -> Lit {
+    pub fn literal_of(&mut self, normal: &NormalForm, theory: &mut MessageTheory, cond: CondId) -> Lit {
         if let Some(existing) = self.lit_by_cond.get(&cond) {
             return *existing;
         }
@@ -181,7 +181,7 @@ impl SatQuery {
 
     /// Adds clauses about operands that are compared with many numbers, such as "`n < 3` implies `n
     /// < 5`".
-    pub fn add_order_clauses(&mut self, normal: &Normal, theory: &MessageTheory) {
+    pub fn add_order_clauses(&mut self, normal: &NormalForm, theory: &MessageTheory) {
         for conflict in
             number_order_conflicts(normal, &theory.value_search.atoms, self.lits_by_atom.keys().copied())
         {
@@ -276,7 +276,7 @@ impl SatQuery {
 
     /// Extracts from the SAT solver's solution a subset of literals (truth values of predicates)
     /// that is sufficient to satisfy the goals.
-    pub fn extract_proposal(&self, normal: &Normal, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
+    pub fn extract_proposal(&self, normal: &NormalForm, goals: &[SolverGoal]) -> Vec<AtomLiteral> {
         let mut allowed_by_atom: HashMap<usize, TruthSet> = HashMap::new();
         let mut visited = HashSet::new();
         let mut pending: Vec<SolverGoal> = goals.to_vec();
@@ -323,7 +323,7 @@ impl SatQuery {
     /// Returns the predicate or quantifier (atom) of a condition. The bool is true if the condition
     /// is "the atom is true", and false if it is "the atom is false". `None` for a condition with
     /// operands, such as `and`, or if the query does not contain the condition.
-    fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
+    fn atom_polarity(&self, normal: &NormalForm, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.atom_by_variable.get(&self.lit_by_cond.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NormalCond::Predicate { want: false, .. })))
     }

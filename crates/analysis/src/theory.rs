@@ -12,7 +12,7 @@ use super::values::{SolvedValue, ValueSearch};
 use hashbrown::{HashMap, HashSet};
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_sema::hir::{Program, SlotId};
-use rulec_sema::normal::Normal;
+use rulec_sema::normal::NormalForm;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl MessageTheory {
     /// fields that may change. The error contains literals for which no common message was found.
     pub fn find_message(
         &mut self,
-        normal: &Normal,
+        normal: &NormalForm,
         literals: &[AtomLiteral],
         base: Option<&BaseMessage<'_>>,
     ) -> Result<Json, LiteralConflict> {
@@ -180,7 +180,7 @@ impl MessageTheory {
     /// change has no candidate value, the error contains the literals that read only this path.
     fn choices_by_path(
         &self,
-        normal: &Normal,
+        normal: &NormalForm,
         literals: &[AtomLiteral],
         (values, max_values): (&[(usize, Json)], usize),
         base: Option<&BaseMessage<'_>>,
@@ -232,7 +232,7 @@ impl MessageTheory {
     /// terms that read only this path.
     fn valid_path_values(
         &self,
-        normal: &Normal,
+        normal: &NormalForm,
         (path, path_literals): (usize, &[AtomLiteral]),
         solved_term_values: &[&(usize, Json)],
         max_values: usize,

@@ -24,17 +24,17 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 define_ids! {
-    /// Id of a condition: its index in [`Normal::conds`].
+    /// Id of a condition: its index in [`NormalForm::conds`].
     CondId;
-    /// Id of a predicate: its index in [`Normal::preds`].
+    /// Id of a predicate: its index in [`NormalForm::preds`].
     PredId;
-    /// Id of a value: its index in [`Normal::exprs`].
+    /// Id of a value: its index in [`NormalForm::exprs`].
     ExprId;
 }
 
 /// A whole program in normal form. In each vector, operands come before the nodes that use them.
 #[derive(Clone, Debug, Default)]
-pub struct Normal {
+pub struct NormalForm {
     pub exprs: Vec<NormalExpr>,
     /// The predicates of all conditions; equal predicates occur once.
     pub preds: Vec<NormalPredicate>,
@@ -304,7 +304,7 @@ fn hash_json<H: Hasher>(json: &Json, state: &mut H) {
     }
 }
 
-impl Normal {
+impl NormalForm {
     pub fn expr(&self, id: ExprId) -> &NormalExpr {
         &self.exprs[id.index()]
     }

@@ -115,7 +115,7 @@ pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
     for token in &stream.suspicious_tokens {
         characters.check_token(*token, token.text(text));
     }
-    if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
+    if stream.significant.is_empty() && parsed.diagnostics.is_empty() {
         let message = message!("this file contains no statement");
         parsed.diagnostics.push(
             Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
@@ -123,15 +123,22 @@ pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
         );
         return parsed;
     }
-    if let Some(diagnostic) = scan::merge_conflict(file, text, &stream.sigs) {
+    if let Some(diagnostic) = scan::merge_conflict(file, text, &stream.significant) {
         return ParseResult { is_incomplete: true, diagnostics: vec![diagnostic], ..ParseResult::default() };
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
     let parse_chunk = |statements: &[RawStatement]| {
-        let TokenStream { sigs, token_codes: codes, .. } = &stream;
+        let TokenStream { significant, token_codes: codes, .. } = &stream;
         let (ahead, parsed) = (ParsedAhead::default(), ParseResult::default());
-        let mut reader =
-            FileParser { file, text, sigs, token_codes: codes, ahead, parsed, declared: OnceCell::new() };
+        let mut reader = FileParser {
+            file,
+            text,
+            significant,
+            token_codes: codes,
+            ahead,
+            parsed,
+            declared: OnceCell::new(),
+        };
         reader.parsed.statements = reader.parse_statements(statements, false);
         reader.parsed
     };
@@ -147,7 +154,12 @@ pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
         parsed.is_incomplete |= part.is_incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
-    foreign_statements::report_foreign_statements(file, text, (&stream.sigs, &statements), &mut parsed);
+    foreign_statements::report_foreign_statements(
+        file,
+        text,
+        (&stream.significant, &statements),
+        &mut parsed,
+    );
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
     parsed
 }
@@ -155,7 +167,7 @@ pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
 struct FileParser<'a> {
     file: FileId,
     text: &'a str,
-    sigs: &'a [SignificantToken],
+    significant: &'a [SignificantToken],
     /// The input of the grammar: the code of each token that is neither white space nor a comment.
     /// A code is one ASCII character that identifies a keyword, a symbol or a kind of token.
     token_codes: &'a str,
@@ -230,13 +242,20 @@ impl<'a> FileParser<'a> {
     /// True if the tokens, which are all tokens of `text`, form one statement without errors.
     fn parses_as_one_statement(
         text: &str,
-        TokenStream { sigs, token_codes: codes, .. }: &TokenStream,
+        TokenStream { significant, token_codes: codes, .. }: &TokenStream,
     ) -> bool {
         let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
         let (ahead, parsed, file) = (ParsedAhead::default(), ParseResult::default(), FileId(0));
-        let mut reader =
-            FileParser { file, text, sigs, token_codes: codes, ahead, parsed, declared: OnceCell::new() };
-        let cx = &mut StatementContext::new(&mut reader, 0..sigs.len(), 0);
+        let mut reader = FileParser {
+            file,
+            text,
+            significant,
+            token_codes: codes,
+            ahead,
+            parsed,
+            declared: OnceCell::new(),
+        };
+        let cx = &mut StatementContext::new(&mut reader, 0..significant.len(), 0);
         let is_built = tree.root().is_some_and(|root| build::build_statement(cx, root).is_ok());
         is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -259,26 +278,26 @@ impl<'a> FileParser<'a> {
         following: &[RawStatement],
         in_table: bool,
     ) -> Option<Statement> {
-        let head = self.sigs.get(raw.tokens.start)?.token;
-        let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
+        let head = self.significant.get(raw.tokens.start)?.token;
+        let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.significant[last].token.end);
         let mut span = Span { file: self.file, start: head.start, end };
         let first_diagnostic = self.parsed.diagnostics.len();
         let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
             let errors = &self.parsed.diagnostics[first_diagnostic..];
-            let doubled = doubled::doubled_phrase_error(self.file, self.text, self.sigs, raw, errors);
+            let doubled = doubled::doubled_phrase_error(self.file, self.text, self.significant, raw, errors);
             if let Some(diagnostic) = doubled.filter(|_| !errors.is_empty()) {
                 self.parsed.diagnostics.truncate(first_diagnostic);
                 self.parsed.diagnostics.push(diagnostic);
             }
-            let sigs = &self.sigs[raw.tokens.clone()];
-            self.parsed.broken_names.extend(context::declared_names(self.file, self.text, sigs));
+            let significant = &self.significant[raw.tokens.clone()];
+            self.parsed.broken_names.extend(context::declared_names(self.file, self.text, significant));
             // The declarations of the imported file are unknown.
             let codes = self.token_codes[raw.tokens.clone()].as_bytes();
             self.parsed.is_incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
         }
         if let Some((inner, close)) = &raw.table_body {
-            span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
+            span.end = self.significant.get(*close).map_or(self.text.len() as u32, |item| item.token.end);
             let inner_statements = self.parse_statements(inner, true);
             if let Some(StatementKind::Table { statements, .. }) = &mut kind {
                 *statements = inner_statements;
@@ -297,8 +316,8 @@ impl<'a> FileParser<'a> {
         following: &[RawStatement],
         in_table: bool,
     ) -> Option<StatementKind> {
-        let head = self.sigs[raw.tokens.start].token;
-        let sigs = &self.sigs[raw.tokens.clone()];
+        let head = self.significant[raw.tokens.start].token;
+        let significant = &self.significant[raw.tokens.clone()];
         // Invalid characters and strings were already reported, so the grammar must not report them
         // again.
         let codes = self.token_codes[raw.tokens.clone()].as_bytes();
@@ -323,7 +342,7 @@ impl<'a> FileParser<'a> {
                 return None;
             }
         }
-        if let Some(token) = scan::find_too_deep(self.text, sigs) {
+        if let Some(token) = scan::find_too_deep(self.text, significant) {
             let message = message!("this statement is nested more than {} deep", splitter::MAX_BRACKET_DEPTH);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::TooDeep, token.span(self.file), message)
@@ -339,7 +358,7 @@ impl<'a> FileParser<'a> {
         }
         let kind = self.parse_with_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table_body.is_none() && kind.is_some() {
-            let last_span = self.sigs[raw.tokens.end - 1].token.span(self.file);
+            let last_span = self.significant[raw.tokens.end - 1].token.span(self.file);
             let message = message!("expected `{{` and the table's routes after its name");
             let diagnostic = Diagnostic::new(Code::Unexpected, last_span, message);
             self.parsed.diagnostics.push(match shape_help(Part::Whole(rule)) {
@@ -398,8 +417,9 @@ impl<'a> FileParser<'a> {
     /// Returns the documentation and the `allow` comments of a statement. They lie between the
     /// token before the statement and its token `first_token`.
     fn leading_comments(&mut self, first_token: usize) -> (String, Vec<AllowComment>) {
-        let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
-        let gap = &self.text[start..self.sigs[first_token].token.start as usize];
+        let start =
+            first_token.checked_sub(1).map_or(0, |previous| self.significant[previous].token.end as usize);
+        let gap = &self.text[start..self.significant[first_token].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
         if memchr::memchr(b'#', gap.as_bytes()).is_none() {
             return (String::new(), allows);

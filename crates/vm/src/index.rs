@@ -56,7 +56,7 @@ use bitmap::Bitmap;
 use rulec_base::text::TextMode;
 use rulec_base::text::texts::TextIds;
 use rulec_sema::hir::TableId;
-use rulec_sema::normal::{Normal, NormalRule};
+use rulec_sema::normal::{NormalForm, NormalRule};
 use scan::LiteralScanner;
 use smallvec::SmallVec;
 
@@ -92,7 +92,7 @@ pub struct Index {
 
 impl Index {
     /// True if the index may be faster than trying the routes one by one, for at least one table.
-    pub fn is_worthwhile(normal: &Normal) -> bool {
+    pub fn is_worthwhile(normal: &NormalForm) -> bool {
         let linear_cost = |routes: &Vec<NormalRule>| {
             cost::linear_search_cost_ns(normal, routes.iter().map(|route| route.cond))
         };

@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use rulec_base::text::{compile_regex, has_word_edges};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, SlotId};
-use rulec_sema::normal::{ExprId, Normal, NormalCond, NormalExpr, NormalPredicate, TestKind};
+use rulec_sema::normal::{ExprId, NormalCond, NormalExpr, NormalForm, NormalPredicate, TestKind};
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -77,7 +77,7 @@ fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
     if fold { view.lower() } else { view.text() }
 }
 
-fn predicate(normal: &Normal, pred: &NormalPredicate) -> Result<Cond, String> {
+fn predicate(normal: &NormalForm, pred: &NormalPredicate) -> Result<Cond, String> {
     let NormalPredicate { test_kind: TestKind::Op(op), mode, left, right: Some(right) } = pred else {
         return Err(super::unsupported("a test that is not of a text"));
     };
@@ -157,7 +157,7 @@ fn has_word_boundaries(text: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// Returns the constant strings that a predicate compares with.
-fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
+fn strings(normal: &NormalForm, expr: ExprId) -> Result<Vec<String>, String> {
     match (normal.expr(expr), normal.constant(expr)) {
         (NormalExpr::List(items), _) => {
             let items = items.iter().map(|item| strings(normal, *item));

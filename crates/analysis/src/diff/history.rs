@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_sema::hir::{History, Program};
-use rulec_sema::normal::{ExprId, Normal, NormalExpr, Part};
+use rulec_sema::normal::{ExprId, NormalExpr, NormalForm, Part};
 use rulec_syntax::write::format_duration;
 use serde::Serialize;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub(super) fn note_chosen_names(old: &Program, new: &Program) -> Option<Message>
 }
 
 /// True if a condition or an argument in `sequence` (a flattened table) reads the history.
-pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
+pub(super) fn reads_history(normal: &NormalForm, sequence: &Sequence) -> bool {
     let mut visited = HashSet::new();
     sequence.leaves.iter().any(|leaf| {
         let args = leaf.args.iter().map(|arg| Part::Expr(arg.value.0));
@@ -110,7 +110,7 @@ pub(super) fn reads_history(normal: &Normal, sequence: &Sequence) -> bool {
 
 /// True if `part` (a condition, predicate or expression) or one of its operands reads the history.
 /// Skips the parts in `visited`, and adds the examined parts to it.
-fn part_reads_history(normal: &Normal, part: Part, visited: &mut HashSet<Part>) -> bool {
+fn part_reads_history(normal: &NormalForm, part: Part, visited: &mut HashSet<Part>) -> bool {
     if !visited.insert(part) {
         return false;
     }

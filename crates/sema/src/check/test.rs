@@ -21,17 +21,17 @@ use value::{insert_at_path, value_mismatch};
 impl<'a> Checker<'a> {
     /// Checks the `test` blocks of the main file, and adds them to the program.
     pub(super) fn check_tests(&mut self) {
-        let mut name_tables = NameTables::default();
+        let mut testable_names = TestableNames::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
             // An error in one test does not stop the others; the error was already reported.
-            let _ = self.check_test(test, &mut name_tables);
+            let _ = self.check_test(test, &mut testable_names);
         }
     }
 
     /// Checks a `test` block: as one test, or each of its cases as a test. An invalid case does not
     /// affect the other cases.
-    fn check_test(&mut self, test: &'a ast::Test, name_tables: &mut NameTables) -> Checked<()> {
+    fn check_test(&mut self, test: &'a ast::Test, testable_names: &mut TestableNames) -> Checked<()> {
         self.check_cases(test)?;
         let validates_payload =
             test.expectations.iter().any(|expect| self.expected_payload_kind(expect).is_some());
@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
                 self.write_given_value(&mut message, path, ty.as_ref(), value)
             });
             if let (Ok(()), Ok((entry, expected, then))) =
-                (fill_result, self.read_expectation(expect, name_tables))
+                (fill_result, self.read_expectation(expect, testable_names))
             {
                 let values: Vec<String> =
                     expect.case_values.iter().map(|value| self.source_on_one_line(value.span)).collect();
@@ -176,12 +176,12 @@ impl<'a> Checker<'a> {
     fn read_expectation(
         &mut self,
         expect: &'a Expectation,
-        name_tables: &mut NameTables,
+        testable_names: &mut TestableNames,
     ) -> Checked<(TableId, ExpectedDecision, hir::OutcomeExpectations)> {
         let (entry, expected) = match (self.expected_payload_kind(expect), expect.expected_violations.first())
         {
-            (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, name_tables)?),
-            (None, None) => self.read_expected_choice(expect, name_tables)?,
+            (Some(kind), _) => (TableId(0), self.read_verdict(expect, kind, testable_names)?),
+            (None, None) => self.read_expected_choice(expect, testable_names)?,
             (None, Some((rule, _))) => {
                 let message = message!("only a payload can break rules");
                 let help = message!("name the payload kind: `expect KIND.reject \"RULE\"`");
@@ -206,7 +206,7 @@ impl<'a> Checker<'a> {
         &mut self,
         expect: &'a Expectation,
         kind: usize,
-        name_tables: &mut NameTables,
+        testable_names: &mut TestableNames,
     ) -> Checked<ExpectedDecision> {
         const VERDICT_WORDS: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let outcome_span = expect.outcome_path.iter().fold(expect.span, |_, part| part.span);
@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
             }
         };
         let names = || payload.rule_names(&self.program).into_iter().map(Arc::from).collect();
-        let rules = name_tables.rule_names_by_payload.entry(kind).or_insert_with(names);
+        let rules = testable_names.rule_names_by_payload.entry(kind).or_insert_with(names);
         let mut expected_violations = expect.expected_violations.iter().map(|(rule, _)| rule);
         if let Some(rule) = expected_violations.find(|rule| !rules.contains(rule.node.as_str())) {
             let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
@@ -289,7 +289,7 @@ impl<'a> Checker<'a> {
     fn read_expected_choice(
         &mut self,
         expect: &'a Expectation,
-        name_tables: &mut NameTables,
+        testable_names: &mut TestableNames,
     ) -> Checked<(TableId, ExpectedDecision)> {
         let path = expect.outcome_path.as_slice();
         let path_span = path
@@ -344,7 +344,7 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         let rules = &self.program.rules;
-        let by_name = name_tables.rule_ids_by_name.get_or_insert_with(|| {
+        let by_name = testable_names.rule_ids_by_name.get_or_insert_with(|| {
             let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
             for (index, rule) in rules.iter().enumerate() {
                 by_name.entry(rule.name.clone()).or_default().push(RuleId(index as u32));
@@ -441,7 +441,7 @@ fn count_phrase(count: usize, thing: &str) -> Message {
 
 /// Names of rules that tests may mention. Each map is filled when a test first needs it.
 #[derive(Default)]
-struct NameTables {
+struct TestableNames {
     /// The ids of the rules by rule name; `None` until the map is first needed.
     rule_ids_by_name: Option<HashMap<Arc<str>, Vec<RuleId>>>,
     /// The names of the rules of each payload kind (a declared `payload`), by the index of the

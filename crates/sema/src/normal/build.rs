@@ -8,7 +8,7 @@ mod test;
 use super::cost::CostTable;
 use super::intern::ValueIds;
 use super::{
-    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalFold, NormalPredicate, NormalRule,
+    CondId, ExprId, NormalCond, NormalConst, NormalExpr, NormalFold, NormalForm, NormalPredicate, NormalRule,
     PredId, QuantifierLevels, QuantifierNesting, TestKind,
 };
 use crate::hir::{
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// Lowers a checked program to the normal form. The returned diagnostics warn about conditions that
 /// are always true or always false.
-pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
+pub fn build_normal_form(program: &Program) -> (NormalForm, Vec<Diagnostic>) {
     let mut builder = NormalBuilder::new(program);
     for table in &program.tables {
         let mut routes = Vec::new();
@@ -105,7 +105,7 @@ pub fn build_normal_form(program: &Program) -> (Normal, Vec<Diagnostic>) {
 /// Lowers one condition after another to the normal form. Equal nodes get the same id.
 pub struct NormalBuilder<'a> {
     program: &'a Program,
-    normal: Normal,
+    normal: NormalForm,
     expr_ids: ValueIds,
     pred_ids: ValueIds,
     cond_ids: ValueIds,
@@ -136,7 +136,7 @@ impl<'a> NormalBuilder<'a> {
     pub fn new(program: &'a Program) -> NormalBuilder<'a> {
         NormalBuilder {
             program,
-            normal: Normal::default(),
+            normal: NormalForm::default(),
             expr_ids: ValueIds::default(),
             pred_ids: ValueIds::default(),
             cond_ids: ValueIds::default(),
@@ -155,7 +155,7 @@ impl<'a> NormalBuilder<'a> {
     }
 
     /// Returns the normal form of the nodes that were built so far. It has no tables yet.
-    pub fn normal_so_far(&self) -> &Normal {
+    pub fn normal_so_far(&self) -> &NormalForm {
         &self.normal
     }
 

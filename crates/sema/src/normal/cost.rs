@@ -1,7 +1,7 @@
 //! Estimates how expensive conditions and values are. The normal form puts cheap operands of `and`
 //! and `or` first, by these costs.
 
-use super::{CondId, ExprId, Normal, NormalCond, NormalExpr, TestKind};
+use super::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, TestKind};
 use rulec_lang::operators::Cost;
 
 /// The cost class of each condition and value, indexed by id. Classes range from a comparison of
@@ -61,7 +61,7 @@ impl CostTable {
 
     /// Computes the cost of `cond` and appends it. The id of `cond` must be the next id of a
     /// condition.
-    pub(super) fn add_cond(&mut self, cond: &NormalCond, normal: &Normal) {
+    pub(super) fn add_cond(&mut self, cond: &NormalCond, normal: &NormalForm) {
         let cost = match cond {
             NormalCond::Const(_) => Cost::Scalar,
             NormalCond::Predicate { pred, .. } => {

@@ -1,6 +1,6 @@
 //! Direct children of the nodes of a normal form, for analyses and lowerings that traverse it.
 
-use super::{CondId, ExprId, Normal, NormalCond, NormalExpr};
+use super::{CondId, ExprId, NormalCond, NormalExpr, NormalForm};
 
 /// A node of the normal form, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,7 +10,7 @@ pub enum Part {
     Cond(u32),
 }
 
-impl Normal {
+impl NormalForm {
     /// Calls `visit` with every direct child of a node. Returns `None` if the node does not exist.
     pub fn for_each_child(&self, part: Part, visit: &mut dyn FnMut(Part)) -> Option<()> {
         let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));

@@ -11,7 +11,11 @@ use std::ops::Range;
 pub(super) fn case_when_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = |index: usize| {
         let is_inside = cx.tokens.contains(&index);
-        cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| sig.token.text(cx.text)).to_lowercase()
+        cx.significant
+            .get(index)
+            .filter(|_| is_inside)
+            .map_or("", |item| item.token.text(cx.text))
+            .to_lowercase()
     };
     let last = index.min(cx.tokens.end - 1);
     let is_case = |index: &usize| {

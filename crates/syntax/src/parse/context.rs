@@ -22,11 +22,11 @@ pub(super) struct StatementContext<'a> {
     pub(super) file: FileId,
     pub(super) text: &'a str,
     /// The significant tokens of the file: all tokens except white space and comments.
-    pub(super) sigs: &'a [SignificantToken],
-    /// The tokens of the statement, as indices into `sigs`.
+    pub(super) significant: &'a [SignificantToken],
+    /// The tokens of the statement, as indices into `significant`.
     pub(super) tokens: Range<usize>,
-    /// The index in `sigs` of the first token that was parsed together with the statement. Token
-    /// positions in tree nodes are relative to this token.
+    /// The index in `significant` of the first token that was parsed together with the statement.
+    /// Token positions in tree nodes are relative to this token.
     first_parsed_token: usize,
     /// The codes of the tokens, starting with the token `first_parsed_token`. A code is one ASCII
     /// character that identifies a keyword, a symbol or a kind of token.
@@ -41,15 +41,15 @@ impl<'a> StatementContext<'a> {
     /// from a parse of several statements, which began at the token `base`. Positions in tree nodes
     /// are relative to this token.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, base: usize) -> Self {
-        let FileParser { file, text, sigs, token_codes: codes, .. } = *reader;
+        let FileParser { file, text, significant, token_codes: codes, .. } = *reader;
         let codes = &codes.as_bytes()[base..];
-        let start = sigs[tokens.start].token.start;
-        let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
+        let start = significant[tokens.start].token.start;
+        let end = significant[tokens.end.max(tokens.start + 1) - 1].token.end;
         let span = Span { file, start, end };
         StatementContext {
             file,
             text,
-            sigs,
+            significant,
             tokens,
             first_parsed_token: base,
             token_codes: codes,
@@ -61,7 +61,7 @@ impl<'a> StatementContext<'a> {
 
     /// Returns the names that the file declares.
     pub(super) fn declared(&self) -> &DeclaredNames {
-        self.declared.get_or_init(|| DeclaredNames::collect_names(self.text, self.sigs))
+        self.declared.get_or_init(|| DeclaredNames::collect_names(self.text, self.significant))
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> BuildFailed {
@@ -78,7 +78,8 @@ impl<'a> StatementContext<'a> {
     /// relative to `first_parsed_token`. For an empty range, returns the span of the token at its
     /// start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
-        let token = |index: usize| self.sigs.get(self.first_parsed_token + index).map(|sig| sig.token);
+        let token =
+            |index: usize| self.significant.get(self.first_parsed_token + index).map(|item| item.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
         let end = token(tokens.end.max(tokens.start + 1) - 1).map_or(start, |last| last.end);
         Span { file: self.file, start, end }
@@ -93,15 +94,15 @@ impl<'a> StatementContext<'a> {
     pub(super) fn token_at(&self, offset: u32) -> Token {
         let end = self.text.len() as u32;
         let end_token = Token { kind: TokenKind::Stray, start: end, end };
-        let index = self.sigs.partition_point(|sig| sig.token.end <= offset);
-        self.sigs.get(index).map_or(end_token, |sig| sig.token)
+        let index = self.significant.partition_point(|item| item.token.end <= offset);
+        self.significant.get(index).map_or(end_token, |item| item.token)
     }
 
     /// Returns the text of the last token before a byte offset. `None` at the start of the
     /// statement.
     pub(super) fn token_before(&self, offset: u32) -> Option<&'a str> {
-        let index = self.sigs.partition_point(|sig| sig.token.end <= offset).checked_sub(1)?;
-        (index >= self.tokens.start).then(|| self.sigs[index].token.text(self.text))
+        let index = self.significant.partition_point(|item| item.token.end <= offset).checked_sub(1)?;
+        (index >= self.tokens.start).then(|| self.significant[index].token.text(self.text))
     }
 
     /// Returns the span of the token at a byte offset, or of the next token, with its text in
@@ -121,7 +122,7 @@ impl<'a> StatementContext<'a> {
     /// the statement count. `None` if no bracket is open.
     pub(super) fn innermost_open_bracket(&self, offset: u32) -> Option<TokenKind> {
         let mut open_brackets = Vec::new();
-        let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
+        let tokens = self.significant[self.tokens.clone()].iter().map(|item| item.token);
         for token in tokens.take_while(|token| token.start < offset) {
             if token.kind.opens_bracket() {
                 open_brackets.push(token.kind);
@@ -355,24 +356,25 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the names that a statement with errors would have declared. `sigs` has the tokens of the
-/// statement. Empty if its keyword declares no name, or if no valid name follows the keyword.
+/// Returns the names that a statement with errors would have declared. `significant` has the
+/// tokens of the statement. Empty if its keyword declares no name, or if no valid name follows the
+/// keyword.
 ///
 /// Three statements declare words of the language: `history` declares `history` and `previous`,
 /// `input` declares `input`, and `settings` declares `settings`. The first word is the name in a
 /// statement without its keyword (`late = a > 3`) or with the keyword after it (`words list =
 /// [..]`).
-pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]) -> Vec<Ident> {
-    let Some(head) = sigs.first().map(|sig| sig.token) else {
+pub(super) fn declared_names(file: FileId, text: &str, significant: &[SignificantToken]) -> Vec<Ident> {
+    let Some(head) = significant.first().map(|item| item.token) else {
         broken_invariant!("a statement has a token");
         return Vec::new();
     };
-    let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
+    let is_definition = matches!(significant.get(1).map(|item| item.token.text(text)), Some("=" | ":="));
     if is_definition && head.kind == TokenKind::Word {
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
     }
     // `words list = [..]`
-    let follows_name = sigs.get(1).and_then(|sig| terminals::find_word(sig.token.text(text)));
+    let follows_name = significant.get(1).and_then(|item| terminals::find_word(item.token.text(text)));
     let is_keyword = terminals::find_word(head.text(text)).is_some();
     if follows_name.is_some_and(terminals::Terminal::declares_name)
         && head.kind == TokenKind::Word
@@ -383,8 +385,8 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     let Some(word) = terminals::find_word(head.text(text)) else {
         // `lists words = [..]` and `defn big(n) = …` have a misspelt keyword.
         let is_declaration =
-            matches!(sigs.get(2).map(|sig| sig.token.text(text)), Some("=" | ":=" | "(" | "{"));
-        let name = sigs.get(1).map(|sig| sig.token).filter(|name| {
+            matches!(significant.get(2).map(|item| item.token.text(text)), Some("=" | ":=" | "(" | "{"));
+        let name = significant.get(1).map(|item| item.token).filter(|name| {
             is_declaration && name.kind == TokenKind::Word && !terminals::is_reserved(name.text(text))
         });
         return name
@@ -403,20 +405,20 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     }
     // `extern fn NAME`
     let index = if word.statement_rule == Some(Rule::extern_statement) { 2 } else { 1 };
-    let Some(token) = sigs.get(index).map(|sig| sig.token) else { return Vec::new() };
+    let Some(token) = significant.get(index).map(|item| item.token) else { return Vec::new() };
     let name = token.text(text);
     let is_name =
         token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));
     let names = is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file))).into_iter();
-    names.chain(name_after_value(file, text, sigs)).collect()
+    names.chain(name_after_value(file, text, significant)).collect()
 }
 
 /// Returns the name that was written at the end of a definition, after its value, as in `let a > 3
 /// = late`. `None` for other statements.
-fn name_after_value(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
-    let [head, .., sign, name] = sigs else { return None };
+fn name_after_value(file: FileId, text: &str, significant: &[SignificantToken]) -> Option<Ident> {
+    let [head, .., sign, name] = significant else { return None };
     let is_definition = matches!(head.token.text(text), "let" | "list" | "def");
-    let follows_sign = matches!(sign.token.text(text), "=" | ":=") && sigs.len() > 4;
+    let follows_sign = matches!(sign.token.text(text), "=" | ":=") && significant.len() > 4;
     let written = name.token.text(text);
     let is_name = name.token.kind == TokenKind::Word && !terminals::is_reserved(written);
     (is_definition && follows_sign && is_name)

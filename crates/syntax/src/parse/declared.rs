@@ -21,10 +21,10 @@ pub(super) struct DeclaredNames {
 }
 
 impl DeclaredNames {
-    pub(super) fn collect_names(text: &str, sigs: &[SignificantToken]) -> DeclaredNames {
+    pub(super) fn collect_names(text: &str, significant: &[SignificantToken]) -> DeclaredNames {
         let mut declared = DeclaredNames::default();
-        let token_text = |index: usize| sigs.get(index).map_or("", |sig| sig.token.text(text));
-        for (index, pair) in sigs.windows(2).enumerate() {
+        let token_text = |index: usize| significant.get(index).map_or("", |item| item.token.text(text));
+        for (index, pair) in significant.windows(2).enumerate() {
             let name = pair[1].token.text(text);
             if pair[0].token.kind == TokenKind::Arrow {
                 declared.target_names.get_or_insert_with(name, |name| name.to_owned());

@@ -25,37 +25,38 @@ const MAX_REMOVAL_TRIES: usize = 6;
 pub(super) fn doubled_phrase_error(
     file: FileId,
     text: &str,
-    sigs: &[SignificantToken],
+    significant: &[SignificantToken],
     raw: &RawStatement,
     errors: &[Diagnostic],
 ) -> Option<Diagnostic> {
-    let token_text = |index: usize| sigs[index].token.text(text);
+    let token_text = |index: usize| significant[index].token.text(text);
     let tokens = raw.tokens.clone();
     // `default default -> h`: the second word begins a statement of its own.
     let is_head_alone = tokens.len() == 1
         && raw.keyword.is_some()
-        && sigs
+        && significant
             .get(tokens.end)
             .is_some_and(|next| next.indent().is_none() && next.token.text(text) == token_text(tokens.start));
     if is_head_alone {
-        return Some(removal_diagnostic(file, text, sigs, tokens.start..tokens.end + 1));
+        return Some(removal_diagnostic(file, text, significant, tokens.start..tokens.end + 1));
     }
     let is_part = |index: usize| {
-        let kind = sigs[index].token.kind;
+        let kind = significant[index].token.kind;
         let is_symbol =
             matches!(kind, TokenKind::Comma | TokenKind::Colon | TokenKind::Arrow | TokenKind::Operator);
         matches!(kind, TokenKind::Word) || is_symbol && !matches!(token_text(index), "-" | "!" | "?")
     };
-    let is_word = |index: usize| sigs[index].token.kind == TokenKind::Word;
+    let is_word = |index: usize| significant[index].token.kind == TokenKind::Word;
     let touches_error = |copies: &Range<usize>| {
-        let range = sigs[copies.start].token.start..=sigs[copies.end - 1].token.end;
-        let next = sigs.get(copies.end).map(|sig| sig.token.start);
+        let range = significant[copies.start].token.start..=significant[copies.end - 1].token.end;
+        let next = significant.get(copies.end).map(|item| item.token.start);
         errors
             .iter()
             .filter_map(Diagnostic::span)
             .any(|span| range.contains(&span.start) || Some(span.start) == next)
     };
-    let bytes = sigs[tokens.start].token.start as usize..sigs[tokens.end - 1].token.end as usize;
+    let bytes =
+        significant[tokens.start].token.start as usize..significant[tokens.end - 1].token.end as usize;
     if bytes.len() > remedy::MAX_PARSED_BYTES {
         return None;
     }
@@ -66,21 +67,21 @@ pub(super) fn doubled_phrase_error(
             let is_doubled = (first..first + length).all(|index| {
                 (is_part(index) && length == 1 || is_word(index))
                     && token_text(index) == token_text(index + length)
-                    && sigs[index + length].indent().is_none()
+                    && significant[index + length].indent().is_none()
             });
             if !is_doubled || tries == MAX_REMOVAL_TRIES {
                 continue;
             }
             tries += 1;
-            let kept_until = sigs[first + length - 1].token.end as usize;
-            let resumed = sigs[first + 2 * length - 1].token.end as usize;
+            let kept_until = significant[first + length - 1].token.end as usize;
+            let resumed = significant[first + 2 * length - 1].token.end as usize;
             let without = format!("{}{}", &text[bytes.start..kept_until], &text[resumed..bytes.end]);
             let word = token_text(first);
             // The items of a payload are parsed apart from its head.
             let is_head = raw.keyword.is_some_and(|word| matches!(word.text, "payload" | "group"));
             let is_clear = is_head && length == 1 && terminals::find_word(word).is_some();
             if is_clear && touches_error(&copies) || remedy::is_valid_statement(&without) {
-                return Some(removal_diagnostic(file, text, sigs, copies));
+                return Some(removal_diagnostic(file, text, significant, copies));
             }
         }
     }
@@ -92,13 +93,14 @@ pub(super) fn doubled_phrase_error(
 fn removal_diagnostic(
     file: FileId,
     text: &str,
-    sigs: &[SignificantToken],
+    significant: &[SignificantToken],
     copies: Range<usize>,
 ) -> Diagnostic {
     let half = copies.start + copies.len() / 2;
-    let second = Span { file, start: sigs[half].token.start, end: sigs[copies.end - 1].token.end };
+    let second =
+        Span { file, start: significant[half].token.start, end: significant[copies.end - 1].token.end };
     let written = &text[second.range()];
-    let removed = Span { start: sigs[half - 1].token.end, ..second };
+    let removed = Span { start: significant[half - 1].token.end, ..second };
     let message = message!("`{written}` is written twice");
     unexpected_token(second, message, message!("remove one `{written}`")).fix(removed, "")
 }

@@ -29,7 +29,7 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
         ErrorVariant::CustomError { message } => return grammar_limit_error(cx, message),
     };
     let token_index = (cx.tokens.start + offset).min(cx.tokens.end);
-    let token = cx.sigs[token_index.min(cx.tokens.end - 1)].token;
+    let token = cx.significant[token_index.min(cx.tokens.end - 1)].token;
     let found_text = if token_index < cx.tokens.end { token.text(cx.text) } else { "" };
     let mut failure =
         ParseFailure { cx, rule, expected, token_index, token, span: token.span(cx.file), found_text };
@@ -43,7 +43,7 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
 /// Returns the diagnostic for a statement that is too complex or nested too deep. `message` is the
 /// error of pest, which reached its call limit or the stack limit.
 fn grammar_limit_error(cx: &StatementContext<'_>, message: &str) -> Diagnostic {
-    let statement_span = cx.sigs[cx.tokens.start].token.span(cx.file);
+    let statement_span = cx.significant[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
         return Diagnostic::new(Code::TooDeep, statement_span, message!("this statement is nested too deep"))
             .help(message!("give parts of it a name with `let`"));
@@ -91,7 +91,7 @@ impl<'a> ParseFailure<'_, 'a> {
 
     fn token_before(&self) -> Option<Token> {
         let index = self.token_index.checked_sub(1).filter(|index| *index >= self.cx.tokens.start)?;
-        Some(self.cx.sigs[index].token)
+        Some(self.cx.significant[index].token)
     }
 
     /// True if the token before the unexpected one has this text.
@@ -185,7 +185,10 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// True if the statement with the error is a `flow tool` statement.
     fn is_flow_tool(&self) -> bool {
-        self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.token_text(sig.token) == "tool")
+        self.cx
+            .significant
+            .get(self.cx.tokens.start + 1)
+            .is_some_and(|item| self.token_text(item.token) == "tool")
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
@@ -222,7 +225,7 @@ impl<'a> ParseFailure<'_, 'a> {
             // `let a = 1 rout b when …`: the previous two words were parsed as operator and
             // operand.
             let word = self.token_index.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
-            let word = word.map(|index| self.cx.sigs[index].token);
+            let word = word.map(|index| self.cx.significant[index].token);
             if let Some(diagnostic) = word.and_then(|word| self.misspelt_statement(word)) {
                 return Some(diagnostic);
             }
@@ -254,8 +257,8 @@ impl<'a> ParseFailure<'_, 'a> {
     /// known.
     fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
-        let index = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);
-        let begins_line = self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
+        let index = self.cx.significant.partition_point(|item| item.token.start < word.start);
+        let begins_line = self.cx.significant.get(index).is_some_and(|item| item.indent().is_some());
         let is_likely = begins_line
             || has_one_near_candidate(&self.token_text(word).to_lowercase(), terminals::statement_words());
         let is_word = word.kind == TokenKind::Word;
@@ -286,11 +289,15 @@ impl<'a> ParseFailure<'_, 'a> {
             let message = message!("a priority must be a whole number, found {}", self.describe_found());
             let help = match found {
                 "=" | ":" => {
-                    let number = self.cx.sigs.get(self.token_index + 1).map(|sig| self.token_text(sig.token));
+                    let number =
+                        self.cx.significant.get(self.token_index + 1).map(|item| self.token_text(item.token));
                     let number = number.filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
                     let help = message!("write `priority {}`", number.unwrap_or("10"));
-                    let end =
-                        self.cx.sigs.get(self.token_index + 1).map_or(self.span.end, |sig| sig.token.start);
+                    let end = self
+                        .cx
+                        .significant
+                        .get(self.token_index + 1)
+                        .map_or(self.span.end, |item| item.token.start);
                     let start = self.token_before().map_or(self.span.start, |before| before.end);
                     let span = Span { start, end, ..self.span };
                     return Some(unexpected_token(self.span, message, help).fix(span, " "));
@@ -329,7 +336,7 @@ impl<'a> ParseFailure<'_, 'a> {
     /// mistake.
     fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
-        let next_token = self.cx.sigs.get(self.token_index + 1)?.token;
+        let next_token = self.cx.significant.get(self.token_index + 1)?.token;
         let without_spaces = before.end == self.token.start && next_token.start == self.token.end;
         if next_token.kind != TokenKind::Word || !without_spaces {
             return None;
@@ -366,7 +373,7 @@ impl<'a> ParseFailure<'_, 'a> {
             return diagnostic;
         }
         let diagnostic = reserved_word_error(found, span, message!("a name"));
-        let next = self.cx.sigs.get(self.token_index + 1).map(|sig| self.token_text(sig.token));
+        let next = self.cx.significant.get(self.token_index + 1).map(|item| self.token_text(item.token));
         // `route when …`: a missing name is more likely than a route called `when`.
         if self.is_preceded_by("route")
             && found == "when"
@@ -396,10 +403,10 @@ impl<'a> ParseFailure<'_, 'a> {
             _ => message!("a table, choice or router cannot be named `{name}`", name = found.to_owned()),
         };
         let arrow = (self.token_index..self.cx.tokens.end)
-            .find(|index| self.token_text(self.cx.sigs[*index].token) == "->");
+            .find(|index| self.token_text(self.cx.significant[*index].token) == "->");
         let target = arrow
-            .and_then(|arrow| self.cx.sigs.get(arrow + 1))
-            .map_or("HANDLER", |sig| self.token_text(sig.token));
+            .and_then(|arrow| self.cx.significant.get(arrow + 1))
+            .map_or("HANDLER", |item| self.token_text(item.token));
         let help = match keyword {
             "route" if found == "default" => message!(
                 "choose another name; for messages that no route matches, write `default -> {target}`"

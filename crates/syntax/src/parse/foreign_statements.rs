@@ -35,7 +35,7 @@ struct ForeignStatement {
 struct StatementReader<'a> {
     file: FileId,
     text: &'a str,
-    sigs: &'a [SignificantToken],
+    significant: &'a [SignificantToken],
     /// The names that the file declares, collected on first use.
     names: OnceCell<DeclaredNames>,
 }
@@ -45,7 +45,7 @@ struct StatementReader<'a> {
 pub(super) fn report_foreign_statements(
     file: FileId,
     text: &str,
-    (sigs, statements): (&[SignificantToken], &[RawStatement]),
+    (significant, statements): (&[SignificantToken], &[RawStatement]),
     parsed: &mut ParseResult,
 ) {
     let is_error = |diagnostic: &&Diagnostic| diagnostic.is_error();
@@ -55,11 +55,11 @@ pub(super) fn report_foreign_statements(
         return;
     }
     errors.sort_unstable();
-    let reader = StatementReader { file, text, sigs, names: OnceCell::new() };
+    let reader = StatementReader { file, text, significant, names: OnceCell::new() };
     let starts: Vec<usize> = statements.iter().map(|statement| statement.tokens.start).collect();
     let (mut index, mut depth, mut last_end) = (0, 0_usize, usize::MAX);
-    while let Some(sig) = sigs.get(index) {
-        if sig.indent() == Some(0) && starts_statement(sig.token.text(text)) {
+    while let Some(item) = significant.get(index) {
+        if item.indent() == Some(0) && starts_statement(item.token.text(text)) {
             depth = 0;
         }
         // A line that continues a statement of this language is part of it, as in `route a` with
@@ -67,20 +67,20 @@ pub(super) fn report_foreign_statements(
         let begins = || {
             let start = starts[..starts.partition_point(|start| *start <= index)].last().copied();
             let is_complete = |start: usize| {
-                let head = sigs[start].token.start as usize..sigs[index - 1].token.end as usize;
+                let head = significant[start].token.start as usize..significant[index - 1].token.end as usize;
                 remedy::is_valid_statement(&text[head])
             };
             index == last_end || start.is_none_or(|start| start == index || is_complete(start))
         };
-        let may_begin = depth == 0 && sig.indent().is_some();
+        let may_begin = depth == 0 && item.indent().is_some();
         let found = may_begin.then(|| reader.foreign_statement_at(index)).flatten();
         let Some(found) = found.filter(|found| found.end_token > index && begins()) else {
-            depth += usize::from(sig.token.kind.opens_bracket());
-            depth = depth.saturating_sub(usize::from(sig.token.kind.closes_bracket()));
+            depth += usize::from(item.token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(item.token.kind.closes_bracket()));
             index += 1;
             continue;
         };
-        let range = sig.token.start..sigs[found.end_token - 1].token.end;
+        let range = item.token.start..significant[found.end_token - 1].token.end;
         let first_error = errors.partition_point(|start| *start < range.start);
         let has_error = errors.get(first_error).is_some_and(|start| range.contains(start));
         // The parser may have read the line as a part of the statement before it, which is
@@ -154,7 +154,7 @@ impl<'a> StatementReader<'a> {
     }
 
     fn declared(&self) -> &DeclaredNames {
-        self.names.get_or_init(|| DeclaredNames::collect_names(self.text, self.sigs))
+        self.names.get_or_init(|| DeclaredNames::collect_names(self.text, self.significant))
     }
 
     fn diagnostic(&self, first: usize, help: Message) -> Diagnostic {
@@ -168,12 +168,12 @@ impl<'a> StatementReader<'a> {
     }
 
     fn token(&self, index: usize) -> Token {
-        self.sigs[index].token
+        self.significant[index].token
     }
 
     /// Returns the text of a token, or an empty text after the last token.
     fn text(&self, index: usize) -> &'a str {
-        self.sigs.get(index).map_or("", |sig| sig.token.text(self.text))
+        self.significant.get(index).map_or("", |item| item.token.text(self.text))
     }
 
     fn lowercase_text(&self, index: usize) -> String {
@@ -181,7 +181,7 @@ impl<'a> StatementReader<'a> {
     }
 
     fn kind(&self, index: usize) -> Option<TokenKind> {
-        self.sigs.get(index).map(|sig| sig.token.kind)
+        self.significant.get(index).map(|item| item.token.kind)
     }
 
     fn is_word(&self, index: usize) -> bool {
@@ -195,27 +195,30 @@ impl<'a> StatementReader<'a> {
 
     /// True if the token at `index` begins a line, or if there is no such token.
     fn begins_line(&self, index: usize) -> bool {
-        self.sigs.get(index).is_none_or(|sig| sig.indent().is_some())
+        self.significant.get(index).is_none_or(|item| item.indent().is_some())
     }
 
     /// Returns the index of the first token on the line below the token `index`, or the number of
     /// tokens if there is no such line.
     fn next_line_start(&self, index: usize) -> usize {
-        (index + 1..self.sigs.len()).find(|token| self.begins_line(*token)).unwrap_or(self.sigs.len())
+        (index + 1..self.significant.len())
+            .find(|token| self.begins_line(*token))
+            .unwrap_or(self.significant.len())
     }
 
     /// Returns the index after the block below the token `index`: the lines up to the next one that
     /// is indented by at most `margin` bytes.
     fn end_of_block(&self, index: usize, margin: u32) -> usize {
-        let is_outside = |token: &usize| self.sigs[*token].indent().is_some_and(|indent| indent <= margin);
-        (index + 1..self.sigs.len()).find(is_outside).unwrap_or(self.sigs.len())
+        let is_outside =
+            |token: &usize| self.significant[*token].indent().is_some_and(|indent| indent <= margin);
+        (index + 1..self.significant.len()).find(is_outside).unwrap_or(self.significant.len())
     }
 
     /// Returns the index of the bracket that closes the bracket at `open`. `None` if it is
     /// unclosed.
     fn closing_bracket(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
-        (open..self.sigs.len()).find(|index| {
+        (open..self.significant.len()).find(|index| {
             let kind = self.token(*index).kind;
             depth += usize::from(kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));

@@ -113,7 +113,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// this word. `None` without such a mistake.
     fn other_word_for_where(&self) -> Option<Diagnostic> {
         let start = self.element_span(self.position).start;
-        let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
+        let index = self.cx.significant.partition_point(|item| item.token.start < start);
         shapes::word_for_where(self.cx, self.cx.tokens.start..index + 2)
     }
 
@@ -151,8 +151,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         let candidate = meant_operator(word);
         let statement_words = terminals::statement_words();
         let token = self.cx.token_at(span.start);
-        let index = self.cx.sigs.partition_point(|sig| sig.token.start < span.start);
-        let begins_line = self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
+        let index = self.cx.significant.partition_point(|item| item.token.start < span.start);
+        let begins_line = self.cx.significant.get(index).is_some_and(|item| item.indent().is_some());
         let is_statement_word = match begins_line {
             true => rulec_base::diag::nearest(word, statement_words).is_some(),
             false => rulec_base::diag::has_one_near_candidate(word, statement_words),

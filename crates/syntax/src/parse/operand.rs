@@ -294,7 +294,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<BuildFailed> {
         let offset = self.peek().map_or(self.end_offset, |element| element.span.start);
-        let index = self.cx.sigs.partition_point(|sig| sig.token.end <= offset);
+        let index = self.cx.significant.partition_point(|item| item.token.end <= offset);
         if let Some(diagnostic) = case_when_error(self.cx, index) {
             return Some(self.report(diagnostic));
         }

@@ -71,7 +71,7 @@ pub fn outline(text: &str) -> Outline {
     let parsed = parse(ThreadLimit::All, file, text);
     let stream = stream::tokenize_in_parts(text, 1);
     let raw = splitter::split_statements(file, text, &stream, &mut Vec::new());
-    let tokens: Vec<Token> = stream.sigs.iter().map(|sig| sig.token).collect();
+    let tokens: Vec<Token> = stream.significant.iter().map(|item| item.token).collect();
     let mut error_starts: Vec<u32> = parsed
         .diagnostics
         .iter()

@@ -36,7 +36,7 @@ impl FileParser<'_> {
     fn split_at_braces(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
         // The last pair of braces belongs to the block. Earlier braces may enclose a record,
         // for example in the list of an `each`.
-        let kind = |index: usize| self.sigs[index].token.kind;
+        let kind = |index: usize| self.significant[index].token.kind;
         let mut depth = 0_usize;
         let open = tokens.clone().rev().find(|index| {
             depth += usize::from(kind(*index).closes_bracket());
@@ -46,7 +46,7 @@ impl FileParser<'_> {
         if let Some(open) = open.filter(|open| kind(*open) == TokenKind::OpenBrace) {
             return Some((tokens.start..open, open + 1..tokens.end - 1));
         }
-        let last_span = self.sigs[tokens.end - 1].token.span(self.file);
+        let last_span = self.significant[tokens.end - 1].token.span(self.file);
         let message = message!("expected `{{` and then rules in braces");
         let diagnostic = Diagnostic::new(Code::Unexpected, last_span, message);
         self.parsed.diagnostics.push(match shape_help(Part::Whole(rule)) {
@@ -61,10 +61,12 @@ impl FileParser<'_> {
         let mut start = body.start;
         let mut depth = 0_usize;
         for index in body.clone() {
-            let token = self.sigs[index].token;
+            let token = self.significant[index].token;
             let is_separator = depth == 0 && matches!(token.kind, TokenKind::Semicolon);
-            let is_item_start =
-                depth == 0 && index > start && self.sigs[index].indent().is_some() && self.begins_item(index);
+            let is_item_start = depth == 0
+                && index > start
+                && self.significant[index].indent().is_some()
+                && self.begins_item(index);
             if is_separator || is_item_start {
                 items.extend(self.parse_item(start..index));
                 start = if is_separator { index + 1 } else { index };
@@ -82,8 +84,8 @@ impl FileParser<'_> {
     /// True if a token at the start of a line begins an item. Such a token is an item keyword or a
     /// field name.
     fn begins_item(&self, index: usize) -> bool {
-        let token = self.sigs[index].token;
-        let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
+        let token = self.significant[index].token;
+        let text = |index: usize| self.significant.get(index).map_or("", |item| item.token.text(self.text));
         if !matches!(token.kind, TokenKind::Word | TokenKind::Quoted) {
             return false;
         }
@@ -94,11 +96,11 @@ impl FileParser<'_> {
     }
 
     fn parse_item(&mut self, tokens: Range<usize>) -> Option<PayloadItem> {
-        let head = self.sigs.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
-        let end = self.sigs[tokens.end - 1].token.end;
+        let head = self.significant.get(tokens.start).filter(|_| !tokens.is_empty())?.token;
+        let end = self.significant[tokens.end - 1].token.end;
         let span = Span { file: self.file, start: head.start, end };
         let (docs, _) = self.leading_comments(tokens.start);
-        let next = self.sigs.get(tokens.start + 1).map(|next| next.token.kind);
+        let next = self.significant.get(tokens.start + 1).map(|next| next.token.kind);
         let word = if next == Some(TokenKind::Colon) { "" } else { head.text(self.text) };
         let kind = match word {
             "require" => self.parse_alone(Rule::require_item, tokens, |cx, pair| {

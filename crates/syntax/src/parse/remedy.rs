@@ -26,7 +26,7 @@ pub(super) fn is_valid_statement(text: &str) -> bool {
     let all_readable = tokens.suspicious_tokens.iter().all(|token| is_readable(token.kind));
     let word = tokens.token_codes.bytes().next().map(terminals::terminal);
     let is_statement = word.is_some_and(terminals::Terminal::starts_statement);
-    let is_deep = scan::find_too_deep(text, &tokens.sigs).is_some();
+    let is_deep = scan::find_too_deep(text, &tokens.significant).is_some();
     if !all_readable || !is_statement || is_deep {
         return false;
     }

@@ -301,11 +301,15 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
 const CONFLICT_MARKS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 
 /// Returns the diagnostic for a merge conflict that was left in a file. `None` without a conflict.
-pub(super) fn merge_conflict(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Diagnostic> {
+pub(super) fn merge_conflict(
+    file: FileId,
+    text: &str,
+    significant: &[SignificantToken],
+) -> Option<Diagnostic> {
     // A marker counts only if it is a token, and not if it is inside a multi-line text.
     let is_token = |offset: usize| {
-        let index = sigs.partition_point(|sig| (sig.token.start as usize) < offset);
-        sigs.get(index).is_some_and(|sig| sig.token.start as usize == offset)
+        let index = significant.partition_point(|item| (item.token.start as usize) < offset);
+        significant.get(index).is_some_and(|item| item.token.start as usize == offset)
     };
     let find = |mark: &str, from: usize| {
         let mut places = memchr::memmem::find_iter(&text.as_bytes()[from..], mark).map(|at| from + at);
@@ -329,9 +333,9 @@ pub(super) fn merge_conflict(file: FileId, text: &str, sigs: &[SignificantToken]
 
 /// Returns the first token that is nested deeper than [`MAX_BRACKET_DEPTH`]; `None` if there is
 /// none. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
-pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
+pub(super) fn find_too_deep(text: &str, significant: &[SignificantToken]) -> Option<Token> {
     // Each token opens at most one level, so a text with few tokens cannot exceed the limit.
-    if sigs.len() <= MAX_BRACKET_DEPTH {
+    if significant.len() <= MAX_BRACKET_DEPTH {
         return None;
     }
     // For each open bracket: its level, and the numbers of open quantifiers and open types before
@@ -340,9 +344,9 @@ pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Tok
     let (mut depth, mut quantifiers, mut types) = (0, 0, 0);
     // Number of consecutive prefix operators before the next operand.
     let mut prefix_count = 0;
-    for (index, sig) in sigs.iter().enumerate() {
-        let token = sig.token;
-        let previous = index.checked_sub(1).map(|previous| sigs[previous].token);
+    for (index, item) in significant.iter().enumerate() {
+        let token = item.token;
+        let previous = index.checked_sub(1).map(|previous| significant[previous].token);
         let before_text = previous.map_or("", |token| token.text(text));
         match token.kind {
             kind if kind.opens_bracket() => {
@@ -362,7 +366,7 @@ pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Tok
             TokenKind::Word => match token.text(text) {
                 "not" => prefix_count += 1,
                 "any" | "all" | "count" | "first" | "last" | "for" => {
-                    let word_after_name = sigs.get(index + 2).map(|sig| sig.token.text(text));
+                    let word_after_name = significant.get(index + 2).map(|item| item.token.text(text));
                     quantifiers += usize::from(word_after_name == Some("in")) + prefix_count;
                     prefix_count = 0;
                 }

@@ -24,7 +24,7 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
         .or_else(|| keyword_after_name(cx))
         .or_else(|| unnamed_route(cx))
         .or_else(|| definition_without_let(cx))
-        .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
+        .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.significant[first].token))
 }
 
 /// Returns the diagnostic for a line that begins no statement, and which the parser therefore
@@ -38,7 +38,7 @@ pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> O
     if continues || is_operator || token_kind(cx, index) != Some(TokenKind::Word) {
         return None;
     }
-    let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[index].token);
+    let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.significant[index].token);
     Some(conditional_block(cx, index).or_else(|| bare_condition(cx, index)).unwrap_or_else(unknown))
 }
 
@@ -49,15 +49,15 @@ fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic>
     if !introduces_condition(word) || word == "where" {
         return None;
     }
-    let begins_line = |index: &usize| cx.sigs[*index].indent() == Some(0);
-    let end = (index + 1..cx.sigs.len()).find(begins_line).unwrap_or(cx.sigs.len());
+    let begins_line = |index: &usize| cx.significant[*index].indent() == Some(0);
+    let end = (index + 1..cx.significant.len()).find(begins_line).unwrap_or(cx.significant.len());
     let is_arrow = |at: &usize| {
         token_kind(cx, *at) == Some(TokenKind::Arrow) || matches!(token_text(cx, *at), "then" | ":")
     };
     let arrow = (index + 1..end).find(is_arrow)?;
     let (condition, target) = (short_source(cx, index + 1..arrow)?, short_source(cx, arrow + 1..end)?);
     let message = message!("no statement starts with `{word}`");
-    let span = cx.sigs[index].token.span(cx.file);
+    let span = cx.significant[index].token.span(cx.file);
     let written = format!("route NAME when {condition} -> {target}");
     if !remedy::is_valid_short_statement(&written) {
         return None;
@@ -73,8 +73,8 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
         return None;
     }
     let mut depth = 0_usize;
-    let open = (index + 1..cx.sigs.len()).find(|token| {
-        let kind = cx.sigs[*token].token.kind;
+    let open = (index + 1..cx.significant.len()).find(|token| {
+        let kind = cx.significant[*token].token.kind;
         let is_brace = kind == TokenKind::OpenBrace && depth == 0;
         depth += usize::from(kind.opens_bracket());
         depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
@@ -97,7 +97,7 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
         (false, target, "}" | "(" | ";") if token_kind(cx, arrow) == Some(TokenKind::Word) => target,
         _ => "HANDLER",
     };
-    let span = cx.sigs[index].token.span(cx.file);
+    let span = cx.significant[index].token.span(cx.file);
     let word = token_text(cx, index);
     let condition = match word {
         "unless" => format!("not ({condition})"),
@@ -111,16 +111,16 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
 }
 
 fn token_text<'a>(cx: &StatementContext<'a>, index: usize) -> &'a str {
-    cx.sigs.get(index).map_or("", |sig| sig.token.text(cx.text))
+    cx.significant.get(index).map_or("", |item| item.token.text(cx.text))
 }
 
 fn token_kind(cx: &StatementContext<'_>, index: usize) -> Option<TokenKind> {
-    cx.sigs.get(index).map(|sig| sig.token.kind)
+    cx.significant.get(index).map(|item| item.token.kind)
 }
 
 /// Returns the span of a range of tokens, which must not be empty.
 pub(super) fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
-    let span = |index: usize| cx.sigs[index].token.span(cx.file);
+    let span = |index: usize| cx.significant[index].token.span(cx.file);
     span(tokens.start).to(span(tokens.end - 1))
 }
 
@@ -148,9 +148,9 @@ pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<
 /// Returns the diagnostic for a line number that was pasted before a statement, as in `12 default
 /// -> h`. The number is the token at `index`. `None` without such a mistake.
 pub(super) fn pasted_line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
-    let number = cx.sigs.get(index).filter(|sig| sig.token.kind == TokenKind::Number)?;
+    let number = cx.significant.get(index).filter(|item| item.token.kind == TokenKind::Number)?;
     let is_mark = |index: &usize| matches!(token_text(cx, *index), ":" | "." | "|" | ")");
-    let end = (index + 1..cx.sigs.len()).find(|index| !is_mark(index))?;
+    let end = (index + 1..cx.significant.len()).find(|index| !is_mark(index))?;
     let begins_statement =
         terminals::find_word(token_text(cx, end)).is_some_and(terminals::Terminal::starts_statement);
     if number.indent().is_none() || !begins_statement {
@@ -159,7 +159,7 @@ pub(super) fn pasted_line_number(cx: &StatementContext<'_>, index: usize) -> Opt
     let span = span_of(cx, index..end);
     let written = &cx.text[span.range()];
     let message = message!("a line number is not part of a statement");
-    let removed = Span { end: cx.sigs[end].token.start, ..span };
+    let removed = Span { end: cx.significant[end].token.start, ..span };
     Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
 }
 
@@ -192,7 +192,7 @@ fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
         }
         None => return None,
     };
-    let span = cx.sigs[first].token.span(cx.file);
+    let span = cx.significant[first].token.span(cx.file);
     let message = message!("no statement starts with `{}`", cx.shortened_source(span));
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(message!("write `{replacement}`")))
 }
@@ -237,7 +237,7 @@ fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     }
     let replacement = format!("let {name} =");
     let message = message!("a definition begins with `let`");
-    let span = cx.sigs[first].token.span(cx.file);
+    let span = cx.significant[first].token.span(cx.file);
     let reads_itself = (sign + 1..cx.tokens.end).any(|index| token_text(cx, index) == name);
     let is_declared = (0..first).any(|index| {
         matches!(token_text(cx, index), "let" | "list" | "def") && token_text(cx, index + 1) == name
@@ -258,8 +258,9 @@ fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = token_text(cx, first);
-    let touches =
-        |index: usize| cx.sigs.get(index + 1).is_some_and(|sig| sig.token.start == cx.sigs[index].token.end);
+    let touches = |index: usize| {
+        cx.significant.get(index + 1).is_some_and(|item| item.token.start == cx.significant[index].token.end)
+    };
     let is_equals = |index: usize| token_text(cx, index) == "=" && touches(index - 1);
     // `*=` is two tokens, and `+=` is one.
     let (operator, end) = match token_text(cx, sign) {
@@ -277,7 +278,7 @@ fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
         return Some((format!("{name} {operator} 1"), end));
     }
     let line_end =
-        (end..cx.tokens.end).find(|index| cx.sigs[*index].indent().is_some()).unwrap_or(cx.tokens.end);
+        (end..cx.tokens.end).find(|index| cx.significant[*index].indent().is_some()).unwrap_or(cx.tokens.end);
     let value = short_source(cx, end..line_end).unwrap_or("…");
     let is_one = end + 1 >= line_end || token_kind(cx, end + 1) == Some(TokenKind::Dot);
     let value = if is_one { value.to_owned() } else { format!("({value})") };
@@ -317,7 +318,7 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
     let open = word.checked_sub(1).filter(|open| token_kind(cx, *open) == Some(TokenKind::OpenBrace))?;
     let mut depth = 0_usize;
     let close = (open..cx.tokens.end).find(|index| {
-        let kind = cx.sigs[*index].token.kind;
+        let kind = cx.significant[*index].token.kind;
         depth += usize::from(kind.opens_bracket());
         depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
         depth == 0
@@ -333,7 +334,7 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
     let starts: Vec<usize> = (word..parts_end)
         .filter(|index| {
             let before = token_text(cx, *index - 1);
-            let may_begin = cx.sigs[*index].indent().is_some()
+            let may_begin = cx.significant[*index].indent().is_some()
                 || matches!(before, "{" | "," | ";")
                 || token_text(cx, *index) == token_text(cx, word);
             may_begin && before != token_text(cx, word) && is_head(*index)
@@ -374,7 +375,7 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
 fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     cx.tokens.clone().find(|index| {
-        let kind = cx.sigs[*index].token.kind;
+        let kind = cx.significant[*index].token.kind;
         depth += usize::from(kind.opens_bracket());
         depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
         depth == 0 && (kind == TokenKind::Arrow || token_text(cx, *index) == "then")
@@ -427,11 +428,11 @@ fn introduces_condition(word: &str) -> bool {
 /// True if the file declares a handler of this name, or uses the name after an arrow.
 fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
     let follows = |index: usize| {
-        let before = &cx.sigs[index].token;
+        let before = &cx.significant[index].token;
         before.kind == TokenKind::Arrow || before.text(cx.text) == "handler"
     };
     let is_name = matches!(token_kind(cx, cx.tokens.start), Some(TokenKind::Word | TokenKind::Quoted));
-    is_name && (1..cx.sigs.len()).any(|index| token_text(cx, index) == name && follows(index - 1))
+    is_name && (1..cx.significant.len()).any(|index| token_text(cx, index) == name && follows(index - 1))
 }
 
 /// Returns the source text of a range of tokens. `None` if the range is empty, too long for a help

@@ -464,9 +464,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let minus = self.element_span(self.position);
         // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
         // is a minus sign.
-        let value = self.cx.sigs.get(self.cx.tokens.start + 3);
+        let value = self.cx.significant.get(self.cx.tokens.start + 3);
         let is_list_statement =
-            self.statement_word() == "list" && value.is_some_and(|sig| sig.token.start == minus.start);
+            self.statement_word() == "list" && value.is_some_and(|item| item.token.start == minus.start);
         let all = Span { end: self.end_offset, ..minus };
         let elements = foreign::dashed_elements(self.span_text(all)).filter(|_| is_list_statement);
         if let Some(list) = elements {
@@ -483,6 +483,6 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the first word of the statement that contains the expression.
     fn statement_word(&self) -> &'cx str {
-        self.cx.sigs[self.cx.tokens.start].token.text(self.cx.text)
+        self.cx.significant[self.cx.tokens.start].token.text(self.cx.text)
     }
 }

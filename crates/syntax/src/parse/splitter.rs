@@ -43,26 +43,26 @@ pub(super) fn split_statements(
     stream: &TokenStream,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<RawStatement> {
-    let sigs = stream.sigs.as_slice();
+    let significant = stream.significant.as_slice();
     let mut splitter = Splitter {
         file,
         text,
-        sigs,
+        significant,
         codes: stream.token_codes.as_bytes(),
         diagnostics,
-        is_balanced: has_balanced_brackets(sigs.iter().map(|sig| sig.token.kind)),
+        is_balanced: has_balanced_brackets(significant.iter().map(|item| item.token.kind)),
         open_brackets: Vec::new(),
         current: None,
         table: None,
         statements: Vec::new(),
         bracket_closed_by_mistake: None,
     };
-    for index in 0..sigs.len() {
+    for index in 0..significant.len() {
         splitter.visit_token(index);
     }
     splitter.report_open_brackets(0, None);
-    splitter.finish_statement(sigs.len());
-    splitter.end_table(sigs.len());
+    splitter.finish_statement(significant.len());
+    splitter.end_table(significant.len());
     splitter.statements
 }
 
@@ -103,7 +103,7 @@ struct OpenTable {
 struct Splitter<'a> {
     file: FileId,
     text: &'a str,
-    sigs: &'a [SignificantToken],
+    significant: &'a [SignificantToken],
     codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
     is_balanced: bool,
@@ -121,7 +121,7 @@ struct Splitter<'a> {
 
 impl<'a> Splitter<'a> {
     fn token_text(&self, index: usize) -> &'a str {
-        self.sigs[index].token.text(self.text)
+        self.significant[index].token.text(self.text)
     }
 
     /// True if the token is spelled as the table of terminals spells this token code. Other
@@ -135,9 +135,9 @@ impl<'a> Splitter<'a> {
     }
 
     fn visit_token(&mut self, index: usize) {
-        let token = self.sigs[index].token;
+        let token = self.significant[index].token;
         if token.kind == TokenKind::Word {
-            let indent = self.sigs[index].indent();
+            let indent = self.significant[index].indent();
             let word = terminals::terminal(self.codes[index]);
             let word = Some(word).filter(|word| word.starts_statement() && !self.is_keyword_as_name(index));
             if let (Some(word), Some(indent)) = (word, indent) {
@@ -184,7 +184,7 @@ impl<'a> Splitter<'a> {
         if let Some(table) = &mut self.table
             && table.statements.is_empty()
         {
-            table.indent = self.sigs[index].indent();
+            table.indent = self.significant[index].indent();
         }
         self.current = Some(CurrentStatement {
             keyword: word,
@@ -215,7 +215,7 @@ impl<'a> Splitter<'a> {
     fn expects_continuation(&self, index: usize) -> bool {
         let (Some(previous), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
-        match self.sigs[previous].token.kind {
+        match self.significant[previous].token.kind {
             // `type Names = list<string>` is complete.
             Operator if self.is_terminal(previous, terminals::GREATER) => {
                 let ends_with_type = [Rule::type_statement, Rule::extern_statement];
@@ -244,14 +244,14 @@ impl<'a> Splitter<'a> {
     fn probably_begins_statement(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
-        let margin = self.sigs[current.first_token].indent();
+        let margin = self.significant[current.first_token].indent();
         margin.is_some_and(|margin| indent <= margin)
             && !self.expects_continuation(index)
             && !terminals::terminal(self.codes[index]).continues_statement()
             // `next` is a destination of a router, although the grammar reads it as a name.
             && word != "next"
             && !operators::is_reserved_word(word)
-            && self.sigs[index - 1].token.kind != TokenKind::Colon
+            && self.significant[index - 1].token.kind != TokenKind::Colon
     }
 
     /// Closes all open brackets if the keyword `word`, indented by `indent`, is at column 0 or
@@ -292,12 +292,12 @@ impl<'a> Splitter<'a> {
     /// lies. Returns 0 for the first line of a statement outside tables, because the formatter
     /// removes the indentation of this line.
     fn line_indent(&self, index: usize) -> u32 {
-        let first = (0..=index).rev().find(|index| self.sigs[*index].indent().is_some());
+        let first = (0..=index).rev().find(|index| self.significant[*index].indent().is_some());
         let begins_statement = |current: &CurrentStatement| Some(current.first_token) == first;
         if self.table.is_none() && self.current.as_ref().is_some_and(begins_statement) {
             return 0;
         }
-        first.and_then(|first| self.sigs[first].indent()).unwrap_or(0)
+        first.and_then(|first| self.significant[first].indent()).unwrap_or(0)
     }
 
     /// Finds a bracket that the author probably left open, with the brace that closed it by
@@ -308,7 +308,7 @@ impl<'a> Splitter<'a> {
     /// such mistake.
     fn find_misattributed_brace(&self, outer: usize) -> Option<(usize, usize)> {
         let (opened, closed) = self.bracket_closed_by_mistake.filter(|(opened, _)| *opened > outer)?;
-        let margin = self.sigs[closed].indent()?;
+        let margin = self.significant[closed].indent()?;
         (self.line_indent(opened) > margin && self.line_indent(outer) == margin).then_some((opened, closed))
     }
 
@@ -333,7 +333,7 @@ impl<'a> Splitter<'a> {
             "[" => "]",
             _ => "}",
         };
-        let span = self.sigs[bracket].token.span(self.file);
+        let span = self.significant[bracket].token.span(self.file);
         let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
             .here(message!("`{closing}` is missing"));
         let is_moved = related
@@ -346,14 +346,14 @@ impl<'a> Splitter<'a> {
             false => diagnostic,
         };
         self.diagnostics.push(match related {
-            Some((index, label)) => diagnostic.label(self.sigs[index].token.span(self.file), label),
+            Some((index, label)) => diagnostic.label(self.significant[index].token.span(self.file), label),
             None => diagnostic.help(message!("the file ends before its `{closing}`")),
         });
     }
 
     fn open_bracket(&mut self, index: usize, at_base: bool) {
         let is_table = |current: &mut CurrentStatement| current.is_statement_of(&[Rule::table_statement]);
-        let is_brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
+        let is_brace = self.significant[index].token.kind == TokenKind::OpenBrace;
         if self.table.is_none()
             && at_base
             && is_brace
@@ -376,8 +376,8 @@ impl<'a> Splitter<'a> {
     }
 
     fn close_bracket(&mut self, index: usize) {
-        let kind = self.sigs[index].token.kind;
-        let matches_kind = |open: &usize| closing_kind(self.sigs[*open].token.kind) == kind;
+        let kind = self.significant[index].token.kind;
+        let matches_kind = |open: &usize| closing_kind(self.significant[*open].token.kind) == kind;
         match self.open_brackets.iter().rposition(matches_kind) {
             // A closing bracket may match a bracket that is not the innermost open one. The match
             // is accepted only within the current statement, or for a brace, which may end the
@@ -393,7 +393,7 @@ impl<'a> Splitter<'a> {
                     self.open_brackets.pop();
                 }
                 let opened = self.open_brackets.pop();
-                if let (Some(margin), Some(opened)) = (self.sigs[index].indent(), opened)
+                if let (Some(margin), Some(opened)) = (self.significant[index].indent(), opened)
                     && self.bracket_closed_by_mistake.is_none()
                     && self.line_indent(opened) > margin
                 {
@@ -412,7 +412,7 @@ impl<'a> Splitter<'a> {
                     self.current.as_mut().map(|current| std::mem::replace(&mut current.is_reported, true));
                 if was_damaged != Some(true) {
                     let closing = self.token_text(index);
-                    let span = self.sigs[index].token.span(self.file);
+                    let span = self.significant[index].token.span(self.file);
                     let message = message!("`{closing}` has no opening bracket");
                     self.diagnostics.push(
                         Diagnostic::new(Code::UnmatchedBracket, span, message)
@@ -426,8 +426,8 @@ impl<'a> Splitter<'a> {
     /// True for a `;` inside a loop or condition of a shell, as in `for x in items; do`. The parser
     /// reports the whole loop.
     fn is_in_shell_construct(&self, index: usize) -> bool {
-        let is_part = self.sigs.get(index + 1).is_some_and(|sig| {
-            matches!(sig.token.text(self.text), "do" | "then" | "done" | "fi") && sig.indent().is_none()
+        let is_part = self.significant.get(index + 1).is_some_and(|item| {
+            matches!(item.token.text(self.text), "do" | "then" | "done" | "fi") && item.indent().is_none()
         });
         let opens = |token: usize| matches!(self.token_text(token), "for" | "foreach");
         is_part && self.current.as_ref().is_some_and(|current| (current.first_token..index).any(opens))
@@ -435,17 +435,18 @@ impl<'a> Splitter<'a> {
 
     /// True for a `;` between the conditions of a route: its arrow follows on the same line.
     fn is_in_condition(&self, index: usize) -> bool {
-        let is_arrow = |token: &usize| self.sigs[*token].token.kind == TokenKind::Arrow;
+        let is_arrow = |token: &usize| self.significant[*token].token.kind == TokenKind::Arrow;
         let Some(current) = &self.current else { return false };
         let is_open = current.is_statement_of(&[Rule::route_statement])
             && !(current.first_token..index).any(|token| is_arrow(&token));
-        let line = (index + 1..self.sigs.len()).take_while(|token| self.sigs[*token].indent().is_none());
+        let line = (index + 1..self.significant.len())
+            .take_while(|token| self.significant[*token].indent().is_none());
         let starts_next = |token: &usize| terminals::terminal(self.codes[*token]).starts_statement();
         is_open && line.take_while(|token| !starts_next(token)).any(|token| is_arrow(&token))
     }
 
     fn report_semicolon(&mut self, index: usize) {
-        let span = self.sigs[index].token.span(self.file);
+        let span = self.significant[index].token.span(self.file);
         self.finish_statement(index);
         self.diagnostics.push(
             Diagnostic::new(Code::Unexpected, span, message!("statements do not end with `;`"))

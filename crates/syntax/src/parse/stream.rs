@@ -32,7 +32,7 @@ impl SignificantToken {
 /// The significant tokens (neither white space nor comments) of a text, with their codes.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TokenStream {
-    pub(super) sigs: Vec<SignificantToken>,
+    pub(super) significant: Vec<SignificantToken>,
     pub(super) token_codes: String,
     /// The tokens whose characters need checks: tokens with non-ASCII characters, tokens that are
     /// not allowed in any statement, and `//` comments.
@@ -69,13 +69,17 @@ pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     }
     // The codes are ASCII characters.
     let codes = String::from_utf8(merged.token_codes).unwrap_or_default();
-    TokenStream { sigs: merged.sigs, token_codes: codes, suspicious_tokens: merged.suspicious_tokens }
+    TokenStream {
+        significant: merged.significant,
+        token_codes: codes,
+        suspicious_tokens: merged.suspicious_tokens,
+    }
 }
 
 /// The tokens of one part of a text. Each part is tokenized by one thread.
 #[derive(Default)]
 struct TokenizedPart {
-    sigs: Vec<SignificantToken>,
+    significant: Vec<SignificantToken>,
     token_codes: Vec<u8>,
     suspicious_tokens: Vec<Token>,
     end_offset: usize,
@@ -88,7 +92,7 @@ impl TokenizedPart {
         // White space separates most tokens, and few tokens are shorter than two bytes.
         let capacity = end_offset.saturating_sub(start_offset) / 5 + 1;
         let mut part = TokenizedPart {
-            sigs: Vec::with_capacity(capacity),
+            significant: Vec::with_capacity(capacity),
             token_codes: Vec::with_capacity(capacity),
             ..TokenizedPart::default()
         };
@@ -115,7 +119,7 @@ impl TokenizedPart {
                         .map_or(SignificantToken::NOT_AT_LINE_START, |start| token.start - start);
                     let code = terminals::token_code(token, token.text(text), previous);
                     part.mark_member_dot(code);
-                    part.sigs.push(SignificantToken { token, indent });
+                    part.significant.push(SignificantToken { token, indent });
                     part.token_codes.push(code);
                 }
             }
@@ -141,7 +145,7 @@ impl TokenizedPart {
         if let Some(first) = next.token_codes.first() {
             self.mark_member_dot(*first);
         }
-        self.sigs.extend(next.sigs);
+        self.significant.extend(next.significant);
         self.token_codes.extend(next.token_codes);
         self.suspicious_tokens.extend(next.suspicious_tokens);
         self.end_offset = self.end_offset.max(next.end_offset);

@@ -27,7 +27,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, TableId};
 use rulec_sema::normal::Part;
-use rulec_sema::normal::{CondId, Normal, NormalCond};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 pub use slots::MAX_SHARED_DEPTH;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl LowerError {
 
 /// Lowers a program from its normal (simplified) form to bytecode. For the errors, see
 /// [`LowerError`].
-pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
+pub fn lower(program: &Program, normal: &NormalForm) -> Result<Bytecode, LowerError> {
     let (chunk, _) = lower_to_chunk(program, normal)?;
     Bytecode::new(chunk, |pattern, fold| {
         program.regex_facts.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
@@ -72,11 +72,11 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 
 /// Returns the loops over the history (the recorded messages) whose results are not cached between
 /// decisions. Their work grows with the number of recorded messages.
-pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
+pub fn growing_history_loops(program: &Program, normal: &NormalForm) -> Result<HashSet<Part>, LowerError> {
     lower_to_chunk(program, normal).map(|(_, growing)| growing)
 }
 
-fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<Part>), LowerError> {
+fn lower_to_chunk(program: &Program, normal: &NormalForm) -> Result<(Chunk, HashSet<Part>), LowerError> {
     let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
         normal,
@@ -130,7 +130,7 @@ type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_ELEMENT_GROUPS]>, Option<
 /// The state of the lowering of one program: the chunk built so far, and maps from items of the
 /// program to their indexes in the chunk.
 struct Lowering<'n> {
-    normal: &'n Normal,
+    normal: &'n NormalForm,
     uses: &'n UseAnalysis,
     chunk: Chunk,
     is_pred_lowered: Vec<bool>,
@@ -300,6 +300,6 @@ impl Lowering<'_> {
     }
 }
 
-fn find_cond(normal: &Normal, id: CondId) -> Result<&NormalCond, LowerError> {
+fn find_cond(normal: &NormalForm, id: CondId) -> Result<&NormalCond, LowerError> {
     normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
 }

@@ -15,7 +15,7 @@ use super::cost;
 use super::index_terms::{IndexAtom, IndexAtoms, SetId};
 use super::ranges::{RangeAnalysis, ValueRanges};
 use hashbrown::HashMap;
-use rulec_sema::normal::{CondId, Normal, NormalCond, NormalRule};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm, NormalRule};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ impl RouteAccess {
 /// Selects for each route of a rule set how it is found: by keys, by a bitmap index, or not by the
 /// index at all.
 pub(super) struct AccessPathSelector<'n> {
-    normal: &'n Normal,
+    normal: &'n NormalForm,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
     pub ranges: RangeAnalysis<'n>,
@@ -108,7 +108,7 @@ pub(super) struct AccessPathSelector<'n> {
 }
 
 impl<'n> AccessPathSelector<'n> {
-    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> AccessPathSelector<'n> {
+    pub fn new(normal: &'n NormalForm, atoms: &'n IndexAtoms<'n>) -> AccessPathSelector<'n> {
         let mut selector = AccessPathSelector {
             normal,
             atoms,

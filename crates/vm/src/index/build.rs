@@ -24,7 +24,7 @@ use rulec_base::text::texts::TextIds;
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
-use rulec_sema::normal::{Normal, NormalRule};
+use rulec_sema::normal::{NormalForm, NormalRule};
 
 /// Minimum number of entries for which a posting list (the routes of one key) is stored as a
 /// bitmap. A route has one entry for each of its alternatives, which are operands of an `or`.
@@ -33,7 +33,7 @@ const MIN_BITMAP_ROUTES: usize = 48;
 
 /// Builds the index of a program. `normal` has the program's conditions in normal form (negations
 /// pushed down, equal parts shared), and `chunk` has its bytecode.
-pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
+pub fn build_index(normal: &NormalForm, chunk: &Chunk) -> Index {
     let atoms = IndexAtoms::new(normal, chunk);
     let builder = IndexBuilder::new(normal, &atoms);
     let mut keys = KeyIds::default();
@@ -50,14 +50,14 @@ struct KeyIds {
 }
 
 struct IndexBuilder<'n> {
-    normal: &'n Normal,
+    normal: &'n NormalForm,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
     access_path_selector: AccessPathSelector<'n>,
 }
 
 impl<'n> IndexBuilder<'n> {
-    fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> IndexBuilder<'n> {
+    fn new(normal: &'n NormalForm, atoms: &'n IndexAtoms<'n>) -> IndexBuilder<'n> {
         IndexBuilder {
             normal,
             atoms,

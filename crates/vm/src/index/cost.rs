@@ -6,7 +6,7 @@
 use crate::bytecode::pools::MIN_AUTOMATON_KEYWORDS;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Cost;
-use rulec_sema::normal::{CondId, ExprId, Normal, NormalCond, NormalExpr, NormalPredicate, TestKind};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, NormalPredicate, TestKind};
 use std::ops::RangeInclusive;
 
 /// Fixed cost in nanoseconds of using the index in a decision by a table.
@@ -63,7 +63,7 @@ pub fn equivalent_lookup_count(values: usize) -> f64 {
 
 /// Returns the average cost in nanoseconds of trying routes with the given conditions one by one,
 /// up to the first match.
-pub fn linear_search_cost_ns(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
+pub fn linear_search_cost_ns(normal: &NormalForm, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition_cost_ns(normal, cond)).sum::<f64>() * AVERAGE_TRIED_ROUTE_SHARE
 }
 
@@ -71,7 +71,7 @@ pub fn linear_search_cost_ns(normal: &Normal, conds: impl Iterator<Item = CondId
 /// the conditions of the table's routes. Together, the routes to try cost no more than a decision
 /// with the index (`indexed`, in nanoseconds). But the number is at least the minimum, and at most
 /// the maximum, of the range `FIRST_ROUTE_COUNT`.
-pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
+pub fn first_route_count(normal: &NormalForm, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheap_conds = conds.take(*FIRST_ROUTE_COUNT.end()).take_while(|cond| {
         cost += condition_cost_ns(normal, *cond);
@@ -81,7 +81,7 @@ pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, i
 }
 
 /// Returns the estimated cost in nanoseconds of evaluating a condition.
-pub fn condition_cost_ns(normal: &Normal, cond: CondId) -> f64 {
+pub fn condition_cost_ns(normal: &NormalForm, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NormalCond::Const(_) => 2.0,
         NormalCond::Predicate { pred, .. } => predicate_cost_ns(normal, normal.pred(*pred)),
@@ -99,7 +99,7 @@ pub fn condition_cost_ns(normal: &Normal, cond: CondId) -> f64 {
     }
 }
 
-fn predicate_cost_ns(normal: &Normal, pred: &NormalPredicate) -> f64 {
+fn predicate_cost_ns(normal: &NormalForm, pred: &NormalPredicate) -> f64 {
     let test_cost = match pred.test_kind {
         TestKind::Truth => cost_in_nanoseconds(Cost::Scalar),
         TestKind::Op(op) if op.info().cost == Cost::Scan && uses_automaton(normal, pred) => {
@@ -114,13 +114,13 @@ fn predicate_cost_ns(normal: &Normal, pred: &NormalPredicate) -> f64 {
 
 /// True if the list on the right side of the predicate has enough keywords for an automaton. One
 /// search then finds all keywords and costs [`AUTOMATON_SEARCH_NS`].
-fn uses_automaton(normal: &Normal, pred: &NormalPredicate) -> bool {
+fn uses_automaton(normal: &NormalForm, pred: &NormalPredicate) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());
     words.as_mut().is_some_and(|words| words.nth(MIN_AUTOMATON_KEYWORDS - 1).is_some())
 }
 
-fn operand_cost_ns(normal: &Normal, expr: ExprId) -> f64 {
+fn operand_cost_ns(normal: &NormalForm, expr: ExprId) -> f64 {
     match normal.expr(expr) {
         NormalExpr::Const(_) | NormalExpr::Slot(_) | NormalExpr::History(_) | NormalExpr::Var(_) => 0.0,
         NormalExpr::Call(Function::Len, _) => cost_in_nanoseconds(Cost::Lookup),

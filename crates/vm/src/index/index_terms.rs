@@ -17,7 +17,7 @@ use rulec_base::text::{self, TextMode};
 use rulec_lang::operators::{Anchor, Quantity};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
-use rulec_sema::normal::Normal;
+use rulec_sema::normal::NormalForm;
 
 /// Id of a distinct set of atoms (facts about a message).
 pub type SetId = u32;
@@ -113,7 +113,7 @@ pub struct IndexAtoms<'c> {
 
 impl<'c> IndexAtoms<'c> {
     /// Collects the atoms (facts about a message) that the predicates of a rule set require.
-    pub fn new(normal: &Normal, chunk: &'c Chunk) -> IndexAtoms<'c> {
+    pub fn new(normal: &NormalForm, chunk: &'c Chunk) -> IndexAtoms<'c> {
         let mut atoms = IndexAtoms {
             chunk,
             subjects: Vec::new(),

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use rulec_base::diag::{Message, comma_list};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::operators::Anchor;
-use rulec_sema::normal::{ExprId, Normal, NormalCond, NormalExpr, NormalRule};
+use rulec_sema::normal::{ExprId, NormalCond, NormalExpr, NormalForm, NormalRule};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -91,7 +91,7 @@ impl AccessPath {
 /// Compared with other values in benches/notes/constants.md.
 const MAX_LISTED_KEYS: usize = 4;
 
-pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
+pub fn plan_tables(normal: &NormalForm, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = IndexAtoms::new(normal, chunk);
     let index = super::build_index(normal, chunk);
     let access_path_selector = AccessPathSelector::new(normal, &atoms);
@@ -149,7 +149,7 @@ pub fn plan_tables(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
 }
 
 struct PlanWriter<'n> {
-    normal: &'n Normal,
+    normal: &'n NormalForm,
     atoms: &'n IndexAtoms<'n>,
     atoms_by_set: Vec<&'n [IndexAtom]>,
     constants_by_attribute: Vec<HashMap<ClassId, String>>,

@@ -8,7 +8,7 @@ use super::attribute::{ClassId, MISSING_CLASS};
 use super::index_terms::IndexAtoms;
 use hashbrown::HashMap;
 use rulec_lang::value::Tri;
-use rulec_sema::normal::{CondId, Normal, NormalCond};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 use std::cell::RefCell;
 
 /// Ascending ranges of class ids for which a condition may be true; the end of each range is
@@ -32,7 +32,7 @@ const MAX_LISTED_TEXTS: usize = 32;
 /// be true.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
-    normal: &'n Normal,
+    normal: &'n NormalForm,
     atoms: &'n IndexAtoms<'n>,
     /// Cache of the class ranges. The key is the list of those operands of a condition that read
     /// the same attribute (value of the message). Many rules have such operands in common, so there
@@ -42,7 +42,7 @@ pub struct RangeAnalysis<'n> {
 
 impl<'n> RangeAnalysis<'n> {
     /// Creates the analysis for the conditions of a program.
-    pub fn new(normal: &'n Normal, atoms: &'n IndexAtoms<'n>) -> RangeAnalysis<'n> {
+    pub fn new(normal: &'n NormalForm, atoms: &'n IndexAtoms<'n>) -> RangeAnalysis<'n> {
         RangeAnalysis { normal, atoms, ranges_by_operands: RefCell::default() }
     }
 

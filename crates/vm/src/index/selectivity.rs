@@ -5,7 +5,7 @@
 //! messages.
 
 use super::attribute::{ClassId, ValueClasses};
-use rulec_sema::normal::{CondId, Normal, NormalCond};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 
 /// For one message value, the estimated fraction of messages in each of its equivalence classes.
 /// Values that no rule distinguishes form a class. The ids of number classes ascend with the
@@ -79,7 +79,7 @@ impl ClassShares {
 const MAX_VISITED_SUBCONDITIONS: usize = 64;
 
 /// Returns for each predicate the number of times that conditions of routes use it.
-pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
+pub fn count_predicate_uses(normal: &NormalForm) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
     let mut pending: Vec<CondId> = Vec::new();
     for route in normal.tables.iter().flatten() {

@@ -6,7 +6,7 @@ use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind};
 use rulec_sema::hir::{Const, Outcome, Program, Rule, RuleId, Slot, SlotId, Table, TableId, TableKind};
 use rulec_sema::normal::{
-    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalPredicate, NormalRule, PredId,
+    CondId, ExprId, NormalCond, NormalConst, NormalExpr, NormalForm, NormalPredicate, NormalRule, PredId,
     TestKind,
 };
 use serde_json::Value as Json;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Build {
     pub program: Program,
-    pub normal: Normal,
+    pub normal: NormalForm,
 }
 
 fn handler() -> Outcome {

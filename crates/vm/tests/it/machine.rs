@@ -349,5 +349,5 @@ table t1:
 fn bytecode_is_shared_between_threads() {
     fn check<T: Send + Sync>() {}
     check::<Bytecode>();
-    let _: (Program, Normal, Option<Outcome>) = Default::default();
+    let _: (Program, NormalForm, Option<Outcome>) = Default::default();
 }

@@ -21,7 +21,7 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::SlotId;
 use rulec_sema::hir::{BindingId, BindingRoot, Outcome, Program, RuleId, TableId, ValueId};
-use rulec_sema::normal::{CondId, Normal, NormalCond, NormalExpr, QuantifierLevels};
+use rulec_sema::normal::{CondId, NormalCond, NormalExpr, NormalForm, QuantifierLevels};
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::bytecode::Chunk;
 use rulec_vm::bytecode::instr::Instr;

@@ -10,13 +10,13 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::Program;
 use rulec_sema::normal::{
-    CondId, ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalFold, NormalPredicate, TestKind,
+    CondId, ExprId, NormalCond, NormalConst, NormalExpr, NormalFold, NormalForm, NormalPredicate, TestKind,
 };
 use serde_json::Value as Json;
 
 pub struct Oracle<'a> {
     pub program: &'a Program,
-    pub normal: &'a Normal,
+    pub normal: &'a NormalForm,
     pub message: &'a Json,
     pub arena: &'a Arena,
     pub host_functions: &'a [RegisteredFunction],

@@ -48,7 +48,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the text of the token `count` positions after the unexpected one.
     fn token_text_ahead(&self, count: usize) -> &str {
-        self.cx.sigs.get(self.token_index + count).map_or("", |sig| self.token_text(sig.token))
+        self.cx.significant.get(self.token_index + count).map_or("", |item| self.token_text(item.token))
     }
 
     /// Returns a diagnostic for a symbol where this language uses another symbol or none. `None`
@@ -117,9 +117,9 @@ impl ParseFailure<'_, '_> {
     /// the author meant a range, as in `n in [1:3]`.
     fn is_range_with_colon(&self) -> bool {
         let open = (self.cx.tokens.start..self.token_index)
-            .rfind(|index| self.cx.sigs[*index].token.kind == TokenKind::OpenBracket);
+            .rfind(|index| self.cx.significant[*index].token.kind == TokenKind::OpenBracket);
         let before = open.and_then(|open| open.checked_sub(1));
-        before.is_some_and(|before| self.token_text(self.cx.sigs[before].token) == "in")
+        before.is_some_and(|before| self.token_text(self.cx.significant[before].token) == "in")
     }
 
     /// Returns a diagnostic for a value in the syntax of another language. `None` without such a
@@ -182,7 +182,7 @@ impl ParseFailure<'_, '_> {
     fn number_after_dot(&self) -> Option<Diagnostic> {
         let number = self.found_text;
         let before_dot = self.token_index.checked_sub(2).filter(|index| *index >= self.cx.tokens.start);
-        let before_dot = before_dot.map(|index| self.cx.sigs[index].token);
+        let before_dot = before_dot.map(|index| self.cx.significant[index].token);
         let indexed = before_dot.filter(|token| {
             token.kind.ends_operand()
                 && token.kind != TokenKind::Number
@@ -207,11 +207,11 @@ impl ParseFailure<'_, '_> {
     /// a default does not have, or a handler without the arrow. `None` without such words.
     fn words_before_arrow(&self) -> Option<Diagnostic> {
         let target_index = (self.token_index..self.cx.tokens.end)
-            .find(|index| self.token_text(self.cx.sigs[*index].token) == "->")
+            .find(|index| self.token_text(self.cx.significant[*index].token) == "->")
             .map(|index| index + 1);
         let target = target_index
-            .and_then(|index| self.cx.sigs.get(index))
-            .map_or("HANDLER", |sig| self.token_text(sig.token));
+            .and_then(|index| self.cx.significant.get(index))
+            .map_or("HANDLER", |item| self.token_text(item.token));
         if matches!(self.found_text, "when" | "if" | "unless") {
             let message = message!("a default has no condition");
             let help = message!("with a condition it is a route: write `route NAME when … -> {target}`");
@@ -225,7 +225,7 @@ impl ParseFailure<'_, '_> {
             Some(index) if index == self.token_index + 2 => {
                 let message = message!("a default has no name");
                 let help = message!("write `default -> {target}`");
-                let arrow = self.cx.sigs[index - 1].token.span(self.cx.file);
+                let arrow = self.cx.significant[index - 1].token.span(self.cx.file);
                 let name = Span { end: arrow.start, ..self.span };
                 Some(self.unexpected_token(message, help)?.fix(name, ""))
             }
@@ -329,7 +329,10 @@ impl ParseFailure<'_, '_> {
             ),
             (Rule::field_item, _) if self.expects_rule(Rule::EOI) => (
                 message!("`{}` is not part of a field declaration", self.cx.shortened_source(self.span)),
-                foreign::schema_help(found, self.token_text(self.cx.sigs[self.cx.tokens.start].token))?,
+                foreign::schema_help(
+                    found,
+                    self.token_text(self.cx.significant[self.cx.tokens.start].token),
+                )?,
             ),
             (_, ",") => {
                 (message!("items are not separated by `,`"), message!("begin a new line, or write `;`"))
@@ -343,16 +346,18 @@ impl ParseFailure<'_, '_> {
     /// unexpected token is the first colon.
     fn time_of_day(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
-        let mut parts = vec![self.token_text(self.cx.sigs[first].token)];
+        let mut parts = vec![self.token_text(self.cx.significant[first].token)];
         let mut last = first;
-        while self.cx.sigs.get(last + 1).is_some_and(|sig| self.token_text(sig.token) == ":")
-            && self.cx.sigs.get(last + 2).is_some_and(|sig| sig.token.kind == TokenKind::Number)
+        while self.cx.significant.get(last + 1).is_some_and(|item| self.token_text(item.token) == ":")
+            && self.cx.significant.get(last + 2).is_some_and(|item| item.token.kind == TokenKind::Number)
         {
             last += 2;
-            parts.push(self.token_text(self.cx.sigs[last].token));
+            parts.push(self.token_text(self.cx.significant[last].token));
         }
-        let span =
-            self.cx.sigs[first].token.span(self.cx.file).to(self.cx.sigs[last].token.span(self.cx.file));
+        let span = self.cx.significant[first]
+            .token
+            .span(self.cx.file)
+            .to(self.cx.significant[last].token.span(self.cx.file));
         let written = parts.join(":");
         let message = message!("a time of day is not a value");
         let numbers =
@@ -382,13 +387,13 @@ impl ParseFailure<'_, '_> {
     /// quantifier or time of day in the syntax of another language. `None` without such a mistake.
     pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
-        let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
-        let word = |index: usize| self.token_text(sigs[index].token);
+        let significant = &self.cx.significant[self.cx.tokens.start..self.token_index];
+        let word = |index: usize| self.token_text(significant[index].token);
         let is_free_word = |index: usize| index > 0 && word(index - 1) != ".";
-        if let Some(position) = (0..sigs.len()).find(|position| {
+        if let Some(position) = (0..significant.len()).find(|position| {
             is_free_word(*position) && matches!(word(*position), "IF" | "CASE" | "switch" | "?")
         }) {
-            let span = sigs[position].token.span(file);
+            let span = significant[position].token.span(file);
             return Some(super::unexpected_token(
                 span,
                 message!("`{}` cannot be used in a condition", word(position)),
@@ -398,17 +403,17 @@ impl ParseFailure<'_, '_> {
         let is_quantifier = |position: &usize| {
             is_free_word(*position)
                 && matches!(word(*position), "some" | "exists" | "every" | "forall" | "each" | "for")
-                && sigs.get(position + 2).is_some_and(|third| self.token_text(third.token) == "in")
+                && significant.get(position + 2).is_some_and(|third| self.token_text(third.token) == "in")
         };
-        if let Some(position) = (0..sigs.len()).find(is_quantifier) {
+        if let Some(position) = (0..significant.len()).find(is_quantifier) {
             let message = message!("`{}` must be written as `any` or `all`", word(position));
             let help = message!("write `any x in list: condition` or `all x in list: condition`");
-            return Some(super::unexpected_token(sigs[position].token.span(file), message, help));
+            return Some(super::unexpected_token(significant[position].token.span(file), message, help));
         }
         let is_number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
         if self.found_text == ":"
             && is_number(self.token_before().map(|token| token.kind))
-            && is_number(self.cx.sigs.get(self.token_index + 1).map(|sig| sig.token.kind))
+            && is_number(self.cx.significant.get(self.token_index + 1).map(|item| item.token.kind))
         {
             return self.time_of_day();
         }

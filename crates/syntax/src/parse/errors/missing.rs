@@ -39,7 +39,11 @@ impl ParseFailure<'_, '_> {
             };
         }
         let is_colon_before_when = found == ":"
-            && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| self.token_text(sig.token) == "when");
+            && self
+                .cx
+                .significant
+                .get(self.token_index + 1)
+                .is_some_and(|item| self.token_text(item.token) == "when");
         if matches!(found, ":" | "=" | "{") && !is_colon_before_when {
             let message = message!("expected `when` and a condition, found `{found}`");
             return self.unexpected_token(message, message!("write `route NAME when CONDITION -> HANDLER`"));
@@ -56,7 +60,8 @@ impl ParseFailure<'_, '_> {
         if self.is_at_end() {
             return None;
         }
-        let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
+        let next =
+            self.cx.significant.get(self.token_index + 1).map_or("", |item| self.token_text(item.token));
         if found == ":"
             || matches!(found, "with" | "has" | "at" | "and") && matches!(next, "priority" | "disabled")
         {
@@ -116,10 +121,10 @@ impl ParseFailure<'_, '_> {
         if matches!(self.found_text, ":" | "then" | "THEN" | "Then") {
             return self.foreign_mark_in_condition().or_else(|| arrow_error(self.span));
         }
-        let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
-        let has_text = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
+        let significant = &self.cx.significant[self.cx.tokens.start..self.token_index];
+        let has_text = |index: usize, word: &str| self.token_text(significant[index].token) == word;
         let word = |word| {
-            (0..sigs.len())
+            (0..significant.len())
                 .rfind(|index| has_text(*index, word) && (*index == 0 || !has_text(index - 1, ".")))
         };
         if word("if").is_some() {
@@ -127,18 +132,21 @@ impl ParseFailure<'_, '_> {
             return self.unexpected_token(message, foreign::NO_IF_HELP);
         }
         if let Some(then_index) = word("then") {
-            return arrow_error(sigs[then_index].token.span(file));
+            return arrow_error(significant[then_index].token.span(file));
         }
-        if let Some(minus) = (2..sigs.len()).rfind(|index| has_text(*index, ">") && has_text(index - 1, "-"))
+        if let Some(minus) =
+            (2..significant.len()).rfind(|index| has_text(*index, ">") && has_text(index - 1, "-"))
         {
-            return arrow_error(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
+            return arrow_error(
+                significant[minus - 1].token.span(file).to(significant[minus].token.span(file)),
+            );
         }
         // `when text == "x" handler`: the handler was parsed as part of the condition.
-        let [.., head, name] = sigs else { return None };
+        let [.., head, name] = significant else { return None };
         let (head, name) = (head.token, name.token);
         let before = self.token_index.checked_sub(3).filter(|index| *index >= self.cx.tokens.start);
         let follows_operand = before.is_some_and(|index| {
-            let before = self.cx.sigs[index].token;
+            let before = self.cx.significant[index].token;
             before.kind.ends_operand() && !rulec_lang::operators::is_reserved_word(self.token_text(before))
         });
         if follows_operand && name.kind == TokenKind::Word {

@@ -137,7 +137,7 @@ impl ParseFailure<'_, '_> {
     fn failed_part(&self) -> Part {
         let mut open_brackets = vec![];
         for index in self.cx.tokens.start..self.token_index.min(self.cx.tokens.end) {
-            let kind = self.cx.sigs[index].token.kind;
+            let kind = self.cx.significant[index].token.kind;
             if kind.opens_bracket() {
                 open_brackets.push(index);
             } else if kind.closes_bracket() {
@@ -162,7 +162,7 @@ impl ParseFailure<'_, '_> {
     fn clause_after(&self, start: usize) -> Option<Part> {
         let (mut part, mut depth) = (None, 0_usize);
         for index in start..self.token_index.min(self.cx.tokens.end) {
-            let kind = self.cx.sigs[index].token.kind;
+            let kind = self.cx.significant[index].token.kind;
             depth += usize::from(kind.opens_bracket());
             if depth == 0 {
                 part = self.clause_at(index, part);

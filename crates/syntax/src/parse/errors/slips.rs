@@ -107,16 +107,16 @@ impl ParseFailure<'_, '_> {
     /// token among the significant tokens of the file.
     pub(super) fn text_of_token(&self, index: usize) -> &str {
         let is_inside = self.cx.tokens.contains(&index);
-        self.cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| self.token_text(sig.token))
+        self.cx.significant.get(index).filter(|_| is_inside).map_or("", |item| self.token_text(item.token))
     }
 
     pub(super) fn kind_of_token(&self, index: usize) -> Option<TokenKind> {
-        self.cx.sigs.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|sig| sig.token.kind)
+        self.cx.significant.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|item| item.token.kind)
     }
 
     /// Returns the span of a range of tokens, which must not be empty.
     pub(super) fn span_of_tokens(&self, tokens: Range<usize>) -> Span {
-        let span = |index: usize| self.cx.sigs[index].token.span(self.cx.file);
+        let span = |index: usize| self.cx.significant[index].token.span(self.cx.file);
         span(tokens.start).to(span(tokens.end - 1))
     }
 
@@ -138,7 +138,8 @@ impl ParseFailure<'_, '_> {
         let is_reference = self.is_preceded_by("->") || self.is_preceded_by("goto");
         // At the start of a line, or before `=`, `when` or `priority`, the keyword begins the next
         // statement.
-        let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
+        let begins_line =
+            self.cx.significant.get(self.token_index).is_some_and(|item| item.indent().is_some());
         let begins_statement =
             begins_line || matches!(self.text_of_token(after + 1), "=" | "when" | "priority");
         if !expects_name || !is_keyword || !is_name || !is_reference || begins_statement {
@@ -163,7 +164,8 @@ impl ParseFailure<'_, '_> {
             let is_sign = matches!(self.text_of_token(index), "-" | "+" | "/");
             (matches!(kind, Number | Dot | Colon) || kind == Operator && is_sign).then_some(())
         };
-        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let touches =
+            |index: usize| self.cx.significant[index - 1].token.end == self.cx.significant[index].token.start;
         is_part(self.token_index)?;
         let mut first = self.token_index;
         while first > self.cx.tokens.start && touches(first) && is_part(first - 1).is_some() {
@@ -184,7 +186,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for index in start..self.cx.tokens.end {
-            let kind = self.cx.sigs[index].token.kind;
+            let kind = self.cx.significant[index].token.kind;
             let ends = kind.closes_bracket()
                 || matches!(kind, TokenKind::Arrow | TokenKind::Comma | TokenKind::Semicolon);
             if depth == 0 && ends {
@@ -200,7 +202,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn expression_start(&self, end: usize) -> usize {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
+            let (kind, text) = (self.cx.significant[index].token.kind, self.text_of_token(index));
             use TokenKind::{Arrow, Colon, Comma, Semicolon};
             let begins = kind.opens_bracket()
                 || matches!(kind, Arrow | Comma | Semicolon | Colon)
@@ -236,7 +238,7 @@ impl ParseFailure<'_, '_> {
         }
         let parts = [start..mark, mark + 1..colon, colon + 1..end].map(|part| self.source_of_tokens(part));
         let [condition, then, other] = parts;
-        let span = self.cx.sigs[mark].token.span(self.cx.file);
+        let span = self.cx.significant[mark].token.span(self.cx.file);
         let message = message!("`? :` is not an operator");
         let before = start.checked_sub(1).filter(|before| *before >= self.cx.tokens.start);
         if before.is_some_and(|before| self.text_of_token(before) == "->") {
@@ -271,7 +273,7 @@ impl ParseFailure<'_, '_> {
             }
             _ => return None,
         };
-        let span = self.cx.sigs[arrow].token.span(self.cx.file);
+        let span = self.cx.significant[arrow].token.span(self.cx.file);
         let message = message!("`=>` is not a comparison");
         Some(foreign::foreign_syntax_error(span, message, ">="))
     }
@@ -365,7 +367,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn closing_bracket_or_end(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for index in open..self.cx.tokens.end {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
+            let (kind, text) = (self.cx.significant[index].token.kind, self.text_of_token(index));
             depth += usize::from(kind.opens_bracket() || text == "<");
             depth -= usize::from(kind.closes_bracket() || text == ">");
             if depth == 0 {
@@ -461,7 +463,8 @@ impl ParseFailure<'_, '_> {
         if self.found_text != "@" || self.statement_declares_fields() {
             return None;
         }
-        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let touches =
+            |index: usize| self.cx.significant[index - 1].token.end == self.cx.significant[index].token.start;
         let end = (self.token_index + 1..self.cx.tokens.end)
             .find(|index| !touches(*index))
             .unwrap_or(self.cx.tokens.end);

@@ -14,7 +14,7 @@ impl StatementReader<'_> {
     /// Returns the `switch`, `match` or `case` statement of another language at the token `start`.
     /// `None` for other statements.
     pub(super) fn switch_statement(&self, start: usize) -> Option<ForeignStatement> {
-        let margin = self.sigs[start].indent()?;
+        let margin = self.significant[start].indent()?;
         let line_end = self.next_line_start(start);
         let open = self.find_outside_brackets(start + 1..line_end, |index| {
             matches!(self.text(index), "{" | ":") || self.lowercase_text(index) == "when"
@@ -24,7 +24,7 @@ impl StatementReader<'_> {
             "{" => (open + 1..self.closing_bracket(open)?, self.closing_bracket(open)? + 1),
             ":" => (open + 1..self.end_of_block(open, margin), self.end_of_block(open, margin)),
             _ if matches!(self.lowercase_text(open).as_str(), "when" | "in") => {
-                let limit = self.sigs.len().min(open + MAX_SWITCH_TOKENS);
+                let limit = self.significant.len().min(open + MAX_SWITCH_TOKENS);
                 let last = (open..limit).find(|index| self.lowercase_text(*index) == "end")?;
                 (open..last, last + 1)
             }

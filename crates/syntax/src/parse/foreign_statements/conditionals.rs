@@ -21,7 +21,7 @@ impl StatementReader<'_> {
     /// Returns the conditional statement at the token `start`. `None` for other statements, and for
     /// a condition around routes, which has a diagnostic of its own.
     pub(super) fn conditional_statement(&self, start: usize) -> Option<ForeignStatement> {
-        let margin = self.sigs[start].indent()?;
+        let margin = self.significant[start].indent()?;
         let mut routes = Vec::new();
         let mut is_clear = true;
         let mut next = start;
@@ -36,7 +36,7 @@ impl StatementReader<'_> {
                 Some(at) if at > next => next = at,
                 _ => break end,
             }
-            if self.sigs.get(next).is_none() {
+            if self.significant.get(next).is_none() {
                 break end;
             }
         };
@@ -140,7 +140,7 @@ impl StatementReader<'_> {
             BLOCK_END_WORDS.contains(&word.as_str())
                 || matches!(word.as_str(), "else" | "elif" | "elsif" | "elseif")
         };
-        let end = (body..self.sigs.len().min(body + 60)).find(|index| is_end(*index));
+        let end = (body..self.significant.len().min(body + 60)).find(|index| is_end(*index));
         Some(end.unwrap_or_else(|| self.next_line_start(body)))
     }
 

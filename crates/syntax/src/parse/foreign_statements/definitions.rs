@@ -63,7 +63,7 @@ impl StatementReader<'_> {
         let (body, end) = match self.text(open) {
             "{" | "(" => (open + 1..self.closing_bracket(open)?, self.closing_bracket(open)? + 1),
             ":" if self.begins_line(open + 1) => {
-                let end = self.end_of_block(open, self.sigs[start].indent()?);
+                let end = self.end_of_block(open, self.significant[start].indent()?);
                 (open + 1..end, end)
             }
             _ => return None,
@@ -276,9 +276,9 @@ impl StatementReader<'_> {
         let is_default = |index: &usize| {
             *index != start
                 && self.text(*index) == "default"
-                && self.sigs[*index].indent() == self.sigs[start].indent()
+                && self.significant[*index].indent() == self.significant[start].indent()
                 && self.text(index + 1) == "->"
         };
-        (0..self.sigs.len()).find(is_default).map(|index| self.text(index + 2))
+        (0..self.significant.len()).find(is_default).map(|index| self.text(index + 2))
     }
 }

@@ -86,7 +86,8 @@ impl StatementReader<'_> {
     /// field, and `end`. `None` for other statements.
     pub(super) fn declare_block(&self, start: usize) -> Option<ForeignStatement> {
         let name = start + 1;
-        let limit = (name + 1..self.sigs.len()).find(|index| self.sigs[*index].indent() == Some(0))?;
+        let limit =
+            (name + 1..self.significant.len()).find(|index| self.significant[*index].indent() == Some(0))?;
         let end = Some(limit).filter(|end| self.text(*end) == "end" && self.is_name(name))?;
         let mut fields = Vec::new();
         let mut index = name + 1;
@@ -101,7 +102,7 @@ impl StatementReader<'_> {
             index = line_end;
         }
         let (name_text, fields) = (self.text(name), fields.join(", "));
-        let is_target = (0..self.sigs.len())
+        let is_target = (0..self.significant.len())
             .any(|index| self.text(index) == name_text && index > 0 && self.text(index - 1) == "->");
         let help = match is_target {
             true => message!(

@@ -64,7 +64,7 @@ impl StatementReader<'_> {
                 (mark + 2..self.closing_bracket(mark + 1)?, self.closing_bracket(mark + 1)? + 1)
             }
             Some((mark, ":")) => {
-                let end = self.end_of_block(mark, self.sigs[start].indent()?);
+                let end = self.end_of_block(mark, self.significant[start].indent()?);
                 (mark + 1..end, end)
             }
             Some((mark, _)) => (mark + 1..line_end, line_end),

@@ -19,7 +19,7 @@ impl StatementReader<'_> {
             TokenKind::String | TokenKind::SingleQuoted | TokenKind::Word => self.text(start + 1),
             _ => return None,
         };
-        let limit = self.sigs.len().min(start + MAX_RULE_TOKENS);
+        let limit = self.significant.len().min(start + MAX_RULE_TOKENS);
         // `no-loop true` and other attributes may precede the condition.
         let is_word = |words: &'static [&'static str]| {
             move |index: usize| words.contains(&self.lowercase_text(index).as_str())

@@ -48,8 +48,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         if self.text_at(self.position) != "within" {
             return None;
         }
-        let token = |index: usize| self.cx.sigs[index].token.text(self.cx.text);
-        let before = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);
+        let token = |index: usize| self.cx.significant[index].token.text(self.cx.text);
+        let before = self.cx.significant.partition_point(|item| item.token.start < word.start);
         let history = (self.cx.tokens.start + 3..before).rev().find(|index| token(*index) == "history")?;
         if token(history - 1) != "in" || token(history + 1) != ":" {
             return None;

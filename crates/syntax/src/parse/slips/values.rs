@@ -294,10 +294,10 @@ impl PrecedenceClimber<'_, '_, '_> {
             // The value of a key or of a named argument.
             None => {
                 let start = self.element_span(first).start;
-                let index = self.cx.sigs.partition_point(|sig| sig.token.end <= start);
+                let index = self.cx.significant.partition_point(|item| item.token.end <= start);
                 index.checked_sub(1).is_some_and(|colon| {
-                    matches!(self.cx.sigs[colon].token.kind, TokenKind::Colon | TokenKind::OpenBracket)
-                        || self.cx.sigs[colon].token.kind == TokenKind::Comma
+                    matches!(self.cx.significant[colon].token.kind, TokenKind::Colon | TokenKind::OpenBracket)
+                        || self.cx.significant[colon].token.kind == TokenKind::Comma
                             && self.cx.innermost_open_bracket(start) == Some(TokenKind::OpenBracket)
                 }) && self.cx.innermost_open_bracket(start).is_some()
             }

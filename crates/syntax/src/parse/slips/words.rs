@@ -16,8 +16,10 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a misused or misspelt word. The parser is directly after a
     /// complete operand. `None` if no such mistake is recognized.
     pub(super) fn word_slip(&self) -> Option<Diagnostic> {
-        let token =
-            self.cx.sigs.partition_point(|sig| sig.token.end <= self.element_span(self.position).start);
+        let token = self
+            .cx
+            .significant
+            .partition_point(|item| item.token.end <= self.element_span(self.position).start);
         shapes::early_priority(self.cx, token)
             .or_else(|| shapes::pasted_line_number(self.cx, token))
             .or_else(|| self.in_network())

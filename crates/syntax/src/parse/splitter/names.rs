@@ -9,7 +9,7 @@ impl Splitter<'_> {
     /// True if the statement keyword at `index` is used as a name, so that no statement begins
     /// there.
     pub(super) fn is_keyword_as_name(&self, index: usize) -> bool {
-        let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
+        let kind = |index: usize| self.significant.get(index).map(|item| item.token.kind);
         let previous_kind = index.checked_sub(1).and_then(kind);
         if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
@@ -26,7 +26,7 @@ impl Splitter<'_> {
             return self.open_brackets.len() != self.base_bracket_count()
                 || self.expects_continuation(index)
                 || self.is_history_after_count(index)
-                || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
+                || index + 1 < self.significant.len() && self.is_terminal(index + 1, terminals::EQUALS);
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
             return !self.starts_workflow(index);
@@ -35,7 +35,7 @@ impl Splitter<'_> {
             // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
             terminals::LIST => {
                 let before_type = [terminals::AS, terminals::EQUALS, terminals::ARROW];
-                index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::LESS)
+                index + 1 < self.significant.len() && self.is_terminal(index + 1, terminals::LESS)
                     || index > 0 && before_type.into_iter().any(|code| self.is_terminal(index - 1, code))
             }
             terminals::INTENT => {
@@ -55,8 +55,9 @@ impl Splitter<'_> {
     /// `"x.rules" import`. The author wrote the words of one import in a wrong order, so no second
     /// statement begins here.
     fn follows_file_name(&self, index: usize) -> bool {
-        let is_text =
-            |index: usize| self.sigs.get(index).is_some_and(|sig| sig.token.kind == TokenKind::String);
+        let is_text = |index: usize| {
+            self.significant.get(index).is_some_and(|item| item.token.kind == TokenKind::String)
+        };
         let names_file = |current: &CurrentStatement| {
             let first = current.first_token;
             first + 1 == index && is_text(first)
@@ -67,7 +68,7 @@ impl Splitter<'_> {
                         word => word == "import" && is_text(first + 1) && !is_text(index + 1),
                     }
         };
-        self.sigs[index].indent().is_none() && self.current.as_ref().is_some_and(names_file)
+        self.significant[index].indent().is_none() && self.current.as_ref().is_some_and(names_file)
     }
 
     /// True for a statement keyword after a name that begins a line, where no name follows the
@@ -78,16 +79,16 @@ impl Splitter<'_> {
         let (declares, is_test) =
             (keyword.declares_name(), keyword.statement_rule == Some(Rule::test_statement));
         let is_bare = |current: &CurrentStatement| {
-            let is_name = match self.sigs[current.first_token].token.kind {
+            let is_name = match self.significant[current.first_token].token.kind {
                 TokenKind::Word => declares,
                 TokenKind::String => is_test,
                 _ => false,
             };
             current.keyword.is_none() && current.first_token + 1 == index && is_name
         };
-        self.sigs[index].indent().is_none()
+        self.significant[index].indent().is_none()
             && self.current.as_ref().is_some_and(is_bare)
-            && self.sigs.get(index + 1).is_some_and(|next| {
+            && self.significant.get(index + 1).is_some_and(|next| {
                 matches!(next.token.text(self.text), "=" | "(" | "{" | "when" | "priority")
             })
     }
@@ -96,12 +97,13 @@ impl Splitter<'_> {
     /// import`. A statement with its words in a wrong order begins there. After a word such as
     /// `from` or `else`, the string belongs to the statement before it.
     pub(super) fn is_text_before_keyword(&self, index: usize) -> bool {
-        let begins_line = |index: usize| self.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
-        self.sigs[index].token.kind == TokenKind::String
+        let begins_line =
+            |index: usize| self.significant.get(index).is_some_and(|item| item.indent().is_some());
+        self.significant[index].token.kind == TokenKind::String
             && begins_line(index)
             && !self.expects_continuation(index)
             && !self.follows_special_word(index)
-            && index + 1 < self.sigs.len()
+            && index + 1 < self.significant.len()
             && !begins_line(index + 1)
             && matches!(self.token_text(index + 1), "import" | "test")
     }
@@ -110,7 +112,7 @@ impl Splitter<'_> {
     /// operator, and not only a name.
     fn follows_special_word(&self, index: usize) -> bool {
         let Some(previous) = index.checked_sub(1).filter(|_| self.current.is_some()) else { return false };
-        self.sigs[previous].token.kind == TokenKind::Word
+        self.significant[previous].token.kind == TokenKind::Word
             && (self.codes[previous] != terminals::PLAIN_NAME
                 || super::super::is_reserved(self.token_text(previous)))
     }
@@ -120,8 +122,8 @@ impl Splitter<'_> {
     /// before `by` or `keep`, as in a `history` statement, and before `within`, as in expressions.
     fn is_history_after_count(&self, index: usize) -> bool {
         index > 0
-            && self.sigs[index].indent().is_none()
-            && (index + 1 == self.sigs.len()
+            && self.significant[index].indent().is_none()
+            && (index + 1 == self.significant.len()
                 || !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
             && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
     }
@@ -129,8 +131,9 @@ impl Splitter<'_> {
     /// True if the word `workflow` at `index` begins a statement: a name and a brace follow it, or
     /// it begins a line on which the current statement cannot continue.
     fn starts_workflow(&self, index: usize) -> bool {
-        let indent =
-            self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
+        let indent = self.significant[index]
+            .indent()
+            .filter(|_| self.open_brackets.len() == self.base_bracket_count());
         self.is_followed_by_named_block(index)
             || indent.is_some_and(|indent| self.probably_begins_statement(index, indent))
     }
@@ -138,7 +141,7 @@ impl Splitter<'_> {
     /// True if a name and a brace follow the word at `index`, with at most a description between
     /// them.
     fn is_followed_by_named_block(&self, index: usize) -> bool {
-        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let token = |index: usize| self.significant.get(index).map(|item| item.token);
         let has_kind = |index, kind| token(index).is_some_and(|token| token.kind == kind);
         let is_name = match token(index + 1) {
             Some(next) if next.kind == TokenKind::Word => !super::super::is_reserved(next.text(self.text)),

@@ -6,7 +6,8 @@ use super::LowerError;
 use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{
-    ExprId, Normal, NormalCond, NormalConst, NormalExpr, NormalPredicate, Part, QuantifierLevels, TestKind,
+    ExprId, NormalCond, NormalConst, NormalExpr, NormalForm, NormalPredicate, Part, QuantifierLevels,
+    TestKind,
 };
 
 /// What lowering must know about one condition, predicate or value before it emits code.
@@ -74,7 +75,7 @@ pub(super) struct UseAnalysis {
 }
 
 impl UseAnalysis {
-    pub fn new(normal: &Normal) -> Result<UseAnalysis, LowerError> {
+    pub fn new(normal: &NormalForm) -> Result<UseAnalysis, LowerError> {
         let (expr_count, pred_count) = (normal.exprs.len(), normal.preds.len());
         let total = expr_count + pred_count + normal.conds.len();
         super::checked_index(total, message!("parts of conditions"))?;
@@ -114,7 +115,7 @@ impl UseAnalysis {
 
     /// Sorts the parts (conditions, predicates and values) so that operands come before their
     /// users, and counts the uses of each part.
-    fn sort_topologically(&mut self, normal: &Normal) -> Result<(), LowerError> {
+    fn sort_topologically(&mut self, normal: &NormalForm) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
         enum VisitState {
             Unvisited,
@@ -166,7 +167,7 @@ impl UseAnalysis {
     /// Counts the code locations that evaluate each part (condition, predicate or value). Visits
     /// users before their operands, because the count of a part is the sum over its users. The
     /// operands of a part with its own block are evaluated in one location, the block.
-    fn count_evaluations(&mut self, normal: &Normal) {
+    fn count_evaluations(&mut self, normal: &NormalForm) {
         for root in root_parts(normal) {
             let index = self.part_index(root);
             if let Some(info) = self.infos.get_mut(index) {
@@ -195,7 +196,7 @@ impl UseAnalysis {
     /// Computes the facts about each part (condition, predicate or value) except `use_count` and
     /// `evaluations`. Visits operands before their users, because the facts about a part depend on
     /// its operands.
-    fn compute_infos(&mut self, normal: &Normal) {
+    fn compute_infos(&mut self, normal: &NormalForm) {
         for index in 0..self.topological_order.len() {
             let part = self.topological_order[index];
             let mut sum = UseInfo {
@@ -234,7 +235,7 @@ impl UseAnalysis {
     /// Gives a condition or value its own block with a cached value if a loop would repeat its
     /// evaluation (`is_repeated`). Does nothing if the condition or value is cheap, or depends on
     /// loop elements.
-    fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
+    fn make_block_if_invariant(&mut self, normal: &NormalForm, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
             Part::Pred(_) => true,
@@ -260,14 +261,14 @@ impl UseAnalysis {
 
 /// Returns the conditions and values that a rule set needs directly: the conditions of its routes,
 /// and the values of arguments and destinations.
-fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
+fn root_parts(normal: &NormalForm) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
 /// Returns the nesting level of the loop `part` if the loop evaluates `child` for each element;
 /// otherwise `None`.
-fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
+fn loop_level_of_body(normal: &NormalForm, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
             Some(NormalCond::Each { level, .. }) => Some(*level),
@@ -287,7 +288,7 @@ fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     }
 }
 
-fn needs_own_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
+fn needs_own_block(normal: &NormalForm, part: Part, info: &UseInfo) -> bool {
     let is_large = info.instruction_count >= MIN_SHARED_BLOCK_SIZE;
     match part {
         Part::Pred(_) => false,
@@ -309,14 +310,14 @@ fn needs_own_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
     }
 }
 
-fn is_condition_value(normal: &Normal, part: Part) -> bool {
+fn is_condition_value(normal: &NormalForm, part: Part) -> bool {
     let Part::Expr(id) = part else { return false };
     matches!(normal.exprs.get(id as usize), Some(NormalExpr::Cond { .. } | NormalExpr::Quantifier { .. }))
 }
 
 /// Returns the enclosing loops whose current elements a condition or value itself reads, without
 /// the reads of its operands. Includes reads that simplification removed.
-fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
+fn own_loop_reads(normal: &NormalForm, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NormalExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
@@ -339,7 +340,7 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
 
 /// Returns the cost class of a condition, predicate or value itself, without the costs of its
 /// operands.
-fn own_cost(normal: &Normal, part: Part) -> Cost {
+fn own_cost(normal: &NormalForm, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NormalExpr::Const(NormalConst(constant))) => {
             let value = constant.value();
@@ -375,7 +376,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
 }
 
 /// Visits every direct operand of a condition, predicate or value.
-fn visit_children(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
+fn visit_children(normal: &NormalForm, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
     normal.for_each_child(part, visit).ok_or(LowerError::Malformed(match part {
         Part::Expr(_) => "unknown value",
         Part::Pred(_) => "unknown predicate",

@@ -14,7 +14,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn address(&self) -> Option<Diagnostic> {
         let (start, address) = self.written_address()?;
         let length = address.len() as u32;
-        let first = self.cx.sigs[start].token.start;
+        let first = self.cx.significant[start].token.start;
         let span = Span { start: first, end: first + length, ..self.span };
         let text = format!("\"{}\"", address.trim_matches('"'));
         let before = start.checked_sub(1).filter(|before| *before >= self.cx.tokens.start);
@@ -39,9 +39,9 @@ impl ParseFailure<'_, '_> {
         if self.found_text == ":" && rest.starts_with("://") {
             let scheme = self.token_index.checked_sub(1).filter(|scheme| {
                 self.kind_of_token(*scheme) == Some(TokenKind::Word)
-                    && self.cx.sigs[*scheme].token.end == self.token.start
+                    && self.cx.significant[*scheme].token.end == self.token.start
             })?;
-            let start = self.cx.sigs[scheme].token.start as usize;
+            let start = self.cx.significant[scheme].token.start as usize;
             let end =
                 self.cx.text[start..].find(|c: char| c.is_whitespace() || matches!(c, ')' | ',' | '}' | ']'));
             return Some((scheme, &self.cx.text[start..end.map_or(self.cx.text.len(), |end| start + end)]));

@@ -40,7 +40,7 @@ impl Parameter<'_> {
 impl ParseFailure<'_, '_> {
     /// Returns the text of the token with this index in the file. Empty if there is no such token.
     fn file_token_text(&self, index: usize) -> &str {
-        self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token))
+        self.cx.significant.get(index).map_or("", |item| self.token_text(item.token))
     }
 
     /// Returns the fields that are declared between the bracket at the token `open` and its closing
@@ -48,9 +48,10 @@ impl ParseFailure<'_, '_> {
     /// and the first token of its type.
     fn declared_field_tokens(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
-        for index in open..self.cx.sigs.len() {
+        for index in open..self.cx.significant.len() {
             let colon = index + 1 + usize::from(self.file_token_text(index + 1) == "?");
-            let is_name = matches!(self.cx.sigs[index].token.kind, TokenKind::Word | TokenKind::Quoted);
+            let is_name =
+                matches!(self.cx.significant[index].token.kind, TokenKind::Word | TokenKind::Quoted);
             if depth == 1 && is_name && matches!(self.file_token_text(colon), ":" | "?:") {
                 fields.push((index, colon + 1));
             }
@@ -143,7 +144,7 @@ impl ParseFailure<'_, '_> {
     fn innermost_open_bracket(&self) -> Option<usize> {
         let mut depth = 0_usize;
         (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            let kind = self.cx.sigs[*index].token.kind;
+            let kind = self.cx.significant[*index].token.kind;
             let is_open = kind.opens_bracket() && depth == 0;
             depth += usize::from(kind.closes_bracket());
             depth = depth.saturating_sub(usize::from(kind.opens_bracket()));

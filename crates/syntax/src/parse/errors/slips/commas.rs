@@ -55,7 +55,7 @@ impl ParseFailure<'_, '_> {
     fn has_comparison(&self, tokens: Range<usize>) -> bool {
         let mut depth = 0_usize;
         tokens.into_iter().any(|index| {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
+            let (kind, text) = (self.cx.significant[index].token.kind, self.text_of_token(index));
             depth += usize::from(kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
             let is_comparison = || {
@@ -84,7 +84,7 @@ impl ParseFailure<'_, '_> {
         let help = message!("write `{written}` on a line of its own");
         let diagnostic = unexpected_token(self.span, message, help);
         let gap = self.span_of_tokens(self.token_index..name);
-        let gap = rulec_base::span::Span { end: self.cx.sigs[name].token.start, ..gap };
+        let gap = rulec_base::span::Span { end: self.cx.significant[name].token.start, ..gap };
         Some(diagnostic.likely_fix(gap, "\nlet "))
     }
 

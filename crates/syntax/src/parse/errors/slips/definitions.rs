@@ -79,7 +79,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let message = message!("the names after `where` are written without `{}`", self.found_text);
-        let removed = Span { end: self.cx.sigs[self.token_index + 1].token.start, ..self.span };
+        let removed = Span { end: self.cx.significant[self.token_index + 1].token.start, ..self.span };
         let help = message!("remove the `{}`", self.found_text);
         Some(unexpected_token(self.span, message, help).fix(removed, ""))
     }

@@ -282,8 +282,10 @@ impl ParseFailure<'_, '_> {
         }
         let message = message!("a name and its value are separated by `=`, not `:`");
         let help = message!("write `{written}`", written = written.clone());
-        let whole =
-            Span { start: self.cx.sigs[self.cx.tokens.start].token.start, ..self.span_of_tokens(first..end) };
+        let whole = Span {
+            start: self.cx.significant[self.cx.tokens.start].token.start,
+            ..self.span_of_tokens(first..end)
+        };
         Some(unexpected_token(self.span, message, help).likely_fix(whole, written))
     }
 }

@@ -52,7 +52,7 @@ impl ParseFailure<'_, '_> {
         }
         let (mut depth, mut end) = (0_usize, self.cx.tokens.end);
         for index in first..self.cx.tokens.end {
-            let kind = self.cx.sigs[index].token.kind;
+            let kind = self.cx.significant[index].token.kind;
             let begins_next = index > first && self.begins_line(index) && !kind.closes_bracket();
             if depth == 0 && (kind.closes_bracket() || begins_next) {
                 end = index;
@@ -82,7 +82,7 @@ impl ParseFailure<'_, '_> {
     pub(super) fn colon_before(&self, end: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for index in (self.cx.tokens.start..end).rev() {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
+            let (kind, text) = (self.cx.significant[index].token.kind, self.text_of_token(index));
             let opens = kind.opens_bracket() || text == "<";
             if depth == 0 && (opens || matches!(kind, TokenKind::Comma | TokenKind::Semicolon)) {
                 return None;
@@ -104,7 +104,7 @@ impl ParseFailure<'_, '_> {
         if self.found_text != "?" {
             return None;
         }
-        let touches = self.cx.sigs[before].token.end == self.token.start;
+        let touches = self.cx.significant[before].token.end == self.token.start;
         let (first, name, start) = if self.text_of_token(before) == ":" {
             (before.checked_sub(1)?, before.checked_sub(1)?, mark + 1)
         } else if self.text_of_token(mark + 2) == ":" && (self.begins_field(mark) || !touches) {

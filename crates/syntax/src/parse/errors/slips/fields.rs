@@ -105,8 +105,8 @@ impl ParseFailure<'_, '_> {
     pub(super) fn type_end(&self, first: usize) -> usize {
         let mut depth = 0_usize;
         for index in first..self.cx.tokens.end {
-            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of_token(index));
-            let begins_line = index > first && self.cx.sigs[index].indent().is_some();
+            let (kind, text) = (self.cx.significant[index].token.kind, self.text_of_token(index));
+            let begins_line = index > first && self.cx.significant[index].indent().is_some();
             let ends = matches!(kind, TokenKind::Comma | TokenKind::Semicolon)
                 || kind.closes_bracket()
                 || begins_line && text != "|";

@@ -190,7 +190,7 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(first..last + 1);
         let message = message!("`{}` is not part of a field declaration", self.cx.shortened_source(span));
         let help = message!("write `{written}`", written = format!("{name}: string not blank"));
-        let start = Span { start: self.cx.sigs[first - 1].token.end, ..span };
+        let start = Span { start: self.cx.significant[first - 1].token.end, ..span };
         Some(unexpected_token(span, message, help).fix(start, " not blank"))
     }
 }

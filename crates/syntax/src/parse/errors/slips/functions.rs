@@ -13,7 +13,7 @@ impl ParseFailure<'_, '_> {
     pub(in super::super) fn function_for_elements(&self) -> Option<Diagnostic> {
         let mut depth = 0_usize;
         let open = (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            let kind = self.cx.sigs[*index].token.kind;
+            let kind = self.cx.significant[*index].token.kind;
             depth += usize::from(kind.closes_bracket());
             let is_open = kind.opens_bracket() && depth == 0;
             depth = depth.saturating_sub(usize::from(kind.opens_bracket()));
@@ -40,7 +40,7 @@ impl ParseFailure<'_, '_> {
         // A `<` or `>` in the function compares two values.
         let mut depth = 0_usize;
         let close = (open..self.cx.tokens.end).find(|index| {
-            let kind = self.cx.sigs[*index].token.kind;
+            let kind = self.cx.significant[*index].token.kind;
             depth += usize::from(kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
             depth == 0

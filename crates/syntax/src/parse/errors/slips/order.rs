@@ -35,7 +35,7 @@ impl ParseFailure<'_, '_> {
         let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
         let mut depth = 0_usize;
         for index in tokens.clone() {
-            let kind = self.cx.sigs[index].token.kind;
+            let kind = self.cx.significant[index].token.kind;
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
             if depth == 0
                 && let Some(rank) = rank_of_token(index)
@@ -268,7 +268,7 @@ impl ParseFailure<'_, '_> {
         }
         let mut depth = 0_usize;
         let open = (self.cx.tokens.start..=close).rev().find(|index| {
-            let kind = self.cx.sigs[*index].token.kind;
+            let kind = self.cx.significant[*index].token.kind;
             depth += usize::from(kind.closes_bracket());
             depth = depth.saturating_sub(usize::from(kind.opens_bracket()));
             depth == 0
@@ -338,7 +338,7 @@ impl ParseFailure<'_, '_> {
         let message = message!("a definition has no type: the type follows from its value");
         let diagnostic =
             unexpected_token(span, message, message!("remove `{}`", self.source_of_tokens(first..end)));
-        let removed = Span { start: self.cx.sigs[first - 1].token.end, ..span };
+        let removed = Span { start: self.cx.significant[first - 1].token.end, ..span };
         Some(diagnostic.fix(removed, ""))
     }
 
@@ -386,7 +386,8 @@ impl ParseFailure<'_, '_> {
             && matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let is_word =
             |index: usize| matches!(self.kind_of_token(index), Some(TokenKind::Word | TokenKind::Number));
-        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let touches =
+            |index: usize| self.cx.significant[index - 1].token.end == self.cx.significant[index].token.start;
         let is_mark = |index: usize| {
             matches!(self.text_of_token(index), "." | "/" | ":" | "::" | "-")
                 && is_word(index + 1)
@@ -405,7 +406,7 @@ impl ParseFailure<'_, '_> {
             let written = self.source_of_tokens(first..self.path_end(first));
             let message = message!("the key of the history follows `by`");
             let start =
-                Span { end: self.cx.sigs[first].token.start, ..self.span_of_tokens(first..first + 1) };
+                Span { end: self.cx.significant[first].token.start, ..self.span_of_tokens(first..first + 1) };
             let span = self.span_of_tokens(first..self.path_end(first));
             return Some(unexpected_token(span, message, message!("write `by {written}`")).fix(start, "by "));
         }

@@ -178,7 +178,7 @@ impl ParseFailure<'_, '_> {
                     matches!(
                         self.text_of_token(*index),
                         "return" | "goto" | "do" | "call" | "go" | "run" | "to"
-                    ) && self.cx.sigs[index - 1].token.kind.ends_operand()
+                    ) && self.cx.significant[index - 1].token.kind.ends_operand()
                         && self.text_of_token(index - 1) != "."
                         && self.kind_of_token(index + 1) == Some(TokenKind::Word)
                 })?;
@@ -278,7 +278,8 @@ impl ParseFailure<'_, '_> {
     /// the arrow. The unexpected token follows the second name.
     fn is_arrow_as_dot(&self) -> bool {
         let Some(before) = self.token_index.checked_sub(3) else { return false };
-        let touches = |index: usize| self.cx.sigs[index].token.end == self.cx.sigs[index + 1].token.start;
+        let touches =
+            |index: usize| self.cx.significant[index].token.end == self.cx.significant[index + 1].token.start;
         self.text_of_token(before + 1) == "->"
             && touches(before)
             && touches(before + 1)

@@ -56,7 +56,7 @@ impl ParseFailure<'_, '_> {
     ) -> Option<Diagnostic> {
         let span = self.span_of_tokens(first_token..end_token);
         let written = self.source_of_tokens(first_token..end_token).to_owned();
-        let removed = Span { start: self.cx.sigs[first_token - 1].token.end, ..span };
+        let removed = Span { start: self.cx.significant[first_token - 1].token.end, ..span };
         Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
     }
 
@@ -113,10 +113,11 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         // The tokens of a payload, group or table end before the brace.
-        let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
+        let next =
+            self.cx.significant.get(self.token_index + 1).map_or("", |item| self.token_text(item.token));
         let is_yaml = self.found_text == ":"
             && self.expects_rule(Rule::open_brace)
-            && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| sig.indent().is_some())
+            && self.cx.significant.get(self.token_index + 1).is_some_and(|item| item.indent().is_some())
             && !matches!(next, "{" | "given" | "expect");
         if is_yaml {
             let head = self.source_of_tokens(self.cx.tokens.start..self.token_index);
@@ -297,7 +298,8 @@ impl ParseFailure<'_, '_> {
     fn verb_before_target(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let verb = self.token_index.checked_sub(1)?;
-        let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
+        let begins_line =
+            self.cx.significant.get(self.token_index).is_some_and(|item| item.indent().is_some());
         let is_word = matches!(self.kind_of_token(verb)?, TokenKind::Word);
         if let Some(diagnostic) = self.word_before_metadata() {
             return Some(diagnostic);

@@ -97,8 +97,8 @@ impl ParseFailure<'_, '_> {
             _ => message!("move it before the first `expect`"),
         };
         // The text between the two parts stays between them.
-        let gap =
-            &self.cx.text[self.cx.sigs[self.token_index - 1].token.end as usize..self.span.start as usize];
+        let gap = &self.cx.text
+            [self.cx.significant[self.token_index - 1].token.end as usize..self.span.start as usize];
         let swapped = format!("{given}{gap}{expected}");
         Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(first..end), swapped))
     }
@@ -117,7 +117,7 @@ impl ParseFailure<'_, '_> {
         let is_route = |pair: &&[super::super::super::stream::SignificantToken]| {
             self.token_text(pair[0].token) == "route" && pair[0].indent().is_some()
         };
-        let route = self.cx.sigs.windows(2).find(is_route).map(|pair| self.token_text(pair[1].token));
+        let route = self.cx.significant.windows(2).find(is_route).map(|pair| self.token_text(pair[1].token));
         let value = self.text_of_token(self.token_index + 1).trim_matches('"');
         let meant = match self.text_of_token(expect + 1) {
             "route" | "result" | "decision" | "name" | "target" | "handler"

@@ -31,7 +31,7 @@ impl ParseFailure<'_, '_> {
         if !self.is_text(first) || self.begins_line(self.token_index) {
             return None;
         }
-        let touches = self.cx.sigs[first].token.end == self.token.start;
+        let touches = self.cx.significant[first].token.end == self.token.start;
         if self.is_text(self.token_index) && touches {
             return self.doubled_quotes(first);
         }
@@ -86,7 +86,9 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a text with doubled quotes inside, as in `"the ""big"" one"`. The
     /// text begins at the token `first`. `None` without doubled quotes.
     fn doubled_quotes(&self, first: usize) -> Option<Diagnostic> {
-        let touches = |index: &usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[*index].token.start;
+        let touches = |index: &usize| {
+            self.cx.significant[index - 1].token.end == self.cx.significant[*index].token.start
+        };
         let end = (first + 1..self.cx.tokens.end)
             .take_while(|index| self.is_text(*index) && touches(index))
             .last()?

@@ -30,7 +30,7 @@ impl ParseFailure<'_, '_> {
     }
 
     pub(super) fn begins_line(&self, index: usize) -> bool {
-        self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
+        self.cx.significant.get(index).is_some_and(|item| item.indent().is_some())
     }
 
     /// True if a value can end at this token: it is a closing bracket, or a name after a dot.
@@ -205,7 +205,7 @@ impl ParseFailure<'_, '_> {
                 Some(foreign::foreign_syntax_error(span, message, "@private"))
             }
             "required" | "mandatory" | "notnull" => {
-                let removed = Span { start: self.cx.sigs[index - 1].token.end, ..span };
+                let removed = Span { start: self.cx.significant[index - 1].token.end, ..span };
                 let message = message!("a field is required unless `?` follows its name");
                 Some(unexpected_token(span, message, message!("remove `{word}`")).fix(removed, ""))
             }
@@ -251,9 +251,9 @@ impl ParseFailure<'_, '_> {
     /// parser therefore treats the line as a part of the statement before it. `None` without such a
     /// mistake.
     fn line_without_keyword(&self) -> Option<Diagnostic> {
-        let sig = self.cx.sigs.get(self.token_index)?;
-        let margin = self.cx.sigs[self.cx.tokens.start].indent();
-        let is_line = sig.indent().is_some() && sig.indent() <= margin;
+        let item = self.cx.significant.get(self.token_index)?;
+        let margin = self.cx.significant[self.cx.tokens.start].indent();
+        let is_line = item.indent().is_some() && item.indent() <= margin;
         if !is_line || !self.expects_rule(Rule::EOI) || is_payload_item(self.rule) || self.is_at_end() {
             return None;
         }
