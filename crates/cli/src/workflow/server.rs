@@ -1,5 +1,5 @@
-//! Implements `rulec workflow run --server`: lets a running service run a workflow of its rules, and
-//! saves the run if it is not complete.
+//! Implements `rulec workflow run --server`: lets a running service run a workflow of its rules,
+//! and saves the run if it is not complete.
 
 use super::{RunArgs, plan, print_report, read_input, require_start, save_as_json_line, saver};
 use crate::files;

@@ -43,7 +43,9 @@ fn a_service_finds_the_change_that_the_program_finds() {
 fn rules_are_compared_with_those_in_force() {
     let words = "let words = [\"refund\", \"money back\"]\n";
     let rules = |handler: &str| {
-        format!("import \"words.rules\"\nroute money when text contains any words -> {handler}\ndefault -> b\n")
+        format!(
+            "import \"words.rules\"\nroute money when text contains any words -> {handler}\ndefault -> b\n"
+        )
     };
     let folder = Folder::new()
         .file("a.rules", rules("a"))

@@ -146,7 +146,9 @@ impl LogOutput {
             }
             #[cfg(feature = "remote")]
             LogTarget::Remote(remote) => {
-                (Target::Remote(Box::new(RemoteSink::open(remote, mode)?)), HashChain::default())
+                // In the other modes, the thread of the log repeats requests for as long as it takes.
+                let sink = RemoteSink::open(remote, mode == LogMode::Sync)?;
+                (Target::Remote(Box::new(sink)), HashChain::default())
             }
         };
         let written = LogEnd::default();

@@ -1,10 +1,9 @@
-//! Sends the lines of the decision log to a server: as lines of JSON over HTTP, or as log records to
-//! an OpenTelemetry collector.
+//! Sends the lines of the decision log to a server: as lines of JSON over HTTP, or as log records
+//! to an OpenTelemetry collector.
 //!
 //! A request that fails may have arrived all the same. So the same lines are sent again, with the
 //! same numbers and hashes, and a receiver can recognise them.
 
-use super::LogMode;
 use crate::otlp::{LogRecords, bearer_request};
 use crate::rules::StartError;
 use rulec_base::message;
@@ -43,9 +42,9 @@ pub struct RemoteLog {
     /// How the lines are written in a request.
     pub protocol: LogProtocol,
     /// The path whose name, with the ending `.spill`, is the name of the file that keeps the lines
-    /// in the mode [`LogMode::Spill`].
+    /// in the mode `spill`.
     pub spill_path: Option<PathBuf>,
-    /// Maximum time of a request; in the mode [`LogMode::Sync`], of a request with its retries.
+    /// Maximum time of a request; in the mode `sync`, of a request with its retries.
     pub send_time: Duration,
     /// The pause before the first retry, and the longest pause. Each pause is twice the previous
     /// one.
@@ -72,17 +71,17 @@ pub(super) struct RemoteSink {
 }
 
 impl RemoteSink {
-    /// Prepares the connection. Sends nothing.
+    /// Prepares the connection. Sends nothing. `retries` says whether the client repeats a request
+    /// that fails, within [`RemoteLog::send_time`]. Otherwise, the caller repeats it.
     ///
     /// # Errors
     /// If the address or the token cannot be used.
-    pub fn open(target: RemoteLog, mode: LogMode) -> Result<RemoteSink, StartError> {
+    pub fn open(target: RemoteLog, retries: bool) -> Result<RemoteSink, StartError> {
         let to_error = |why: rulec::Message| StartError::Options(message!("`--log`: {why}"));
         let hosts = AllowedHosts::of_url(&target.url).map_err(|error| to_error(error.to_message()))?;
-        // In the other modes, the thread of the log makes the retries, for as long as it takes.
-        let (retries, attempt) = match mode {
-            LogMode::Sync => (u32::MAX, target.send_time / 2),
-            LogMode::Drop | LogMode::Spill => (0, target.send_time),
+        let (retries, attempt) = match retries {
+            true => (u32::MAX, target.send_time / 2),
+            false => (0, target.send_time),
         };
         let pauses = target.retry_pauses;
         let limits = Limits { attempt, overall: target.send_time, retries, pauses, ..Limits::default() };

@@ -83,8 +83,8 @@ pub(crate) enum SampleOutcome {
 
 impl LogSampling {
     /// Returns whether the log keeps a decision. `route` is the name of the chosen statement. The
-    /// hash is that of the caller's trace id, so that all services keep the same requests; without
-    /// it, that of the message.
+    /// caller's trace id is hashed, so that all services keep the same requests. Without a trace
+    /// id, the message is hashed.
     pub(super) fn choose(
         &self,
         rules: &str,

@@ -1,5 +1,5 @@
-//! Writes the lines of the decision log as log records of OpenTelemetry. The body of a record is the
-//! text of the line, so that the hash chain can still be verified.
+//! Writes the lines of the decision log as log records of OpenTelemetry. The body of a record is
+//! the text of the line, so that the hash chain can still be verified.
 
 use super::encode::{self, Attribute, Resource, attribute_json, to_unix_nanoseconds};
 use serde_json::{Value as Json, json};
