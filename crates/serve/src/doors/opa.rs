@@ -82,8 +82,8 @@ async fn answer_data(
     Ok(json_response(answer))
 }
 
-/// Splits a path into the name of the rule set, the name of the entry (such as a table), and the
-/// path of a part of the decision. The first name is the rule set, if a rule set has this name.
+/// Splits a path into three parts. The first is the name of a rule set, if a rule set has this
+/// name. The next is the entry (such as a table). The rest selects a part of the decision.
 fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>, &'p str) {
     let path = path.trim_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));

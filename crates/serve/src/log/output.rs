@@ -146,7 +146,7 @@ impl LogOutput {
             }
             #[cfg(feature = "remote")]
             LogTarget::Remote(remote) => {
-                // In the other modes, the thread of the log repeats requests for as long as it takes.
+                // In the other modes, the thread of the log repeats requests without an end.
                 let sink = RemoteSink::open(remote, mode == LogMode::Sync)?;
                 (Target::Remote(Box::new(sink)), HashChain::default())
             }
