@@ -19,7 +19,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 /// Maximum number of options that an error lists.
-const MAX_LISTED_OPTIONS: usize = 8;
+const MAX_LISTED_OPTIONS: usize = 10;
 
 /// Adds remedies to a usage error for mistakes that clap does not recognize. Examples are commands
 /// of other programs, and long options with one dash. `command` is the definition of the command
