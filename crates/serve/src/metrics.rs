@@ -10,8 +10,10 @@ use crate::traffic::{EventWindow, RouteTraffic, Traffic, UnknownCondition, busie
 use hashbrown::{Equivalent, HashMap};
 #[cfg(feature = "remote")]
 pub(crate) use otlp::{OtlpMetrics, OtlpSignal};
+use prometheus_client::encoding::EncodeLabelSet;
+#[cfg(feature = "remote")]
+use prometheus_client::encoding::EncodeLabelValue;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
