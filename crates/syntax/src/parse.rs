@@ -9,6 +9,7 @@ mod context;
 mod decide;
 mod declared;
 mod doubled;
+mod durations;
 mod errors;
 mod expr;
 mod foreign;
@@ -38,6 +39,7 @@ mod types;
 mod unknown;
 mod words;
 
+pub use durations::foreign_duration_at;
 pub use foreign::template_to_join_call;
 pub use literal::{UNITS_WITH_FACTORS, meant_number, number_with_unit};
 pub use words::{WordDoc, word_doc, word_docs};
@@ -285,8 +287,12 @@ impl<'a> FileParser<'a> {
         let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
             let errors = &self.parsed.diagnostics[first_diagnostic..];
-            let doubled = doubled::doubled_phrase_error(self.file, self.text, self.significant, raw, errors);
-            if let Some(diagnostic) = doubled.filter(|_| !errors.is_empty()) {
+            let (file, text, significant) = (self.file, self.text, self.significant);
+            let known = doubled::doubled_phrase_error(file, text, significant, raw, errors);
+            let tokens = raw.tokens.clone();
+            let known =
+                known.or_else(|| durations::foreign_duration_error(file, text, significant, tokens, errors));
+            if let Some(diagnostic) = known.filter(|_| !errors.is_empty()) {
                 self.parsed.diagnostics.truncate(first_diagnostic);
                 self.parsed.diagnostics.push(diagnostic);
             }

@@ -20,7 +20,7 @@ const RATE_UNITS: [(&[&str], &str); 5] = [
 ];
 
 /// A help text for an unknown name; also the span and the text of a likely fix, if there is one.
-type Remedy = (Message, Option<(Span, String)>);
+pub(super) type Remedy = (Message, Option<(Span, String)>);
 
 impl Checker<'_> {
     /// Adds a help text to a diagnostic about an unknown name if the source text around the name
@@ -33,6 +33,7 @@ impl Checker<'_> {
     ) -> Result<Diagnostic, Diagnostic> {
         let remedy = self
             .every_element_remedy(name, span)
+            .or_else(|| self.duration_remedy(span))
             .or_else(|| self.rate_unit_remedy(name, span))
             .or_else(|| self.missing_value_remedy(name, span));
         match remedy {

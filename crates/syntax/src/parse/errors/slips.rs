@@ -4,7 +4,9 @@
 
 mod addresses;
 mod arguments;
+mod bodies;
 mod commas;
+mod comprehensions;
 mod definitions;
 mod english;
 mod field_words;
@@ -15,10 +17,12 @@ mod functions;
 mod graphs;
 mod imports;
 mod items;
+mod nodes;
 mod order;
 mod parts;
 mod quantifiers;
 mod statements;
+mod synonyms;
 mod targets;
 mod tests;
 mod texts;
@@ -40,7 +44,7 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.spaced_unit() {
             return Some(diagnostic);
         }
-        if let Some(diagnostic) = self.loop_as_quantifier() {
+        if let Some(diagnostic) = self.comprehension().or_else(|| self.loop_as_quantifier()) {
             return Some(diagnostic);
         }
         if let Some(diagnostic) = case_when_error(self.cx, self.token_index) {
@@ -53,6 +57,8 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         self.address()
+            .or_else(|| self.node_slip())
+            .or_else(|| self.definition_or_target_slip())
             .or_else(|| self.let_with_parameters())
             .or_else(|| self.let_after_where())
             .or_else(|| self.local_with_colon())
@@ -84,6 +90,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.next_index_in_test())
             .or_else(|| self.late_priority())
             .or_else(|| self.unquoted_text())
+            .or_else(|| self.part_synonym())
     }
 
     /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are
