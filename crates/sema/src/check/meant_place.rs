@@ -34,6 +34,7 @@ impl Checker<'_> {
         let remedy = self
             .every_element_remedy(name, span)
             .or_else(|| self.duration_remedy(span))
+            .or_else(|| unnamed_element_remedy(name))
             .or_else(|| self.rate_unit_remedy(name, span))
             .or_else(|| self.missing_value_remedy(name, span));
         match remedy {
@@ -215,5 +216,15 @@ fn innermost_bracket(text: &str) -> Option<char> {
             depth < 0
         }
         _ => false,
+    })
+}
+
+/// Returns the remedy for the word by which other languages mean the element of a list: `it`. `None`
+/// for other names.
+fn unnamed_element_remedy(name: &str) -> Option<Remedy> {
+    let is_element = matches!(name, "it" | "element" | "elem");
+    is_element.then(|| {
+        let name = name.to_owned();
+        (message!("a condition on elements names each one: write `any {name} in LIST: CONDITION`"), None)
     })
 }

@@ -41,13 +41,9 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a small mistake at the unexpected token. `None` if none is
     /// recognized.
     pub(super) fn small_mistake(&self) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.spaced_unit() {
-            return Some(diagnostic);
-        }
-        if let Some(diagnostic) = self.comprehension().or_else(|| self.loop_as_quantifier()) {
-            return Some(diagnostic);
-        }
-        if let Some(diagnostic) = case_when_error(self.cx, self.token_index) {
+        let first = self.spaced_unit().or_else(|| self.comprehension());
+        let first = first.or_else(|| self.loop_as_quantifier());
+        if let Some(diagnostic) = first.or_else(|| case_when_error(self.cx, self.token_index)) {
             return Some(diagnostic);
         }
         if self.is_at_end() {
