@@ -285,17 +285,21 @@ impl<'a> FileParser<'a> {
         let mut span = Span { file: self.file, start: head.start, end };
         let first_diagnostic = self.parsed.diagnostics.len();
         let mut kind = self.parse_statement_kind(raw, following, in_table);
-        if kind.is_none() {
-            let errors = &self.parsed.diagnostics[first_diagnostic..];
+        let errors = &self.parsed.diagnostics[first_diagnostic..];
+        if errors.iter().any(Diagnostic::is_error) {
             let (file, text, significant) = (self.file, self.text, self.significant);
-            let known = doubled::doubled_phrase_error(file, text, significant, raw, errors);
+            let doubled = || doubled::doubled_phrase_error(file, text, significant, raw, errors);
             let tokens = raw.tokens.clone();
+            let known = kind.is_none().then(doubled).flatten();
             let known =
                 known.or_else(|| durations::foreign_duration_error(file, text, significant, tokens, errors));
-            if let Some(diagnostic) = known.filter(|_| !errors.is_empty()) {
+            if let Some(diagnostic) = known {
                 self.parsed.diagnostics.truncate(first_diagnostic);
                 self.parsed.diagnostics.push(diagnostic);
+                kind = None;
             }
+        }
+        if kind.is_none() {
             let significant = &self.significant[raw.tokens.clone()];
             self.parsed.broken_names.extend(context::declared_names(self.file, self.text, significant));
             // The declarations of the imported file are unknown.

@@ -20,7 +20,7 @@ impl StatementReader<'_> {
     pub(super) fn block_after_colon(&self, start: usize) -> Option<ForeignStatement> {
         let has_braces = matches!(
             self.text(start),
-            "table" | "choice" | "router" | "payload" | "group" | "workflow" | "test" | "intent" | "lexicon"
+            "table" | "choice" | "router" | "payload" | "group" | "workflow" | "intent" | "lexicon"
         );
         let colon = self.next_line_start(start) - 1;
         let head = self.token(start).start as usize..self.token(colon).start as usize;

@@ -83,11 +83,11 @@ impl ParseFailure<'_, '_> {
     fn target_in_brackets(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let open = self.token_index;
-        let is_bracket = matches!(self.found_text, "[" | "(" | "{" | "<");
+        let is_bracket = matches!(self.found_text, "[" | "(" | "{");
         if !is_route || !is_bracket || !self.is_preceded_by("->") {
             return None;
         }
-        let close = self.closing_bracket_or_end(open);
+        let close = self.end_of_brackets(open);
         let target = self.source_of_tokens(open + 1..close.max(open + 1));
         let is_target = close > open + 1
             && self.kind_of_token(open + 1) == Some(TokenKind::Word)
