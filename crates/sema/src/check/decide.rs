@@ -380,7 +380,7 @@ impl Checker<'_> {
     fn next_nodes_with_commas(&self, expr: &ast::Expr) -> Option<String> {
         let parts: Vec<&ast::Expr> = match &expr.kind {
             ast::ExprKind::List(items) => items.iter().collect(),
-            ast::ExprKind::Binary(binary) => vec![&binary.left, &binary.right],
+            ast::ExprKind::Logic(_, parts) => parts.iter().collect(),
             _ => return None,
         };
         let is_node = |part: &&&ast::Expr| match &part.kind {

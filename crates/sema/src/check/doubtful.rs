@@ -207,8 +207,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Warns about doubled backslashes in a raw text, as in `matches r"\\\\d"`. Other quotes of other
-    /// languages need them, but here two of them mean one backslash of the text.
+    /// Warns about doubled backslashes in a raw text, as in `matches r"\\\\d"`. Other quotes of
+    /// other languages need them, but here two of them mean one backslash of the text.
     fn warn_doubled_backslashes(&mut self, right: &Expr) {
         let Some(pattern) = right.as_const().and_then(|constant| constant.value().as_str()) else { return };
         let Some(file) = self.loaded.sources.get(right.span.file) else { return };

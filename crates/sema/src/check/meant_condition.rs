@@ -10,8 +10,8 @@ use rulec_syntax::ast::{self, Ident, QuantifierKind};
 use rulec_syntax::parse::foreign_duration_at;
 
 impl<'a> Checker<'a> {
-    /// Reports a record in place of a condition, as in `any p in history: { tool: "pay" }`, by which
-    /// other languages mean that each field has this value.
+    /// Reports a record in place of a condition, as in `any p in history: { tool: "pay" }`, by
+    /// which other languages mean that each field has this value.
     pub(super) fn report_record_as_condition<T>(
         &mut self,
         entries: &[(Ident, ast::Expr)],
@@ -53,9 +53,9 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(span, written))
     }
 
-    /// Reports a quantifier in place of a list, as in `any i in (any o in orders: o.items): C`. `var`
-    /// is the name of the element of the outer quantifier, and `body` its condition. `None` for
-    /// another list.
+    /// Reports a quantifier in place of a list, as in `any i in (any o in orders: o.items): C`.
+    /// `var` is the name of the element of the outer quantifier, and `body` its condition. `None`
+    /// for another list.
     pub(super) fn report_quantifier_as_list<T>(
         &mut self,
         kind: &QuantifierKind,
@@ -85,7 +85,8 @@ impl<'a> Checker<'a> {
             }
         };
         let head = format!("{word} {} in {}", inner_var.node, slice(inner_list.span));
-        // `any o in orders: o.total > 3` selects elements, and `any o in orders: o.items` their lists.
+        // `any o in orders: o.total > 3` selects elements, and `any o in orders: o.items` their
+        // lists.
         let is_path = matches!(inner.kind, ast::ExprKind::Name(_) | ast::ExprKind::Field(..));
         let written = match is_path {
             true => format!("{head}: {outer} {} in {}: {}", var.node, slice(inner.span), slice(body.span)),
@@ -121,8 +122,8 @@ impl<'a> Checker<'a> {
         Some((help, Some((place, written))))
     }
 
-    /// Returns the help for a key of the history that is a record: its field that identifies it, such
-    /// as `user.id` for `user`. `None` if no field of the record can be the key.
+    /// Returns the help for a key of the history that is a record: its field that identifies it,
+    /// such as `user.id` for `user`. `None` if no field of the record can be the key.
     pub(super) fn identifying_field(&self, path: &str, value: &crate::hir::Expr) -> Option<String> {
         let kinds = KindSet::STRING.union(KindSet::INT);
         let record = value.ty.fields()?;

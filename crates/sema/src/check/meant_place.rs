@@ -219,8 +219,8 @@ fn innermost_bracket(text: &str) -> Option<char> {
     })
 }
 
-/// Returns the remedy for the word by which other languages mean the element of a list: `it`. `None`
-/// for other names.
+/// Returns the remedy for the word by which other languages mean the element of a list: `it`.
+/// `None` for other names.
 fn unnamed_element_remedy(name: &str) -> Option<Remedy> {
     let is_element = matches!(name, "it" | "element" | "elem");
     is_element.then(|| {

@@ -399,8 +399,8 @@ impl<'a> Checker<'a> {
             || self.program.rules.iter().any(|rule| *rule.name == *name.node)
     }
 
-    /// Returns the name of another file that has a route of this name outside all tables. `None` if no
-    /// other file has such a route.
+    /// Returns the name of another file that has a route of this name outside all tables. `None` if
+    /// no other file has such a route.
     fn file_of_imported_route(&self, name: &Ident) -> Option<String> {
         let others = self.loaded.files.iter().filter(|unit| unit.file != name.span.file);
         let mut others = others.filter(|unit| {

@@ -152,8 +152,8 @@ impl Checker<'_> {
     }
 
     /// Returns the name of the first route of an imported file that decides nothing without the
-    /// rules that import it: it has no `default` or test, and no `input` with definitions. The author probably imported its
-    /// routes, too. `None` for other files.
+    /// rules that import it: it has no `default` or test, and no `input` with definitions. The
+    /// author probably imported its routes, too. `None` for other files.
     fn route_of_partial_import(&self, file: FileId) -> Option<Arc<str>> {
         let unit = self.loaded.files.iter().find(|unit| unit.file == file)?;
         let has_definitions = unit.statements.iter().any(|statement| {

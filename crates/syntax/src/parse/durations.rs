@@ -73,8 +73,8 @@ pub(super) fn foreign_duration_error(
     Some(super::foreign::foreign_syntax_error(span_of(&range), message, &written))
 }
 
-/// Returns all durations of other languages in `text`. If `is_strict` is true, a unit must belong to
-/// a module, as in `time.Hour`; otherwise `2 * HOUR` is found, too.
+/// Returns all durations of other languages in `text`. If `is_strict` is true, a unit must belong
+/// to a module, as in `time.Hour`; otherwise `2 * HOUR` is found, too.
 fn foreign_durations(text: &str, is_strict: bool) -> Vec<(Range<usize>, String)> {
     let words: Vec<Word<'_>> = tokenize(text, 0)
         .filter(|token| !token.kind.is_trivia())

@@ -39,8 +39,8 @@ impl StatementReader<'_> {
         Some(ForeignStatement { end_token: end, help, declared_names })
     }
 
-    /// Returns the test at the token `start` that is written as a call: `test("refund", () => { … })`.
-    /// `None` for another call.
+    /// Returns the test at the token `start` that is written as a call: `test("refund", () => { …
+    /// })`. `None` for another call.
     pub(super) fn test_call(&self, start: usize) -> Option<ForeignStatement> {
         let (open, name) = (start + 1, start + 2);
         let close = self.closing_bracket(open)?;

@@ -1,13 +1,12 @@
 //! Diagnostics for values in the syntax of a shell or template, such as `${role:-guest}`, and for
 //! numbers whose digits are grouped by Chinese commas.
 
-use super::super::remedy::is_valid_expression;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Returns the diagnostic for `${role}` or `${role:-guest}`. `dollar` is the span of the `$`. `None`
-/// without braces after it, or if they enclose no value.
+/// Returns the diagnostic for `${role}` or `${role:-guest}`. `dollar` is the span of the `$`.
+/// `None` without braces after it, or if they enclose no value.
 pub(super) fn substitution_error(text: &str, dollar: Span) -> Option<Diagnostic> {
     let rest = text[dollar.start as usize..].lines().next()?;
     let inner = rest.strip_prefix("${")?;
@@ -27,7 +26,11 @@ pub(super) fn substitution_error(text: &str, dollar: Span) -> Option<Diagnostic>
             format!("({path} ?? {default})")
         }
     };
-    if path.is_empty() || !is_valid_expression(&written) {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let is_path = path.starts_with(char::is_alphabetic) && path.chars().all(is_name) && !path.ends_with('.');
+    let is_plain =
+        default.is_none_or(|default| !default.trim_matches(['"', '\'']).contains(['"', '\\', '$']));
+    if !is_path || !is_plain {
         return None;
     }
     let message = match default {

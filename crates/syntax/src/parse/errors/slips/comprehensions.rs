@@ -127,9 +127,9 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(start..end), written))
     }
 
-    /// Returns the diagnostic for another symbol or word than `:` after the list of a quantifier, as
-    /// in `any x in items, x.cost > 3`. The list ends before the token `separator`, and `quantifier`
-    /// is the source text up to there. `None` if no condition on the element follows.
+    /// Returns the diagnostic for another symbol or word than `:` after the list of a quantifier,
+    /// as in `any x in items, x.cost > 3`. The list ends before the token `separator`, and
+    /// `quantifier` is the source text up to there. `None` if no condition on the element follows.
     pub(super) fn condition_after_separator(
         &self,
         quantifier: &str,
