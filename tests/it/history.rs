@@ -310,3 +310,37 @@ fn a_condition_with_several_equalities_is_evaluated_once_for_each_message() {
         assert_eq!(evaluations(condition, 500), 500, "{condition}");
     }
 }
+
+/// Regression test: of several comparisons with constants, only one formed groups. So each rule
+/// with other constants evaluated every message again.
+#[test]
+fn rules_with_other_constants_share_their_results() {
+    let condition = "(any p in history: p.tool == \"t8\" and p.m == 1)
+        or (any p in history: p.m == 2 and p.tool == \"t9\")
+        or (count p in history within 1h: p.tool == \"t3\" and p.m == 1) > 0
+        or (any p in history: p.tool == \"t3\" and p.n == n)";
+    // The first three conditions compare the same fields.
+    assert_eq!(evaluations(condition, 500), 2 * 500);
+}
+
+#[test]
+fn a_list_in_an_earlier_message_equals_no_constant() {
+    let rules = "input { label?: any, tool?: string, now: datetime }
+        history
+        route repeated when any p in history: p.label == \"a\" and p.tool == \"t\" -> deny
+        default -> run";
+    let rules = Rules::from_text(rules).unwrap_or_else(|error| panic!("{error}"));
+    let store = Arc::new(MemoryStore::default());
+    let mut session = rules.session().with_history(store.clone());
+    let mut chosen = |label: Json| {
+        let message = json!({"label": label, "tool": "t", "now": "2026-01-31T12:00:00Z"});
+        session.decide_and_record(&message).expect("it is recorded").chosen().map(str::to_owned)
+    };
+    for label in [json!(["a"]), json!({"a": 1}), json!(null), json!(7), json!("a")] {
+        assert_eq!(chosen(label.clone()).as_deref(), Some("default"), "{label}");
+    }
+    assert_eq!(chosen(json!(["a"])).as_deref(), Some("repeated"));
+    // The last message is recorded, but no decision has read it.
+    let message = json!({"now": "2026-01-31T12:00:00Z"});
+    assert_eq!(rules.past(&*store, &message).expect("a past").evaluations(), 5);
+}

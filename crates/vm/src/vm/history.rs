@@ -1,7 +1,7 @@
 //! Evaluates loops over the history. The results for elements that an earlier decision has
 //! evaluated are reused.
 
-use super::past::{ElementHits, GroupKey, GroupKeys, LoopMemo};
+use super::past::{ElementHits, GroupKey, GroupKeys, LookupKeys, LoopMemo};
 use super::{SlotValueSource, Vm};
 use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
@@ -56,7 +56,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         let empty = ElementHits::default();
         let hits = match others.is_empty() {
             true => &remembered.hits,
-            false => remembered.groups.get(&others).unwrap_or(&empty),
+            false => remembered.groups.get(&LookupKeys(&others)).unwrap_or(&empty),
         };
         let position = |index: usize| first.saturating_add(i64::try_from(index).unwrap_or(i64::MAX));
         let within = hits.indices_within(&(position(range.start)..position(range.end)));
@@ -108,7 +108,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
             {
                 let hits = match keys.is_empty() {
                     true => &mut memo.hits,
-                    false => memo.groups.entry(keys).or_default(),
+                    false => memo.hits_of_group(&keys)?,
                 };
                 hits.forget_before(first);
                 if let Some(summed) = summed {
@@ -124,13 +124,15 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     }
 
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
-    /// them is missing, so that the comparison with it is not true. `None` if one of them is of a
-    /// kind by which elements cannot be grouped.
-    fn group_keys(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys>> {
+    /// them is missing, a list or a dict, so that it equals no value by which groups are looked up.
+    /// `None` if one of them is of another kind by which elements cannot be grouped.
+    fn group_keys(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys<'a>>> {
         let mut keys = GroupKeys::new();
         for groups in history_loop.comparisons() {
             match self.eval_block(groups.key_block) {
-                Value::Missing => return Some(None),
+                Value::Missing | Value::JsonList(_) | Value::List(_) | Value::Dict(_) | Value::Entries(_) => {
+                    return Some(None);
+                }
                 value => keys.push(GroupKey::new(value)?),
             }
         }

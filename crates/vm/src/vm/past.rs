@@ -3,11 +3,13 @@
 //! decision evaluates such a condition only for new elements. For the other elements, it finds the
 //! results by binary search in the remembered results.
 
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashMap};
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -177,10 +179,21 @@ pub(super) struct LoopMemo {
     /// For a loop whose condition compares each element with constants or with the current message
     /// (see [`KeyComparison`](crate::bytecode::chunk::KeyComparison)): the elements for which the
     /// rest of the condition is true, grouped by the compared values.
-    pub(super) groups: std::collections::HashMap<GroupKeys, ElementHits>,
+    pub(super) groups: HashMap<GroupKeys<'static>, ElementHits>,
 }
 
 impl LoopMemo {
+    /// Returns the elements of the group with the given keys; adds an empty group if there is none.
+    pub(super) fn hits_of_group(&mut self, keys: &[GroupKey<'_>]) -> Option<&mut ElementHits> {
+        let lookup_keys = LookupKeys(keys);
+        // Most elements belong to a group that exists, so that no copy of their texts is needed.
+        if !self.groups.contains_key(&lookup_keys) {
+            let owned_keys = keys.iter().cloned().map(GroupKey::into_owned).collect();
+            self.groups.insert(owned_keys, ElementHits::default());
+        }
+        self.groups.get_mut(&lookup_keys)
+    }
+
     fn invalidate_from(&mut self, position: i64) {
         if self.next_position.is_some_and(|next| next > position) {
             self.next_position = Some(position);
@@ -289,25 +302,40 @@ impl RunningTotal {
 }
 
 /// The values by which the elements of a loop are grouped: one for each comparison of an element
-/// with the current message.
-pub(super) type GroupKeys = SmallVec<[GroupKey; 2]>;
+/// with a constant or with the current message.
+pub(super) type GroupKeys<'a> = SmallVec<[GroupKey<'a>; 2]>;
+
+/// Keys that are looked up among the groups of a loop, without a copy of their texts.
+pub(super) struct LookupKeys<'k, 'a>(pub(super) &'k [GroupKey<'a>]);
+
+impl Hash for LookupKeys<'_, '_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl Equivalent<GroupKeys<'static>> for LookupKeys<'_, '_> {
+    fn equivalent(&self, keys: &GroupKeys<'static>) -> bool {
+        self.0 == keys.as_slice()
+    }
+}
 
 /// A value by which the elements of a loop are grouped. Equal values have equal keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum GroupKey {
-    Text(Box<str>),
+pub(super) enum GroupKey<'a> {
+    Text(Cow<'a, str>),
     Int(i128),
     /// The bits of a float that is not a whole number, or is too large for an int.
     Float(u64),
     Bool(bool),
 }
 
-impl GroupKey {
+impl<'a> GroupKey<'a> {
     /// Returns the key of a value. `None` for a value that can equal a value of another type, or a
     /// different text: a time can be written in several ways, for example.
-    pub(super) fn new(value: Value<'_>) -> Option<GroupKey> {
+    pub(super) fn new(value: Value<'a>) -> Option<GroupKey<'a>> {
         Some(match value {
-            Value::Str(text) => GroupKey::Text(text.into()),
+            Value::Str(text) => GroupKey::Text(Cow::Borrowed(text)),
             Value::Int(int) => GroupKey::Int(int.into()),
             Value::Wide(int) => GroupKey::Int(int.into()),
             Value::Bool(value) => GroupKey::Bool(value),
@@ -315,5 +343,15 @@ impl GroupKey {
             Value::Float(float) => GroupKey::Float(float.to_bits()),
             _ => return None,
         })
+    }
+
+    /// Returns the key with its own copy of a text.
+    fn into_owned(self) -> GroupKey<'static> {
+        match self {
+            GroupKey::Text(text) => GroupKey::Text(Cow::Owned(text.into_owned())),
+            GroupKey::Int(int) => GroupKey::Int(int),
+            GroupKey::Float(bits) => GroupKey::Float(bits),
+            GroupKey::Bool(value) => GroupKey::Bool(value),
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Cost, Op};
+use rulec_lang::value::Value;
 use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalPredicate, Part, TestKind};
 use smallvec::SmallVec;
 
@@ -41,29 +42,28 @@ impl Lowering<'_> {
         let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) = parts
             .into_iter()
             .partition(|part| self.is_cheap_and_reads_only_element(Part::Cond(part.0), level));
-        let mut groups = [None; MAX_ELEMENT_GROUPS];
-        // A comparison with a constant forms groups too, so that loops with different constants
-        // share results.
-        if open.is_empty() {
-            for index in 0..closed.len() {
-                groups[0] = self.element_groups(closed[index], level)?;
-                if groups[0].is_some() {
-                    closed.remove(index);
-                    break;
-                }
-            }
-        }
         if open.len() > MAX_ELEMENT_GROUPS {
             return Ok(None);
         }
-        for (cond, place) in open.into_iter().zip(&mut groups) {
-            *place = self.element_groups(cond, level)?;
-            if place.is_none() {
-                return Ok(None);
+        let mut comparisons = SmallVec::<[KeyComparison; MAX_ELEMENT_GROUPS]>::new();
+        for cond in open {
+            let Some(comparison) = self.key_comparison(cond, level)? else { return Ok(None) };
+            comparisons.push(comparison);
+        }
+        // Comparisons with constants form groups too. So loops that differ only in their constants
+        // share results, and each element is evaluated once for all of these loops.
+        for cond in std::mem::take(&mut closed) {
+            match self.key_comparison(cond, level)?.filter(|_| comparisons.len() < MAX_ELEMENT_GROUPS) {
+                Some(comparison) => comparisons.push(comparison),
+                None => closed.push(cond),
             }
         }
+        // Loops with the same comparisons in another order share results as well.
+        comparisons.sort_by_key(|comparison| comparison.key_block);
         let body = self.conjunction_block(&closed)?;
-        let keys = groups.iter().flatten().map(|groups: &KeyComparison| groups.key_block).collect();
+        let keys = comparisons.iter().map(|comparison| comparison.key_block).collect();
+        let mut groups = [None; MAX_ELEMENT_GROUPS];
+        groups.iter_mut().zip(comparisons).for_each(|(place, comparison)| *place = Some(comparison));
         let key = (body, keys, summed.map(|value| value.0));
         let next = checked_index(self.history_memo_numbers.len(), message!("loops"))?;
         let memo = *self.history_memo_numbers.entry(key).or_insert(next);
@@ -91,8 +91,9 @@ impl Lowering<'_> {
 
     /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the element of the
     /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
-    /// other condition. `level` is the nesting level of the loop.
-    fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<KeyComparison>, LowerError> {
+    /// other condition, and for a constant by which elements cannot be grouped, such as a time.
+    /// `level` is the nesting level of the loop.
+    fn key_comparison(&mut self, cond: CondId, level: u32) -> Result<Option<KeyComparison>, LowerError> {
         let NormalCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else {
             return Ok(None);
         };
@@ -107,6 +108,10 @@ impl Lowering<'_> {
         for (key, other) in [(*left, *right), (*right, *left)] {
             let other_info = self.uses.use_info(Part::Expr(other.0));
             let is_cheap = self.is_cheap(Part::Expr(other.0));
+            let constant = self.normal.constant(other).map(|constant| constant.value());
+            if constant.is_some_and(|value| !can_be_group_key(value)) {
+                continue;
+            }
             if self.is_cheap_and_reads_only_element(Part::Expr(key.0), level)
                 && other_info.is_loop_invariant()
                 && is_cheap
@@ -221,4 +226,9 @@ impl Lowering<'_> {
         self.conjunction_blocks.insert(key, block);
         Ok(block)
     }
+}
+
+/// True for a constant by which elements can be grouped: equal elements are written alike.
+fn can_be_group_key(constant: Value<'_>) -> bool {
+    matches!(constant, Value::Bool(_) | Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Str(_))
 }
