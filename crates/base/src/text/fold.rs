@@ -273,9 +273,9 @@ pub fn fold_into_slice(text: &[u8], buffer: &mut [u8]) -> bool {
     combined.is_ascii() || !any_may_fold(text)
 }
 
-/// Lower-cases a chunk into `to`, and adds its bytes to `combined` by bitwise OR. This is a function
-/// and no closure, because a closure cannot ask to be inlined. Calls would take 3 % of a decision
-/// over many texts.
+/// Lower-cases a chunk into `to`, and adds its bytes to `combined` by bitwise OR. This is a
+/// function and no closure, because a closure cannot ask to be inlined. Calls would take 3 % of a
+/// decision over many texts.
 #[inline(always)]
 fn lowercase_chunk<const N: usize>(from: &[u8; N], to: &mut [u8; N], combined: &mut [u8; N]) {
     for ((from, to), combined) in from.iter().zip(to).zip(combined) {
