@@ -113,9 +113,15 @@ impl ParseFailure<'_, '_> {
         let lower = word.to_lowercase();
         let (_, keyword, _) =
             PARTS.iter().find(|(of, _, words)| *of == rule && words.contains(&lower.as_str()))?;
-        let end = (index + 1..self.cx.tokens.end)
-            .find(|end| self.begins_line(*end) || self.text_of_token(*end) == "}")
-            .unwrap_or(self.cx.tokens.end);
+        let mut depth = 0_usize;
+        let ends = |end: &usize| {
+            let kind = self.cx.significant[*end].token.kind;
+            let is_end = depth == 0 && (self.begins_line(*end) || kind.closes_bracket());
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            is_end
+        };
+        let end = (index + 1..self.cx.tokens.end).find(ends).unwrap_or(self.cx.tokens.end);
         let rest = self.source_of_tokens(index + 1..end);
         let written = format!("{keyword} {rest}");
         let is_valid = match *keyword {
@@ -137,7 +143,7 @@ impl ParseFailure<'_, '_> {
         let message = message!("`{word}` is written `{keyword}`", word = word.to_owned());
         let help = message!("write `{written}`");
         // The rest of a long line is not repeated.
-        let diagnostic = match written.chars().count() > 80 {
+        let diagnostic = match written.chars().count() > 80 || written.contains('\n') {
             true => Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{keyword}`")),
             false => unexpected_token(span, message, help),
         };
