@@ -12,19 +12,19 @@ use super::report::AnalysisReport;
 use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
 use super::solver::Solver;
 use hashbrown::HashSet;
-use rulec_base::diag::Message;
+use rulec_base::diag::{Language, Message};
 use rulec_base::source::SourceMap;
 use rulec_eval::decision::Choice;
 use rulec_lang::history::PastView;
 use rulec_lang::privacy::Privacy;
 use rulec_sema::hir::{Program, RuleId, SlotId, TableId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use words::RequirementWords;
 
 /// The reason why a message does not select a statement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WhyNot {
     /// The name of the requested statement, after the names of the `goto`s that lead to it. The
@@ -40,6 +40,18 @@ pub struct WhyNot {
 }
 
 impl WhyNot {
+    /// Returns the explanation with its words in another language. Texts that are quoted from the
+    /// rules are not translated.
+    #[must_use]
+    pub fn localized(mut self, language: Language) -> WhyNot {
+        if let Remedy::Change { fields, .. } = &mut self.remedy {
+            for need in fields.iter_mut().flat_map(|field| &mut field.needs) {
+                *need = need.in_language(language);
+            }
+        }
+        self
+    }
+
     /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
     /// in the remedy becomes null if it contains private values, or if a private value must change.
     /// In a record that contains private fields, only these fields are masked.
@@ -60,7 +72,7 @@ impl WhyNot {
 }
 
 /// The change by which a message would select a statement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Remedy {
@@ -83,7 +95,7 @@ pub enum Remedy {
 }
 
 /// A field that must change so that the message selects the requested statement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FieldChange {
     /// The path of the field, as authors write it.

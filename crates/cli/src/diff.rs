@@ -4,12 +4,13 @@ use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::lines::LineReader;
 use super::run::select_entry;
+use super::server::ServerArgs;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, ExitStatus};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, HistoryChange, Verdict, answer};
 use rulec::history::MemoryStore;
-use rulec::{Decision, Entry, Message, Session};
+use rulec::{Decision, Entry, Message, Rules, Session};
 use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
@@ -24,10 +25,12 @@ use std::sync::Arc;
 /// Compare the meaning of two versions of rules: show what they answer differently, with example
 /// messages
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all(["root", "system", "verify"])))]
 #[command(after_help = "Examples:
   rulec diff deployed.rules support.rules
   rulec diff deployed.rulec support.rules --replay messages.jsonl
   rulec diff deployed.rules support.rules --replay decisions.log --entry billing
+  rulec diff support support.rules --replay decisions.log --server http://127.0.0.1:8181   RULES is in force at a service
   rulec diff deployed.rules support.rules --format json | jq .entries[].changes[].route
 
 Routes, choices, routers and flows are compared; tables are compared if a jump leads to them. Both versions \
@@ -53,6 +56,8 @@ pub struct Args {
     /// Print the values of `@private` fields in replayed messages [default: `•••` in their place]
     #[arg(long, requires = "replay")]
     show_private: bool,
+    #[command(flatten)]
+    server: ServerArgs,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -100,7 +105,7 @@ struct ExampleMessage {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
-    let old = args.old.load(term)?;
+    let old = load_old(args, term)?;
     let new = args.old.with_path(&args.new).load(term)?;
     let diff = old.diff(&new);
     let replay = match &args.replay {
@@ -134,6 +139,42 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         }
     }
     Ok(if verdict == Verdict::Same && !flipped { ExitStatus::Success } else { ExitStatus::Errors })
+}
+
+/// Loads the old version: the rules in a file, or with `--server` those in force at the service.
+fn load_old(args: &Args, term: &Term) -> Result<Rules, CliError> {
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
+        return rules_in_force(&server, &args.old.path);
+    }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
+    args.old.load(term)
+}
+
+/// Compiles the texts of the rules in force at a service.
+#[cfg(feature = "http")]
+fn rules_in_force(server: &super::server::ServiceClient, rules: &Path) -> Result<Rules, CliError> {
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+    use rulec::{Compiler, MemoryLoader};
+
+    let name = super::server::rules_name(rules);
+    let path = format!("/v1/rules/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC));
+    let mut answer = server.get(&path).map_err(|failure| failure.into_error())?;
+    let texts: BTreeMap<String, String> = server.deserialize_answer(answer["texts"].take())?;
+    let main: Option<String> = server.deserialize_answer(answer["main"].take())?;
+    let Some(main) = main else {
+        return Err(CliError::usage_error(message!(
+            "the service has no texts of `{name}`, because they were compiled before; give the file as RULES"
+        )));
+    };
+    let loader = texts.into_iter().fold(MemoryLoader::new(), |loader, (path, text)| loader.with(path, text));
+    Compiler::new().allow_missing_functions().compile_with(&loader, &main).map_err(|error| {
+        let error = error.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default();
+        CliError::input_error(message!(
+            "the texts of `{name}` at the service do not compile here ({error}); give the file as RULES"
+        ))
+    })
 }
 
 fn write_diff(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {

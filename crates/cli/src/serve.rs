@@ -24,6 +24,7 @@ use std::path::PathBuf;
   rulec serve guard.rules --history redis://127.0.0.1:6379   share the histories of several services
   rulec serve support.rules --mcp
   rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
+  rulec serve support.rules --log https://logs.example/lines --log-mode spill --log-spill /var/lib/rulec/log
 
 The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and \
 `GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`, \
@@ -113,16 +114,32 @@ pub struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "mcp")]
     pub history: Option<PathBuf>,
     /// Append each decision with its message to this file, a decision log; `-` writes to standard
-    /// output
+    /// output. A URL sends the lines to an HTTP server, and `otlp` to the collector of `--otlp`
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// What to do with lines of the log that arrive faster than the disk takes them
+    /// What to do with lines of the log that arrive faster than the disk or the server takes them
     #[arg(long, value_name = "MODE", value_enum, default_value_t, requires = "log")]
     pub log_mode: LogModeArg,
     /// Sign checkpoints of the log with this Ed25519 key, for `rulec log verify --verify`: a PEM
     /// file with the private key, or `env:NAME` for an environment variable that holds it
     #[arg(long, value_name = "KEY", requires = "log")]
     pub log_key: Option<KeyLocation>,
+    /// The name of the environment variable that holds the bearer token for a log at a URL
+    #[arg(long, value_name = "NAME", requires = "log")]
+    pub log_token: Option<String>,
+    /// With `--log-mode spill`, keep the lines for a server in `FILE.spill` until the server has
+    /// accepted them
+    #[arg(long, value_name = "FILE", requires = "log")]
+    pub log_spill: Option<PathBuf>,
+    /// Log only this share of decisions, chosen by a hash: `0.1` for all, or
+    /// `[RULES:]ENTRY[/ROUTE]=SHARE`, where `*` is any name; may be repeated. Decisions without a
+    /// route, with an input violation, with an error, or that are recorded are always logged
+    #[arg(long, value_name = "SHARE", requires = "log")]
+    pub log_sample: Vec<String>,
+    /// Apply `--log-sample` also to decisions without a route, with an input violation, or with an
+    /// error
+    #[arg(long, requires = "log_sample")]
+    pub log_sample_all: bool,
     /// After this number of bytes, rename the log to `FILE.NUMBER` and begin a new file
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, requires = "log")]
     pub log_rotate: u64,
@@ -164,9 +181,9 @@ pub enum LogModeArg {
     /// Drop them and count them
     #[default]
     Drop,
-    /// Keep them in a file next to the log until they are written
+    /// Keep them in a file until they are written
     Spill,
-    /// Send each answer only after its line is on the disk
+    /// Send each answer only after its line is on the disk, or the server has accepted it
     Sync,
 }
 

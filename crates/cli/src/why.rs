@@ -1,7 +1,7 @@
 //! `rulec why`: explains to a user why the rules decide one message as they do.
 
 #[cfg(feature = "http")]
-mod server;
+pub mod server;
 
 use super::files::{self, RulesArgs, with_shell_help};
 use super::judge::{self, JudgeArgs};

@@ -3,6 +3,7 @@
 use super::files::RulesArgs;
 use super::run::select_entry;
 use super::run_history::RunHistory;
+use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, ExitStatus};
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 /// Show what would have to change for a message to reach a route
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all(["history", "root", "show_private", "system", "verify"])))]
 #[command(
     override_usage = "rulec why-not [OPTIONS] <RULES> <ROUTE> <TEXT|--text <TEXT>|--ctx <JSON>|--input <JSON>>"
 )]
@@ -22,6 +24,7 @@ use std::path::PathBuf;
   rulec why-not support.rules show_files --text 'show my files' --ctx '{\"message_count\": 2}'
   rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'
   head -1 messages.jsonl | rulec why-not support.rules show_files --input -
+  rulec why-not support show_files --text 'show my files' --server http://127.0.0.1:8181   rules of a service
 
 The smallest change, with the fewest fields, is shown. The rules have decided the changed message to confirm \
 it. ROUTE may also be a branch of a choice, a case of a router, `default`, or a route that jumps to a table; \
@@ -42,6 +45,10 @@ pub struct Args {
     /// this Redis address. Nothing is recorded
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    generation: GenerationArgs,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -51,6 +58,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
+        return print_result(&ask_service(&server, args, term)?, args, out);
+    }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
     let rules = &args.rules.load(term)?;
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
@@ -63,9 +76,32 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let result =
         entry.why_not(&args.route, &message).map_err(|error| CliError::usage_error(error.to_message()))?;
     let result = if args.show_private { result } else { result.masked() };
+    print_result(&result, args, out)
+}
+
+/// Lets a running service find the change by its rules in force and its history.
+#[cfg(feature = "http")]
+fn ask_service(server: &super::server::ServiceClient, args: &Args, term: &Term) -> Result<WhyNot, CliError> {
+    let request = super::why::server::WhyRequest {
+        rules_name: &super::server::rules_name(&args.rules.path),
+        entry: args.entry.as_deref(),
+        message: args.message.to_message_json(term)?,
+        language: super::server::language_name(),
+        generation: args.generation.generation,
+        why_not: Some(&args.route),
+    };
+    let mut answer = request.ask(server, &args.message)?;
+    // A terminal obeys control characters, and the service may be a foreign one.
+    if args.format == Format::Human {
+        super::escape::escape_json_texts(&mut answer);
+    }
+    server.deserialize_answer(answer["why_not"].take())
+}
+
+fn print_result(result: &WhyNot, args: &Args, out: &mut Out) -> Result<ExitStatus, CliError> {
     match args.format {
-        Format::Json => out.write_json(&result)?,
-        Format::Human => result_lines(&result).iter().try_for_each(|line| out.write_message(line))?,
+        Format::Json => out.write_json(result)?,
+        Format::Human => result_lines(result).iter().try_for_each(|line| out.write_message(line))?,
     }
     Ok(ExitStatus::Success)
 }

@@ -5,16 +5,20 @@
 //! |---|---|
 //! | `plan` | runs a plan that a language model wrote |
 //! | `saver` | saves a run to a file after each node |
+//! | `server` | lets a running service run the workflow |
 //! | `workers` | the options that allow the node types of plans |
 //! | `next` | `rulec workflow next` |
 
 mod next;
 mod plan;
 mod saver;
+#[cfg(feature = "http")]
+mod server;
 mod workers;
 
 use super::files::{self, RulesArgs};
 use super::model::no_http_message;
+use super::server::ServerArgs;
 use super::term::{Format, Out, Term};
 use super::{CliError, ExitStatus};
 use clap::Subcommand;
@@ -43,12 +47,14 @@ enum WorkflowCommand {
 
 /// Run a workflow of a rules file, or a plan: a workflow that a language model wrote as JSON
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all(["allow", "byte_limit", "root", "system", "verify"])))]
 #[command(after_help = "Examples:
   rulec workflow run review.rules --input '{\"question\": \"shall we move?\"}'
   rulec workflow run review.rules --input - --save run.json < question.json
   rulec workflow run review.rules --resume run.json --retry-failed
   rulec workflow run review.rules --input '{}' --allow api.example.com
   rulec workflow run plan.json --input '{\"city\": \"Paris\"}' --allow-http api.example.com --allow-python
+  rulec workflow run review --input '{}' --server http://127.0.0.1:8181   rules of a service
 
 Kinds of nodes in rules:
   echo           passes on its input, together with its configuration
@@ -90,6 +96,8 @@ struct RunArgs {
     /// The maximum size of each output and merged input, in bytes of JSON [default: 16777216]
     #[arg(long, value_name = "BYTES")]
     byte_limit: Option<usize>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -102,6 +110,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         WorkflowCommand::Run(args) => args,
         WorkflowCommand::Next(args) => return next::run(args, term, out),
     };
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::ServiceClient::open(&args.server)? {
+        return server::run(&server, args, out);
+    }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
     if let Some(plan) = plan::read_plan(&args.rules.path)? {
         return plan::run(plan, args, term, out);
     }
@@ -111,11 +125,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
             list `nodes`"
         )));
     }
-    if args.input.is_none() && args.resume.is_none() {
-        return Err(CliError::usage_error(message!(
-            "give the input of the first node with `--input`, or `--resume`"
-        )));
-    }
+    require_start(args)?;
     let rules = args.rules.load(term)?;
     let declared = select_workflow(&rules, args.name.as_deref())?;
     let workflow = build_workflow(&rules, declared, args)?;
@@ -142,6 +152,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         Format::Human => print_report(&report, out)?,
     }
     Ok(if report.is_complete() { ExitStatus::Success } else { ExitStatus::Errors })
+}
+
+fn require_start(args: &RunArgs) -> Result<(), CliError> {
+    match args.input.is_none() && args.resume.is_none() {
+        true => Err(CliError::usage_error(message!(
+            "give the input of the first node with `--input`, or `--resume`"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Returns the workflow named `name`. Without a name, returns the only workflow of the rules; it is
@@ -255,7 +274,11 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .resume(saved)
             .map_err(|error| CliError::input_error(message!("`{name}`: {}", error.to_message())));
     }
-    let input = match args.input.as_deref() {
+    Ok(workflow.begin(Json::Object(read_input(args)?)))
+}
+
+fn read_input(args: &RunArgs) -> Result<Map<String, Json>, CliError> {
+    Ok(match args.input.as_deref() {
         // A text that begins with a letter is not meant as JSON, so an error of the JSON parser
         // would not help.
         Some(text) if text.trim_start().starts_with(char::is_alphabetic) => {
@@ -265,8 +288,7 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
         }
         Some(text) => files::parse_input_object(text, DecimalPaths::none(), invalid_input_error)?,
         None => Map::new(),
-    };
-    Ok(workflow.begin(Json::Object(input)))
+    })
 }
 
 fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {

@@ -40,7 +40,9 @@ mod web;
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;
 pub use limits::{LimitRow, Limits};
-pub use log::{LogMode, LogOptions, LogTarget};
+pub use log::{LogMode, LogOptions, LogSampling, LogShare, LogTarget};
+#[cfg(feature = "remote")]
+pub use log::{LogProtocol, RemoteLog};
 #[cfg(feature = "remote")]
 pub use otlp::OtlpOptions;
 pub use problem::Problem;

@@ -2,8 +2,13 @@
 //! decision does not wait for the disk. Only in the mode [`LogMode::Sync`] an answer waits for its
 //! line.
 
+mod closing;
 mod file;
+mod options;
 mod output;
+#[cfg(feature = "remote")]
+mod remote;
+mod sampling;
 mod spill;
 mod writer;
 
@@ -12,15 +17,20 @@ use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::StartError;
 use crate::trace::TraceId;
+use closing::CloseSignal;
+pub use options::{LogMode, LogOptions, LogTarget};
 use output::{LogEnd, LogOutput};
-use rulec::{Decision, LiveRules, Rules, SigningKey};
+#[cfg(feature = "remote")]
+pub use remote::{LogProtocol, RemoteLog};
+use rulec::{Decision, LiveRules, Rules};
 use rulec_base::message;
 use rulec_report::chain::HashChain;
 use rulec_runtime::route::{DecidedMessage, observed_log_line};
+pub(crate) use sampling::SampleOutcome;
+pub use sampling::{LogSampling, LogShare};
 use serde_json::Value as Json;
 use spill::SpillFiles;
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,47 +38,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::LogWriter;
-
-/// What the log does with lines that arrive faster than they can be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogMode {
-    /// Drops and counts these lines. Before the next line, the log gets a line with the number of
-    /// dropped lines.
-    #[default]
-    Drop,
-    /// Stores these lines in a file next to the log until they are written to the log.
-    Spill,
-    /// Each answer waits until its line is on the disk, so no answered decision is lost, even if
-    /// the machine stops. Lines that arrive together are written together.
-    Sync,
-}
-
-/// Where the decision log writes its lines.
-pub enum LogTarget {
-    /// A file. If it exists, new lines are appended.
-    File(PathBuf),
-    /// A writer, such as standard output.
-    Writer(Box<dyn Write + Send>),
-}
-
-/// The settings of a decision log, from the options of `rulec serve`.
-pub struct LogOptions {
-    /// The file or the writer that gets the lines.
-    pub target: LogTarget,
-    /// What the log does with lines that arrive faster than they can be written.
-    pub mode: LogMode,
-    /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
-    pub max_waiting_lines: usize,
-    /// Maximum number of bytes in memory for waiting lines. Above this number, lines are dropped,
-    /// or stored in the spill file. In the mode `sync`, new requests then get the status 503, and
-    /// new lines of a stream wait.
-    pub max_waiting_bytes: usize,
-    /// Number of bytes after which the file is renamed and a new file is started.
-    pub rotate_bytes: u64,
-    /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
-    /// for a log without checkpoints.
-    pub key: Option<SigningKey>,
-}
 
 /// A function that receives the events of the log: the kind of event, and a JSON object with the
 /// event's other fields.
@@ -87,6 +56,8 @@ pub(crate) struct DecisionRecord {
     /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
     /// if there is neither.
     pub trace: Option<TraceId>,
+    /// The share of such decisions that the log keeps. `None` if the log keeps all of them.
+    pub sample_share: Option<f64>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
     pub _reservation: MemoryReservation,
 }
@@ -164,9 +135,16 @@ pub(crate) struct DecisionLog {
     /// not bound this memory: the decision of a cancelled request still waits for the disk.
     free_bytes: Arc<Semaphore>,
     written_end: LogEnd,
+    sampling: LogSampling,
     /// Number of lines dropped since the last line that was queued.
     dropped_lines: AtomicUsize,
     spill: Option<Arc<SpillFiles>>,
+    /// Whether all lines pass through the spill files, as the lines for a server do. Otherwise,
+    /// only lines that arrive too fast do.
+    spills_all_lines: bool,
+    closing: Arc<CloseSignal>,
+    /// The lock of spill files that belong to no log file. It is locked until the process ends.
+    _spill_lock: Option<File>,
     metrics: LogMetrics,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -190,27 +168,26 @@ impl DecisionLog {
             max_waiting_bytes: capacity_bytes,
             rotate_bytes,
             key,
+            sampling,
         } = options;
-        let spilling = match (mode, &target) {
-            (LogMode::Drop, _) | (LogMode::Sync, LogTarget::File(_)) => None,
-            (LogMode::Spill, LogTarget::File(path)) => Some(path.clone()),
-            (_, LogTarget::Writer(_)) => {
-                return Err(StartError::Options(message!(
-                    "the modes `spill` and `sync` need a file: give `--log FILE`"
-                )));
-            }
-        };
-        // `LogOutput::open` locks the log, so no other process uses the spill files either.
-        let output = LogOutput::open(target, rotate_bytes, key)?;
+        let (spilling, spills_all_lines) = (target.spill_files_of(mode)?, target.is_remote());
+        let retry_pauses = target.retry_pauses();
+        // `LogOutput::open` locks a log file, so no other process uses the spill files either. A
+        // server has no such file.
+        let lock = spilling.as_deref().filter(|_| spills_all_lines).map(file::lock).transpose()?;
+        let output = LogOutput::open(target, mode, rotate_bytes, key)?;
         let spill = spilling.map(|path| SpillFiles::open(&path).map(Arc::new)).transpose()?;
         let written_end = output.written_end().clone();
         report("log_opened", log_end_json(&written_end.get()));
         let (tasks, received) = channel();
+        let closing = Arc::<CloseSignal>::default();
         let waiting_totals = Arc::<WaitingTotals>::default();
         let has_spilled = spill.as_ref().is_some_and(|spill| !spill.is_empty());
         let writer = LogWriter {
             output,
             is_sync: mode == LogMode::Sync,
+            retry_pauses,
+            closing: closing.clone(),
             waiting_totals: waiting_totals.clone(),
             spill: spill.clone(),
             metrics: metrics.clone(),
@@ -235,8 +212,12 @@ impl DecisionLog {
             waiting_totals,
             free_bytes,
             written_end,
+            sampling,
             dropped_lines: dropped,
             spill,
+            spills_all_lines,
+            closing,
+            _spill_lock: lock,
             metrics,
             thread,
         })
@@ -279,6 +260,22 @@ impl DecisionLog {
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
+    /// Returns whether the log keeps a decision, and counts it if not. `request` has the trace id
+    /// that the caller has sent, and the message as JSON text.
+    pub fn sample(
+        &self,
+        rules_name: &str,
+        decision: &Decision,
+        route: Option<&str>,
+        request: (Option<&TraceId>, &[u8]),
+    ) -> SampleOutcome {
+        let outcome = self.sampling.choose(rules_name, decision, route, request);
+        if outcome == SampleOutcome::LeftOut {
+            self.metrics.sampled_out_decisions.inc();
+        }
+        outcome
+    }
+
     /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt reports
     /// when the line is on the disk.
     pub fn record(&self, record: DecisionRecord) -> Receipt {
@@ -287,9 +284,7 @@ impl DecisionLog {
             self.queue(LogTask::Decision(Box::new(record), Some(sender)));
             return Receipt::new(written);
         }
-        // While lines wait in the spill file, new lines go there too, so that all lines keep their
-        // order.
-        if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
+        if let Some(spill) = self.spill_for_new_lines() {
             self.spill_line(spill, &record.to_line());
             return Receipt::NONE;
         }
@@ -327,7 +322,7 @@ impl DecisionLog {
     /// disk.
     pub fn audit(&self, event: &Json) -> Receipt {
         let line = event.to_string().into_bytes();
-        if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
+        if let Some(spill) = self.spill_for_new_lines() {
             self.spill_line(spill, &line);
             return Receipt::NONE;
         }
@@ -348,6 +343,12 @@ impl DecisionLog {
             // The thread has ended. That happens only while the service stops.
             self.metrics.failed_lines.inc();
         }
+    }
+
+    /// Returns the spill files if a new line must go there. While lines wait in them, new lines
+    /// follow, so that all lines keep their order.
+    fn spill_for_new_lines(&self) -> Option<&SpillFiles> {
+        self.spill.as_deref().filter(|spill| self.spills_all_lines || !spill.is_empty())
     }
 
     fn spill_line(&self, spill: &SpillFiles, line: &[u8]) {
@@ -378,6 +379,7 @@ impl DecisionLog {
     /// the thread that writes the log.
     pub fn close(&self) {
         self.report_dropped();
+        self.closing.begin();
         let _ = self.tasks.send(LogTask::Close);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -409,6 +411,9 @@ impl DecisionRecord {
         if let Some(trace) = &self.trace {
             line.extend_from_slice(format!(",\"trace_id\":\"{}\"", trace.as_str()).as_bytes());
         }
+        if let Some(share) = self.sample_share {
+            line.extend_from_slice(format!(",\"sample_share\":{share}").as_bytes());
+        }
         line.push(b'}');
         line
     }
@@ -418,7 +423,7 @@ impl DecisionRecord {
 mod tests {
     use super::*;
 
-    fn open_test_log(path: PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
+    fn open_test_log(path: std::path::PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
         let target = LogTarget::File(path);
         let (capacity, rotate_bytes, key) = (1000, u64::MAX, None);
         let options = LogOptions {
@@ -428,6 +433,7 @@ mod tests {
             max_waiting_bytes: capacity_bytes,
             rotate_bytes,
             key,
+            sampling: LogSampling::default(),
         };
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
     }
@@ -458,6 +464,7 @@ mod tests {
                 flow_name,
                 elapsed,
                 trace,
+                sample_share: None,
                 _reservation: reservation,
             };
             log.record(record).wait().await.expect("it is written");

@@ -2,9 +2,14 @@
 //! bounded. Label values come from the rules, never from messages. Entries (such as tables) and
 //! routes over a maximum number share one label value.
 
+#[cfg(feature = "remote")]
+mod otlp;
+
 use crate::limits::{LimitName, Limits};
-use crate::traffic::{EventWindow, RouteTraffic, Traffic, busiest_routes};
+use crate::traffic::{EventWindow, RouteTraffic, Traffic, UnknownCondition, busiest_routes};
 use hashbrown::{Equivalent, HashMap};
+#[cfg(feature = "remote")]
+pub(crate) use otlp::{OtlpMetrics, OtlpSignal};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -13,7 +18,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use rulec::{Decision, JsonError, JsonErrorKind};
-use std::sync::{PoisonError, RwLock};
+use rulec_base::text::truncate_chars;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
@@ -21,6 +28,10 @@ use std::time::Duration;
 const MAX_COUNTED_ROUTES: usize = 2000;
 /// The label value that all entries (such as tables) and routes over [`MAX_COUNTED_ROUTES`] share.
 const OTHER_ROUTES_LABEL: &str = "_other";
+/// Maximum number of unknown conditions with counters of their own, for each rule set.
+const MAX_COUNTED_CONDITIONS: usize = 200;
+/// Maximum number of characters of a condition in a label.
+const MAX_CONDITION_CHARS: usize = 120;
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS_SECONDS: [f64; 12] =
     [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
@@ -35,6 +46,13 @@ struct RouteLabels {
     rules: String,
     entry: String,
     route: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ConditionLabels {
+    rules: String,
+    route: String,
+    condition: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -79,6 +97,8 @@ pub(crate) struct Metrics {
     undecided_messages: Family<RuleSetLabels, Counter>,
     input_violations: Family<RuleSetLabels, Counter>,
     invalid_messages: Family<RuleSetLabels, Counter>,
+    explained_messages: Family<RuleSetLabels, Counter>,
+    unknown_conditions: Family<ConditionLabels, Counter>,
     decision_latency: Family<RuleSetLabels, Histogram, fn() -> Histogram>,
     generation: Family<RuleSetLabels, Gauge>,
     refused_versions: Family<RuleSetLabels, Counter>,
@@ -105,6 +125,11 @@ impl Metrics {
         registry.register("input_violations", "Messages that violate the input", violations.clone());
         let invalid = Family::default();
         registry.register("invalid_messages", "Messages that are not JSON objects", invalid.clone());
+        let explained = Family::default();
+        let help = "Messages whose unknown conditions were counted";
+        registry.register("explained_messages", help, explained.clone());
+        let unknown = Family::default();
+        registry.register("unknown_conditions", "Unknown conditions in explained messages", unknown.clone());
         let latency = Family::new_with_constructor(latency_histogram as fn() -> Histogram);
         let help = "Time of a decision, without the network";
         registry.register_with_unit("decision_time", help, Unit::Seconds, latency.clone());
@@ -130,6 +155,8 @@ impl Metrics {
             undecided_messages: undecided,
             input_violations: violations,
             invalid_messages: invalid,
+            explained_messages: explained,
+            unknown_conditions: unknown,
             decision_latency: latency,
             generation,
             refused_versions: refused,
@@ -168,6 +195,9 @@ impl Metrics {
             input_violations: self.input_violations.get_or_create_owned(&labels),
             too_deep_messages: self.limit_hits.get_or_create_owned(&LimitLabels { limit: LimitName::depth }),
             invalid_messages: self.invalid_messages.get_or_create_owned(&labels),
+            explained_messages: self.explained_messages.get_or_create_owned(&labels),
+            counted_conditions: Mutex::default(),
+            unknown_conditions: self.unknown_conditions.clone(),
             decision_latency: self.decision_latency.get_or_create_owned(&labels),
             generation: self.generation.get_or_create_owned(&labels),
             refused_versions: self.refused_versions.get_or_create_owned(&labels),
@@ -199,19 +229,6 @@ impl Metrics {
         &self.open_requests
     }
 
-    /// Registers the counters of the export to an OpenTelemetry collector, and returns them.
-    #[cfg(feature = "remote")]
-    pub fn register_otlp_metrics(&mut self) -> OtlpMetrics {
-        let otlp = OtlpMetrics::default();
-        let registry = &mut self.registry;
-        registry.register("otlp_sent", "Spans and metrics sent to the collector", otlp.sent.clone());
-        registry.register("otlp_lost", "Spans and metrics that were not sent", otlp.lost.clone());
-        for signal in [OtlpSignal::traces, OtlpSignal::metrics] {
-            otlp.count_lost(signal, 0);
-        }
-        otlp
-    }
-
     /// Registers the counters of the decision log, and returns them.
     pub fn register_log_metrics(&mut self) -> LogMetrics {
         let log = LogMetrics::default();
@@ -220,12 +237,15 @@ impl Metrics {
             dropped_lines: dropped,
             spilled_lines: spilled,
             failed_lines: failed,
+            sampled_out_decisions: sampled_out,
         } = &log;
         let registry = &mut self.registry;
         registry.register("log_written", "Lines written to the decision log", written.clone());
         registry.register("log_dropped", "Lines dropped because too many waited", dropped.clone());
         registry.register("log_spilled", "Lines that waited on the disk", spilled.clone());
         registry.register("log_failed", "Lines that could not be written", failed.clone());
+        let help = "Decisions without a line, because their route is sampled";
+        registry.register("log_sampled_out", help, sampled_out.clone());
         log
     }
 
@@ -238,52 +258,6 @@ impl Metrics {
     }
 }
 
-/// A kind of data that is sent to an OpenTelemetry collector. Its name is a label value, and the
-/// last part of the URL to which the data are sent.
-#[cfg(feature = "remote")]
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
-#[allow(non_camel_case_types, reason = "the names are the labels")]
-pub(crate) enum OtlpSignal {
-    traces,
-    metrics,
-}
-
-#[cfg(feature = "remote")]
-impl OtlpSignal {
-    pub fn name(self) -> &'static str {
-        match self {
-            OtlpSignal::traces => "traces",
-            OtlpSignal::metrics => "metrics",
-        }
-    }
-}
-
-#[cfg(feature = "remote")]
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct SignalLabels {
-    signal: OtlpSignal,
-}
-
-/// Counters of the export to an OpenTelemetry collector: the data that were sent, and the data that
-/// were lost.
-#[cfg(feature = "remote")]
-#[derive(Clone, Default)]
-pub(crate) struct OtlpMetrics {
-    sent: Family<SignalLabels, Counter>,
-    lost: Family<SignalLabels, Counter>,
-}
-
-#[cfg(feature = "remote")]
-impl OtlpMetrics {
-    pub fn count_sent(&self, signal: OtlpSignal, count: u64) {
-        self.sent.get_or_create(&SignalLabels { signal }).inc_by(count);
-    }
-
-    pub fn count_lost(&self, signal: OtlpSignal, count: u64) {
-        self.lost.get_or_create(&SignalLabels { signal }).inc_by(count);
-    }
-}
-
 /// Counters of the decision log's lines.
 #[derive(Clone, Default)]
 pub(crate) struct LogMetrics {
@@ -291,6 +265,8 @@ pub(crate) struct LogMetrics {
     pub dropped_lines: Counter,
     pub spilled_lines: Counter,
     pub failed_lines: Counter,
+    /// Number of decisions that have no line because their route is sampled.
+    pub sampled_out_decisions: Counter,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -311,6 +287,11 @@ pub(crate) struct RuleSetMetrics {
     /// Number of messages that were nested too deep, for all rule sets together.
     too_deep_messages: Counter,
     invalid_messages: Counter,
+    /// Number of messages whose unknown conditions were counted.
+    explained_messages: Counter,
+    /// The routes and conditions that have a counter in `unknown_conditions`.
+    counted_conditions: Mutex<BTreeSet<(String, String)>>,
+    unknown_conditions: Family<ConditionLabels, Counter>,
     decision_latency: Histogram,
     generation: Gauge,
     refused_versions: Counter,
@@ -425,6 +406,24 @@ impl RuleSetMetrics {
     pub fn count_if_too_deep(&self, error: &JsonError) {
         if error.kind() == JsonErrorKind::Depth {
             self.too_deep_messages.inc();
+        }
+    }
+
+    /// Counts the unknown conditions of `messages` messages that were explained. Over a maximum
+    /// number, further conditions share one counter.
+    pub fn count_unknown_conditions(&self, messages: u64, conditions: &[UnknownCondition]) {
+        self.explained_messages.inc_by(messages);
+        let mut counted = self.counted_conditions.lock().unwrap_or_else(PoisonError::into_inner);
+        for UnknownCondition { route, condition, .. } in conditions {
+            let condition = truncate_chars(condition, MAX_CONDITION_CHARS);
+            let mut key = (route.clone(), condition);
+            if counted.len() >= MAX_COUNTED_CONDITIONS && !counted.contains(&key) {
+                key = (OTHER_ROUTES_LABEL.to_owned(), OTHER_ROUTES_LABEL.to_owned());
+            } else {
+                counted.insert(key.clone());
+            }
+            let labels = ConditionLabels { rules: self.name.clone(), route: key.0, condition: key.1 };
+            self.unknown_conditions.get_or_create(&labels).inc();
         }
     }
 

@@ -373,7 +373,7 @@ fn answer_schemas() -> Json {
         &mut full,
         json!({
             "entries!": objects, "input!": any_object, "handlers!": any_object, "payloads!": any_object,
-            "workflows!": list(&text), "findings!": objects, "texts!": any_object
+            "workflows!": list(&text), "findings!": objects, "main!": { "type": ["string", "null"] }, "texts!": any_object
         }),
     ) {
         full.extend(details);
@@ -399,7 +399,7 @@ fn answer_schemas() -> Json {
         }), true),
         "WhyAnswer": object_schema(json!({
             "generation!": number, "explanation!": any_object, "breaches": objects, "declares_input!": flag, "question": text,
-            "failure": text, "history_gap": text
+            "failure": text, "history_gap": text, "why_not": any_object
         }), true),
         "Traffic": object_schema(json!({ "now!": text, "seconds!": number, "rules!": objects }), true),
         "Overview": object_schema(
@@ -413,7 +413,7 @@ fn answer_schemas() -> Json {
         "Rules": object_schema(full, true),
         "Observed": object_schema(json!({ "observed!": flag }), true),
         "Changed": object_schema(json!({ "generation!": number }), true),
-        "OpaAnswer": object_schema(json!({ "result": any_object }), true),
+        "OpaAnswer": object_schema(json!({ "result": {} }), true),
         "EvaluationAnswer": evaluated,
         "EvaluationsAnswer": object_schema(json!({ "evaluations": list(&evaluated), "decision": flag }), false),
         "RpcAnswer": object_schema(json!({ "jsonrpc!": text, "id!": {}, "result": {}, "error": any_object }), true),

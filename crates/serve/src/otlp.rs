@@ -1,4 +1,5 @@
 //! Sends metrics and traces to an OpenTelemetry collector, by OTLP over HTTP in its JSON encoding.
+//! Also writes the lines of the decision log as log records.
 //!
 //! The encoding needs no library: the service already has an HTTP client and a JSON writer. The
 //! OpenTelemetry crates would add a second registry of metrics, and Protobuf.
@@ -8,6 +9,7 @@
 
 mod encode;
 mod exposition;
+mod records;
 
 use crate::events::Events;
 use crate::metrics::{OtlpMetrics, OtlpSignal};
@@ -19,6 +21,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};
 pub(crate) use encode::RequestDurations;
 use encode::{Attribute, MetricTimes, Resource};
+pub(crate) use records::LogRecords;
 use rulec::Decision;
 use rulec_base::message;
 use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request as Call, Secret};
@@ -311,8 +314,12 @@ impl Exporter {
 /// repeated request twice, the client repeats it only if the collector has refused it.
 fn export_request(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
     let url = format!("{}{path}", options.url.trim_end_matches('/'));
-    let call = Call::post_bytes(url, "application/json", body);
-    match &options.token {
+    bearer_request(Call::post_bytes(url, "application/json", body), options.token.as_ref())
+}
+
+/// Adds a bearer token to a request, if there is one.
+pub(crate) fn bearer_request(call: Call, token: Option<&Secret>) -> Result<Call, rulec::Message> {
+    match token {
         Some(token) => call.bearer(token).map_err(|error| error.to_message()),
         None => Ok(call),
     }

@@ -156,6 +156,12 @@ impl RuleSet {
         Ok((version, texts))
     }
 
+    /// Returns the name of the main file among the texts of [`RuleSet::version_and_texts`]. `None`
+    /// for rules without texts, such as compiled ones.
+    pub(crate) fn main_file<'t>(&self, texts: &'t FileTexts) -> Option<&'t str> {
+        history::main_file(&self.files, texts)
+    }
+
     /// Returns the store of recorded messages, which rules read as `history`.
     pub(crate) fn store(&self) -> &dyn Store {
         match &self.histories {

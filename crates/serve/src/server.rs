@@ -361,7 +361,7 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         let weak = Arc::downgrade(&app);
         tokio::spawn(exporter.run(move || {
             let app = weak.upgrade()?;
-            Some((app.service().metrics().to_text(), app.otlp()?.durations()))
+            Some((app.service().metrics_text(), app.otlp()?.durations()))
         }));
     }
     Ok(app)

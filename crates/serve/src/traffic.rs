@@ -7,7 +7,7 @@ use rulec_eval::trace::{Mark, TraceNode};
 use rulec_lang::value::format_datetime;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
@@ -143,6 +143,8 @@ pub(crate) struct TrafficSample {
     /// The near misses and unknown conditions of the message, in English and in Chinese. Computed
     /// on first use.
     explained_by_language: [OnceLock<Option<SampleExplanation>>; 2],
+    /// Whether the metrics have counted the unknown conditions of this sample.
+    is_counted: AtomicBool,
 }
 
 /// The part of a message's explanation that the traffic page shows.
@@ -167,8 +169,8 @@ pub(crate) struct NearMiss {
 /// missing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UnknownCondition {
-    route: String,
-    condition: String,
+    pub route: String,
+    pub condition: String,
     /// Why the condition was unknown, for the latest of the samples that `count` counts.
     because: Vec<String>,
     /// Number of samples (recently decided messages) for which the condition was unknown.
@@ -236,6 +238,7 @@ impl Traffic {
             message_json: text.to_vec(),
             past: past.to_owned_view(),
             explained_by_language: Default::default(),
+            is_counted: AtomicBool::new(false),
         };
         let mut samples = self.lock_samples();
         samples.push_back(Arc::new(sample));
@@ -260,15 +263,10 @@ impl Traffic {
         let end = Instant::now() + EXPLAIN_TIME_LIMIT;
         let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), UnknownCondition>::new());
         for sample in &samples {
-            let explained = &sample.explained_by_language[usize::from(language != Language::English)];
-            if explained.get().is_none() && Instant::now() > end {
+            if !sample.is_explained(language) && Instant::now() > end {
                 break;
             }
-            let explained = explained.get_or_init(|| {
-                let explanation = explain(sample)?.localized(language);
-                Some(sample.describe(&explanation, language))
-            });
-            let Some(explained) = explained else { continue };
+            let Some(explained) = sample.explained(language, &explain) else { continue };
             near.extend(explained.near_misses.iter().cloned());
             for found in &explained.unknown_conditions {
                 let key = (found.route.clone(), found.condition.clone());
@@ -282,7 +280,55 @@ impl Traffic {
     }
 }
 
+impl Traffic {
+    /// Explains the samples whose unknown conditions the metrics have not counted yet, with
+    /// `explain`. Returns the number of samples that were explained, and their unknown conditions.
+    /// Each sample is returned once. If the time is over, a further call explains the others.
+    pub fn take_unknown_conditions(
+        &self,
+        explain: impl Fn(&TrafficSample) -> Option<Explanation>,
+    ) -> (u64, Vec<UnknownCondition>) {
+        let samples: Vec<Arc<TrafficSample>> = self.lock_samples().iter().cloned().collect();
+        let end = Instant::now() + EXPLAIN_TIME_LIMIT;
+        let (mut explained_samples, mut unknown) = (0, Vec::new());
+        for sample in samples {
+            if !sample.is_explained(Language::English) && Instant::now() > end {
+                break;
+            }
+            if sample.is_counted.swap(true, Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(explained) = sample.explained(Language::English, &explain) {
+                explained_samples += 1;
+                unknown.extend(explained.unknown_conditions.iter().cloned());
+            }
+        }
+        (explained_samples, unknown)
+    }
+}
+
 impl TrafficSample {
+    fn explanation_cell(&self, language: Language) -> &OnceLock<Option<SampleExplanation>> {
+        &self.explained_by_language[usize::from(language != Language::English)]
+    }
+
+    fn is_explained(&self, language: Language) -> bool {
+        self.explanation_cell(language).get().is_some()
+    }
+
+    /// Returns the explanation of the sample. Computes it with `explain` on first use.
+    fn explained(
+        &self,
+        language: Language,
+        explain: impl Fn(&TrafficSample) -> Option<Explanation>,
+    ) -> Option<&SampleExplanation> {
+        let explained = self.explanation_cell(language).get_or_init(|| {
+            let explanation = explain(self)?.localized(language);
+            Some(self.describe(&explanation, language))
+        });
+        explained.as_ref()
+    }
+
     fn describe(&self, explanation: &Explanation, language: Language) -> SampleExplanation {
         let misses = explanation.near_misses();
         let texts = |texts: Vec<rulec::Message>| -> Vec<String> {

@@ -59,6 +59,7 @@ fn only_logs_read_the_time_of_day() {
         "crates/runtime/src/route/watched.rs",
         "crates/serve/src/events.rs",
         "crates/serve/src/otlp.rs",
+        "crates/serve/src/otlp/records.rs",
         "crates/serve/src/rules/version.rs",
         "crates/serve/src/service/traffic.rs",
         "crates/serve/src/traffic.rs",

@@ -8,9 +8,11 @@ use crate::variables::read_secret;
 use crate::{files, stdio};
 use rulec_base::message;
 use rulec_serve::{
-    Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleFolders, RuleListing, RuleSource,
-    RulesLocation, Server, ServerSignal, StartError,
+    Address, Limits, LogMode, LogOptions, LogSampling, LogShare, LogTarget, Options, RuleFolders,
+    RuleListing, RuleSource, RulesLocation, Server, ServerSignal, StartError,
 };
+#[cfg(feature = "http")]
+use rulec_serve::{LogProtocol, RemoteLog};
 use serde_json::Value as Json;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,14 @@ const MAX_LOG_QUEUE_LINES: usize = 10_000;
 /// Maximum number of bytes of the messages in the lines of the decision log that wait in
 /// memory.
 const MAX_LOG_QUEUE_BYTES: usize = 64 << 20;
+/// The value of `--log` that selects the collector of `--otlp`.
+const COLLECTOR_LOG: &str = "otlp";
+/// Maximum time of a request that sends lines of the decision log to a server.
+#[cfg(feature = "http")]
+const LOG_SEND_TIME: Duration = Duration::from_secs(5);
+/// The first and the longest pause before lines of the decision log are sent again.
+#[cfg(feature = "http")]
+const LOG_RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(30));
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
     let options = service_options(args)?;
@@ -164,10 +174,15 @@ fn open_history(args: &Args, _: usize) -> Result<Option<rulec_serve::OpenHistory
 
 fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
     let Some(path) = &args.log else { return Ok(None) };
+    let shares = args.log_sample.iter().map(|share| share.parse::<LogShare>());
+    let shares = shares
+        .collect::<Result<_, _>>()
+        .map_err(|why| CliError::usage_error(message!("`--log-sample`: {why}")))?;
     Ok(Some(LogOptions {
-        target: match path == Path::new("-") {
-            true => LogTarget::Writer(stdio::open_stdout()),
-            false => LogTarget::File(path.clone()),
+        target: match path.to_str() {
+            Some("-") => LogTarget::Writer(stdio::open_stdout()),
+            Some(url) if url == COLLECTOR_LOG || is_http_address(url) => log_server(url, args)?,
+            _ => LogTarget::File(path.clone()),
         },
         mode: match args.log_mode {
             LogModeArg::Drop => LogMode::Drop,
@@ -178,6 +193,39 @@ fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
         max_waiting_bytes: MAX_LOG_QUEUE_BYTES,
         rotate_bytes: args.log_rotate,
         key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
+        sampling: LogSampling { shares, includes_exceptional: args.log_sample_all },
+    }))
+}
+
+#[cfg(not(feature = "http"))]
+fn log_server(_: &str, _: &Args) -> Result<LogTarget, CliError> {
+    Err(CliError::usage_error(message!("`--log` cannot name a server: {}", crate::model::no_http_message())))
+}
+
+/// Returns the server to which the lines of the decision log are sent: the one at `address`, or the
+/// collector of `--otlp`.
+#[cfg(feature = "http")]
+fn log_server(address: &str, args: &Args) -> Result<LogTarget, CliError> {
+    let log_token = read_secret("--log-token", args.log_token.as_deref(), None)?;
+    let (url, token, protocol) = match (address, otlp_options(args)?) {
+        (COLLECTOR_LOG, Some(otlp)) => {
+            let protocol = LogProtocol::Otlp { service_name: otlp.service_name };
+            (otlp.url, log_token.or(otlp.token), protocol)
+        }
+        (COLLECTOR_LOG, None) => {
+            return Err(CliError::usage_error(message!(
+                "`--log otlp` sends the lines to the collector of `--otlp URL`, which is missing; `--log ./otlp` is a file"
+            )));
+        }
+        (url, _) => (url.to_owned(), log_token, LogProtocol::Lines),
+    };
+    Ok(LogTarget::Remote(RemoteLog {
+        url,
+        token,
+        protocol,
+        spill_path: args.log_spill.clone(),
+        send_time: LOG_SEND_TIME,
+        retry_pauses: LOG_RETRY_PAUSES,
     }))
 }
 
@@ -250,12 +298,15 @@ fn rule_folders(paths: Vec<PathBuf>, args: &Args) -> Result<Option<RuleFolders>,
 /// Splits an argument `NAME=URL` or `URL` into the name and the HTTP address of rules. `None`
 /// if the argument names a file.
 fn split_name_and_url(argument: &str) -> Option<(Option<&str>, &str)> {
-    let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
     match argument.split_once('=') {
-        _ if is_address(argument) => Some((None, argument)),
-        Some((name, url)) if is_address(url) => Some((Some(name), url)),
+        _ if is_http_address(argument) => Some((None, argument)),
+        Some((name, url)) if is_http_address(url) => Some((Some(name), url)),
         _ => None,
     }
+}
+
+fn is_http_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 #[cfg(not(feature = "http"))]

@@ -12,22 +12,42 @@ use rulec::{Explanation, InputViolation};
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use std::path::Path;
 
 /// The body of a request to the service's path `/v1/why`.
 #[derive(Serialize)]
-struct WhyRequest<'a> {
+pub struct WhyRequest<'a> {
     #[serde(rename = "rules")]
-    rules_name: &'a str,
+    pub rules_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    entry: Option<&'a str>,
+    pub entry: Option<&'a str>,
     /// The JSON text of the message, so that decimals keep all their digits.
-    message: Box<RawValue>,
+    pub message: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    language: Option<&'static str>,
+    pub language: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    generation: Option<u64>,
+    pub generation: Option<u64>,
+    /// The route for which the answer names the changes of the message that would lead to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<&'a str>,
+}
+
+impl WhyRequest<'_> {
+    /// Sends the request. Returns the answer.
+    pub fn ask(&self, server: &ServiceClient, message: &MessageArgs) -> Result<Json, CliError> {
+        let body = serde_json::to_string(self);
+        let body =
+            body.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
+        server.ask("/v1/why", body).map_err(|failure| match &failure.message_error {
+            Some((detail, code)) => {
+                let what = message.input_name();
+                CliError::input_error(message!("{what} is not a valid message: {} ({})", detail, code))
+            }
+            None => failure.into_error(),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -58,17 +78,9 @@ pub(super) fn run(
         message: args.message.to_message_json(term)?,
         language: language_name(),
         generation: args.generation.generation,
+        why_not: None,
     };
-    let body = serde_json::to_string(&request);
-    let body =
-        body.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
-    let mut answer = server.ask("/v1/why", body).map_err(|failure| match &failure.message_error {
-        Some((detail, code)) => {
-            let what = args.message.input_name();
-            CliError::input_error(message!("{what} is not a valid message: {} ({})", detail, code))
-        }
-        None => failure.into_error(),
-    })?;
+    let mut answer = request.ask(server, &args.message)?;
     // A terminal obeys control characters, and the service may be a foreign one.
     if args.format == Format::Human {
         escape_json_texts(&mut answer);
@@ -91,7 +103,7 @@ pub(super) fn run(
 
 impl MessageArgs {
     /// Returns the message as JSON text, with its numbers written as the user wrote them.
-    fn to_message_json(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
+    pub fn to_message_json(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
         let (text, name) = match self.input.as_deref() {
             Some("-") => {
                 let (bytes, name) = files::read_json_bytes(Path::new("-"))?;

@@ -18,18 +18,18 @@ const MESSAGES: &str = "\
 ";
 
 /// A process of `rulec serve` that is killed when this value is dropped.
-struct Service {
+pub(super) struct Service {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Service {
-    fn start(folder: &Folder) -> Service {
+    pub(super) fn start(folder: &Folder) -> Service {
         Service::start_with(folder, &["a.rules"])
     }
 
     /// Starts a service with further arguments.
-    fn start_with(folder: &Folder, args: &[&str]) -> Service {
+    pub(super) fn start_with(folder: &Folder, args: &[&str]) -> Service {
         Service::start_on(folder, args, Stdio::null())
     }
 
@@ -127,6 +127,65 @@ fn a_log_of_the_service_is_replayed() {
     assert_eq!(replay["flips"][0]["count"], 1);
     let seen = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
     assert!(!seen.out.contains("left out"), "{}", seen.out);
+}
+
+/// A server that accepts one request, and returns its head and its body.
+fn accept_request(listener: &std::net::TcpListener) -> (String, String) {
+    use std::io::{Read, Write};
+
+    let (stream, _) = listener.accept().expect("a request");
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut line) = (String::new(), String::new());
+    while reader.read_line(&mut line).expect("a line") > 2 {
+        head.push_str(&line.to_lowercase());
+        line.clear();
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
+    let mut body = vec![0; length.expect("a length")];
+    reader.read_exact(&mut body).expect("a body");
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    reader.get_mut().write_all(answer).expect("the client reads");
+    (head, String::from_utf8(body).expect("UTF-8"))
+}
+
+#[test]
+fn a_log_goes_to_a_server_or_to_the_collector() {
+    let folder = Folder::with(SMALL).file("in.jsonl", "{\"text\": \"hello\"}\n");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", server.local_addr().expect("an address"));
+    let lines = format!("{url}/lines");
+    let (spill, interval) = (folder.path("log"), "3600000");
+    let spill = spill.to_str().expect("a path");
+    // The collector gets the spans of the requests too.
+    for (args, path, event) in [
+        (&["--log", &lines, "--log-mode", "spill", "--log-spill", spill][..], "/lines", "\"log\":\"rulec\""),
+        (&["--log", "otlp", "--otlp", &url, "--otlp-interval", interval], "/v1/logs", "rulec.decision"),
+    ] {
+        let service =
+            Service::start_with(&folder, &[&["a.rules", "--log-sample", "*/none=0"], args].concat());
+        folder.rulec(&["run", "a", "in.jsonl", "--server", &service.url]).expect(0);
+        let (head, body) = std::iter::repeat_with(|| accept_request(&server))
+            .find(|(head, _)| head.contains(path))
+            .expect("a log");
+        assert!(head.starts_with(&format!("post {path} ")), "{head}");
+        assert!(body.contains(event) && body.contains("hello"), "{body}");
+    }
+}
+
+#[test]
+fn wrong_settings_of_the_log_are_named() {
+    let folder = Folder::with(SMALL);
+    for (args, word) in [
+        (&["--log", "otlp"][..], "--otlp URL"),
+        (&["--log", "l", "--log-sample", "2"], "routes/ping=0.01"),
+        (&["--log", "http://127.0.0.1:1/", "--log-mode", "spill"], "--log-spill FILE"),
+        (&["--log", "http://127.0.0.1:1/", "--log-token", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
+        (&["--log", "ftp:l", "--log-sample-all"], "--log-sample"),
+    ] {
+        let refused =
+            folder.rulec(&[&["serve", "a.rules", "--listen", "127.0.0.1:0"], args].concat()).expect(2);
+        assert!(refused.err.contains(word), "{}", refused.err);
+    }
 }
 
 #[test]

@@ -209,5 +209,5 @@ async fn get_metrics(
     admitted.grant.require_scope(Scope::Explain)?;
     let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let headers = [(header::CONTENT_TYPE, media_type)];
-    Ok((headers, app.service().metrics().to_text()).into_response())
+    Ok((headers, app.service().metrics_text()).into_response())
 }

@@ -1,6 +1,7 @@
 //! The adapter for the data API of Open Policy Agent (OPA), so that OPA's clients can ask rulec.
 //! `POST /v1/data/{path}` takes an `input` and answers with a `result`. The path names the entry
-//! (such as a table) that decides, or the rule set and the entry.
+//! (such as a table) that decides, or the rule set and the entry. Further names select a part of
+//! the decision, such as `target`.
 
 use super::admitted::Admitted;
 use super::app::{App, PathVariable, json_response, require_json_content_type};
@@ -16,6 +17,8 @@ use bytes::Bytes;
 use rulec_base::json::parse_object_bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -59,7 +62,7 @@ async fn answer_data(
             false => Ok(json_response("{}")),
         };
     };
-    let (rules, entry) = split_path(&app, &path);
+    let (rules, entry, part) = split_path(&app, &path);
     let request = DecideRequest {
         rules: rules.map(str::to_owned),
         entry: entry.map(str::to_owned),
@@ -72,20 +75,37 @@ async fn answer_data(
         }
         decided => decided?,
     };
+    let Some(result) = select_part(&decided.body, part) else { return Ok(json_response("{}")) };
     let mut answer = b"{\"result\":".to_vec();
-    answer.extend_from_slice(&decided.body);
+    answer.extend_from_slice(result);
     answer.push(b'}');
     Ok(json_response(answer))
 }
 
-/// Splits a path into the names of the rule set and of the entry (such as a table). The first part
-/// of the path is the rule set, if a rule set has this name.
-fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>) {
+/// Splits a path into three parts. The first is the name of a rule set, if a rule set has this
+/// name. The next is the entry (such as a table). The rest selects a part of the decision.
+fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>, &'p str) {
     let path = path.trim_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-    let not_empty = |text: &'p str| Some(text).filter(|text| !text.is_empty());
-    match app.service().sets().iter().any(|set| set.name() == first) {
-        true => (Some(first), not_empty(rest)),
-        false => (None, not_empty(path)),
-    }
+    let (rules, path) = match app.service().sets().iter().any(|set| set.name() == first) {
+        true => (Some(first), rest),
+        false => (None, path),
+    };
+    let (entry, part) = path.split_once('/').unwrap_or((path, ""));
+    (rules, Some(entry).filter(|entry| !entry.is_empty()), part)
+}
+
+/// Returns the JSON text of a part of a decision. `path` has the names of fields and the positions
+/// in lists, separated by `/`. `None` if the decision has no such part. The text is not changed, so
+/// that numbers keep all their digits.
+fn select_part<'d>(decision: &'d [u8], path: &str) -> Option<&'d [u8]> {
+    let names = path.split('/').filter(|name| !name.is_empty());
+    names.into_iter().try_fold(decision, |part, name| {
+        let found: &RawValue = match part.first()? {
+            b'{' => serde_json::from_slice::<HashMap<Cow<'_, str>, &RawValue>>(part).ok()?.remove(name)?,
+            b'[' => serde_json::from_slice::<Vec<&RawValue>>(part).ok()?.get(name.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+        Some(found.get().as_bytes())
+    })
 }

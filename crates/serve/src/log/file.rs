@@ -148,7 +148,7 @@ impl LogFile {
 
 /// Locks the log at `path` for this process. The lock file is never removed. Otherwise two
 /// processes could lock two different files of the same name.
-fn lock(path: &Path) -> Result<File, StartError> {
+pub(super) fn lock(path: &Path) -> Result<File, StartError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);

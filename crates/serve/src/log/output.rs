@@ -1,8 +1,10 @@
-//! Writes the lines of a decision log to a file or a writer, and links them in a hash chain. The
-//! chain continues in the next file and after a restart.
+//! Writes the lines of a decision log to a file, a writer or a server, and links them in a hash
+//! chain. The chain continues in the next file and, for a file, after a restart.
 
-use super::LogTarget;
 use super::file::LogFile;
+#[cfg(feature = "remote")]
+use super::remote::{RemoteSink, SendError};
+use super::{LogMode, LogTarget};
 use crate::rules::StartError;
 use rulec::SigningKey;
 use rulec_report::chain::HashChain;
@@ -15,15 +17,72 @@ const LINES_PER_CHECKPOINT: u64 = 1000;
 enum Target {
     File(LogFile),
     Writer(Box<dyn Write + Send>),
+    #[cfg(feature = "remote")]
+    Remote(Box<RemoteSink>),
+}
+
+/// Why pending lines were not written.
+pub(super) enum FlushError {
+    /// The lines are not pending any more. The chain continues as if they had not been added.
+    Failed(io::Error),
+    /// As [`FlushError::Failed`], and the server would not accept the same lines later either.
+    #[cfg(feature = "remote")]
+    Refused(io::Error),
+    /// The lines are still pending, and the next flush sends the same bytes: the server may have
+    /// received them.
+    #[cfg(feature = "remote")]
+    Kept(io::Error),
+}
+
+impl FlushError {
+    /// True if the lines are still pending.
+    pub fn keeps_lines(&self) -> bool {
+        match self {
+            FlushError::Failed(_) => false,
+            #[cfg(feature = "remote")]
+            FlushError::Refused(_) => false,
+            #[cfg(feature = "remote")]
+            FlushError::Kept(_) => true,
+        }
+    }
+
+    /// True if a server has refused the lines, so that the caller must not add them again.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            FlushError::Failed(_) => false,
+            #[cfg(feature = "remote")]
+            FlushError::Refused(_) => true,
+            #[cfg(feature = "remote")]
+            FlushError::Kept(_) => false,
+        }
+    }
+
+    pub fn into_io_error(self) -> io::Error {
+        match self {
+            FlushError::Failed(error) => error,
+            #[cfg(feature = "remote")]
+            FlushError::Refused(error) | FlushError::Kept(error) => error,
+        }
+    }
 }
 
 impl Target {
-    fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
+    /// Writes lines. Returns the number of lines that a server reports as rejected.
+    fn write(&mut self, lines: &[u8], syncs: bool) -> Result<u64, FlushError> {
         match self {
-            Target::Writer(writer) => writer.write_all(lines).and_then(|()| writer.flush()),
-            Target::File(file) => file.write(lines, syncs).inspect_err(|_| {
+            Target::Writer(writer) => {
+                let written = writer.write_all(lines).and_then(|()| writer.flush());
+                written.map(|()| 0).map_err(FlushError::Failed)
+            }
+            Target::File(file) => file.write(lines, syncs).map(|()| 0).map_err(|error| {
                 // If this fails too, the next write repairs the file.
                 let _ = file.remove_torn_line();
+                FlushError::Failed(error)
+            }),
+            #[cfg(feature = "remote")]
+            Target::Remote(sink) => sink.send(lines).map_err(|error| match error {
+                SendError::Refused(error) => FlushError::Refused(error),
+                SendError::Unreached(error) => FlushError::Kept(error),
             }),
         }
     }
@@ -66,14 +125,16 @@ pub(super) struct LogOutput {
 }
 
 impl LogOutput {
-    /// Opens the file or the writer for the lines of the log. If the file exists, new lines
-    /// continue its hash chain. A file of `rotate_bytes` bytes is full, and `key` signs
-    /// checkpoints.
+    /// Opens the file, the writer or the server for the lines of the log. If the file exists, new
+    /// lines continue its hash chain. A file of `rotate_bytes` bytes is full, and `key` signs
+    /// checkpoints. Only a server needs the mode.
     ///
     /// # Errors
-    /// As [`LogFile::open`].
+    /// As [`LogFile::open`], or if the server's address or token cannot be used.
+    #[cfg_attr(not(feature = "remote"), allow(unused_variables, reason = "only a server needs the mode"))]
     pub fn open(
         target: LogTarget,
+        mode: LogMode,
         rotate_bytes: u64,
         key: Option<SigningKey>,
     ) -> Result<LogOutput, StartError> {
@@ -82,6 +143,12 @@ impl LogOutput {
             LogTarget::File(path) => {
                 let (file, chain) = LogFile::open(&path)?;
                 (Target::File(file), chain)
+            }
+            #[cfg(feature = "remote")]
+            LogTarget::Remote(remote) => {
+                // In the other modes, the thread of the log repeats requests without an end.
+                let sink = RemoteSink::open(remote, mode == LogMode::Sync)?;
+                (Target::Remote(Box::new(sink)), HashChain::default())
             }
         };
         let written = LogEnd::default();
@@ -125,7 +192,7 @@ impl LogOutput {
     fn is_at_start(&self) -> bool {
         match &self.target {
             Target::File(file) => file.complete_bytes() == 0,
-            Target::Writer(_) => self.chain.next_line_number() == 1,
+            _ => self.chain.next_line_number() == 1,
         }
     }
 
@@ -143,24 +210,36 @@ impl LogOutput {
         self.pending_lines.len()
     }
 
-    /// Writes the pending lines. If `syncs` is true, waits until they are on the disk.
+    pub fn has_pending_lines(&self) -> bool {
+        !self.pending_lines.is_empty()
+    }
+
+    /// Writes the pending lines. If `syncs` is true, waits until they are on the disk. Returns the
+    /// number of lines that a server reports as rejected, 0 for a file.
     ///
     /// # Errors
-    /// If the lines cannot be written. They are then lost, and the hash chain continues as if they
-    /// had not been added.
-    pub fn flush(&mut self, syncs: bool) -> io::Result<()> {
+    /// If the lines cannot be written. The caller must add further lines only after a flush that
+    /// does not keep the pending lines.
+    pub fn flush(&mut self, syncs: bool) -> Result<u64, FlushError> {
         if self.pending_lines.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        let pending = std::mem::take(&mut self.pending_lines);
-        if let Err(error) = self.target.write(&pending, syncs) {
-            self.chain = self.written_end.get();
-            self.lines_since_checkpoint = self.written_lines_since_checkpoint;
-            return Err(error);
+        let written = self.target.write(&self.pending_lines, syncs);
+        if !written.as_ref().is_err_and(FlushError::keeps_lines) {
+            // Frees the memory too, because a group of lines can be large.
+            self.pending_lines = Vec::new();
+            match &written {
+                Ok(_) => {
+                    self.written_end.set(&self.chain);
+                    self.written_lines_since_checkpoint = self.lines_since_checkpoint;
+                }
+                Err(_) => {
+                    self.chain = self.written_end.get();
+                    self.lines_since_checkpoint = self.written_lines_since_checkpoint;
+                }
+            }
         }
-        self.written_end.set(&self.chain);
-        self.written_lines_since_checkpoint = self.lines_since_checkpoint;
-        Ok(())
+        written
     }
 
     /// Starts a new file if the current file is full. The caller must have flushed all lines.
@@ -177,7 +256,7 @@ impl LogOutput {
         if self.lines_since_checkpoint > 0 && !std::mem::replace(&mut self.has_rotation_failed, true) {
             self.add_checkpoint();
         }
-        self.flush(true)?;
+        self.flush(true).map_err(FlushError::into_io_error)?;
         if let Target::File(file) = &mut self.target {
             file.rotate(self.chain.next_line_number())?;
         }
@@ -194,6 +273,6 @@ impl LogOutput {
         if self.lines_since_checkpoint > 0 {
             self.add_checkpoint();
         }
-        self.flush(true)
+        self.flush(true).map(drop).map_err(FlushError::into_io_error)
     }
 }

@@ -1,7 +1,11 @@
 //! The thread that writes the decision log. It takes all lines that are waiting, and writes them in
 //! one operation.
+//!
+//! If a server does not accept the lines, the thread sends them again until the server accepts them
+//! or the log closes. Only in the mode `sync` it sends them once, because requests wait.
 
-use super::output::LogOutput;
+use super::closing::CloseSignal;
+use super::output::{FlushError, LogOutput};
 use super::spill::SpillFiles;
 use super::{LogTask, ReportEvent, WaitingTotals, log_end_json};
 use crate::metrics::LogMetrics;
@@ -11,6 +15,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Size in bytes of the pending lines at which the thread writes them, before it takes further
@@ -21,6 +26,9 @@ pub(super) struct LogWriter {
     pub output: LogOutput,
     /// Whether the log has the mode `sync`: answers wait until their lines are on the disk.
     pub is_sync: bool,
+    /// The first and the longest pause before lines are sent to a server again.
+    pub retry_pauses: (Duration, Duration),
+    pub closing: Arc<CloseSignal>,
     pub waiting_totals: Arc<WaitingTotals>,
     pub spill: Option<Arc<SpillFiles>>,
     pub metrics: LogMetrics,
@@ -47,6 +55,7 @@ impl LogWriter {
             let Ok(first) = tasks.recv() else { break };
             let mut receipts = Vec::new();
             let mut lines = 0;
+            let is_blocked = !self.send_kept_lines();
             let mut next = Some(first);
             while let Some(task) = next.take() {
                 match task {
@@ -55,25 +64,29 @@ impl LogWriter {
                         // The lines in memory are older than the spilled lines, so they are written
                         // first.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
-                        self.drain_spill();
+                        self.drain_all();
                     }
+                    task if is_blocked => self.refuse(task),
                     task => {
                         self.waiting_totals.remove_line(task.memory_bytes());
                         lines += self.add_task_line(task, &mut receipts);
                     }
                 }
-                if self.output.pending_bytes() < MAX_GROUP_BYTES {
+                if is_blocked || self.output.pending_bytes() < MAX_GROUP_BYTES {
                     next = tasks.try_recv().ok();
                 }
             }
             self.flush(lines, &mut receipts);
         }
         self.drain_all();
-        let closed = self.output.close();
-        if closed.is_err() {
-            self.metrics.failed_lines.inc();
+        // Lines that the server has not accepted are counted already, or are in the spill files.
+        if !self.output.has_pending_lines() {
+            let closed = self.output.close();
+            if closed.is_err() {
+                self.metrics.failed_lines.inc();
+            }
+            self.report_outcome(Attempt::Write, closed);
         }
-        self.report_outcome(Attempt::Write, closed);
         (self.report_event)("log_closed", log_end_json(&self.output.written_end().get()));
     }
 
@@ -108,24 +121,74 @@ impl LogWriter {
         1
     }
 
+    /// Counts a line as failed, because lines before it wait for a server that does not accept
+    /// them. If a request waits for the line, it gets an error.
+    fn refuse(&mut self, task: LogTask) {
+        self.waiting_totals.remove_line(task.memory_bytes());
+        self.metrics.failed_lines.inc();
+        if let LogTask::Decision(_, Some(receipt)) | LogTask::Line(_, Some(receipt)) = task {
+            let _ = receipt.send(false);
+        }
+    }
+
+    /// Sends the lines of an earlier failure to the server again. Their number and hashes depend on
+    /// no later line, so they must arrive before later lines are added. Returns false if lines are
+    /// still pending.
+    fn send_kept_lines(&mut self) -> bool {
+        if !self.output.has_pending_lines() {
+            return true;
+        }
+        // Outside the mode `sync`, lines are pending only after the last attempt of a closing log.
+        if !self.is_sync {
+            return false;
+        }
+        let sent = self.output.flush(self.is_sync);
+        self.report_outcome(Attempt::Write, sent.map(drop).map_err(FlushError::into_io_error));
+        !self.output.has_pending_lines()
+    }
+
     /// Writes the pending lines, and notifies the requests that wait for them through `receipts`.
     /// `lines` is the number of pending lines, for the metrics.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
-        let written = self.output.flush(self.is_sync);
-        let was_written = written.is_ok();
-        match was_written {
-            true => drop(self.metrics.written_lines.inc_by(lines)),
-            false => drop(self.metrics.failed_lines.inc_by(lines)),
+        if lines == 0 && receipts.is_empty() {
+            return;
         }
+        let written = self.write_pending(self.is_sync);
+        let was_written = written.is_ok();
+        self.count_lines(lines, &written);
         for receipt in receipts.drain(..) {
             // Sending fails if the request was cancelled, because then its handler does not wait
             // any more.
             let _ = receipt.send(was_written);
         }
-        self.report_outcome(Attempt::Write, written);
+        self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
         // The requests above do not wait for a new file. If it cannot be started, no line is lost.
         if was_written {
             self.rotate_if_full();
+        }
+    }
+
+    /// Counts lines as written or failed. A server may have rejected a part of them.
+    fn count_lines(&self, lines: u64, written: &Result<u64, FlushError>) {
+        let rejected = written.as_ref().map_or(lines, |rejected| lines.min(*rejected));
+        self.metrics.written_lines.inc_by(lines - rejected);
+        self.metrics.failed_lines.inc_by(rejected);
+    }
+
+    /// Writes the pending lines. If a server keeps failing, sends them again, with pauses, until it
+    /// accepts them. After the log has begun to close, makes one more attempt.
+    fn write_pending(&mut self, syncs: bool) -> Result<u64, FlushError> {
+        let (mut pause, longest_pause) = self.retry_pauses;
+        loop {
+            let is_last = self.is_sync || self.closing.is_closing();
+            match self.output.flush(syncs) {
+                Err(error) if error.keeps_lines() && !is_last => {
+                    self.report_outcome(Attempt::Write, Err(error.into_io_error()));
+                    self.closing.pause(pause);
+                    pause = (pause * 2).min(longest_pause);
+                }
+                written => return written,
+            }
         }
     }
 
@@ -139,29 +202,39 @@ impl LogWriter {
         };
         let drained = self.drain_groups(&spill);
         let is_drained = drained.is_ok();
-        if !is_drained {
+        if drained.as_ref().is_err_and(|error| !error.keeps_lines()) {
             self.metrics.failed_lines.inc();
         }
-        self.report_outcome(Attempt::Write, drained);
+        self.report_outcome(Attempt::Write, drained.map_err(FlushError::into_io_error));
         self.rotate_if_full();
         is_drained
     }
 
-    fn drain_groups(&mut self, spill: &SpillFiles) -> io::Result<()> {
-        spill.begin_drain()?;
-        while let Some(group) = spill.next_group(MAX_GROUP_BYTES)? {
+    fn drain_groups(&mut self, spill: &SpillFiles) -> Result<(), FlushError> {
+        spill.begin_drain().map_err(FlushError::Failed)?;
+        while let Some(group) = spill.next_group(MAX_GROUP_BYTES).map_err(FlushError::Failed)? {
             group.lines.iter().for_each(|line| self.output.add_line(line.clone()));
-            self.output.flush(true)?;
+            let written = self.write_pending(true);
+            if let Err(error) = written.as_ref()
+                && !error.is_refusal()
+            {
+                return written.map(drop);
+            }
+            // The server would refuse the same lines again, so they leave the spill files too.
             spill.end_group(&group);
-            self.metrics.written_lines.inc_by(group.lines.len() as u64);
+            self.count_lines(group.lines.len() as u64, &written);
+            self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
         }
         Ok(())
     }
 
-    /// Moves lines to the log until the spill files are empty or an error occurs. Called when the
-    /// service stops.
+    /// Moves lines to the log until the spill files are empty or an error occurs.
     fn drain_all(&mut self) {
-        while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill() {}
+        // Pending lines are in the spill files too, and must not be added twice.
+        while self.spill.as_ref().is_some_and(|spill| !spill.is_empty())
+            && !self.output.has_pending_lines()
+            && self.drain_spill()
+        {}
     }
 
     fn rotate_if_full(&mut self) {
@@ -172,7 +245,7 @@ impl LogWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LogTarget;
+    use super::super::{LogMode, LogTarget};
     use super::*;
     use std::sync::Mutex;
 
@@ -180,13 +253,16 @@ mod tests {
     /// still be reported.
     #[test]
     fn each_kind_of_failure_is_reported_once() {
-        let output = LogOutput::open(LogTarget::Writer(Box::new(io::sink())), 0, None).expect("it opens");
+        let target = LogTarget::Writer(Box::new(io::sink()));
+        let output = LogOutput::open(target, LogMode::Drop, 0, None).expect("it opens");
         let events = Arc::<Mutex<Vec<String>>>::default();
         let sink = events.clone();
         let report = move |kind: &str, _| sink.lock().expect("no test panics here").push(kind.to_owned());
         let mut writer = LogWriter {
             output,
             is_sync: false,
+            retry_pauses: (Duration::ZERO, Duration::ZERO),
+            closing: Arc::default(),
             waiting_totals: Arc::default(),
             spill: None,
             metrics: LogMetrics::default(),

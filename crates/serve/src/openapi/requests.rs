@@ -90,7 +90,8 @@ pub(super) fn request_schemas() -> Json {
             "rules": name, "explain": flag, "language": language, "generation": generation
         }), true),
         "WhyRequest": object_schema(json!({
-            "rules": name, "entry": entry, "message!": any_object, "language": language, "generation": generation
+            "rules": name, "entry": entry, "message!": any_object, "language": language, "generation": generation,
+            "why_not": maybe_text
         }), true),
         "EditRequest": object_schema(json!({ "edits!": list(&edit) }), true),
         "RollbackRequest": object_schema(json!({ "generation!": number }), true),

@@ -2,8 +2,10 @@
 //! hexadecimal, 64-bit integers are texts, and enumerations are numbers.
 
 use super::Span;
+use crate::trace::TraceId;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// OTLP's number for the span kind "server": a span that answers a request.
@@ -75,7 +77,7 @@ impl MetricTimes {
     }
 }
 
-fn to_unix_nanoseconds(time: SystemTime) -> u64 {
+pub(super) fn to_unix_nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -94,8 +96,11 @@ pub(super) fn attribute_json(key: &str, value: &AttributeValue) -> Json {
 pub(super) struct Resource(Json);
 
 impl Resource {
+    /// Describes this process. All descriptions have the same instance id, so that its spans,
+    /// metrics and log records belong together.
     pub fn new(service_name: &str) -> Resource {
-        let id = crate::trace::TraceId::random();
+        static INSTANCE_ID: LazyLock<TraceId> = LazyLock::new(TraceId::random);
+        let id = *INSTANCE_ID;
         let attributes: [Attribute; 3] = [
             ("service.name", service_name.into()),
             ("service.version", env!("CARGO_PKG_VERSION").into()),
@@ -147,6 +152,13 @@ pub(super) fn metrics_request(resource: &Resource, metrics: Vec<Json>) -> Json {
     }] })
 }
 
+/// Returns the body of an OTLP request that sends log records.
+pub(super) fn logs_request(resource: &Resource, records: Vec<Json>) -> Json {
+    json!({ "resourceLogs": [{
+        "resource": resource.0, "scopeLogs": [{ "scope": instrumentation_scope(), "logRecords": records }]
+    }] })
+}
+
 /// Returns an OTLP sum: a metric that counts since the start of the process. `help` describes the
 /// metric, and `points` are its data points.
 pub(super) fn sum_metric(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
@@ -166,10 +178,11 @@ pub(super) fn histogram_metric(name: &str, unit: &str, help: &str, points: Vec<J
     json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
 }
 
-/// Returns the number of spans or data points that the collector reports as rejected in its answer.
+/// Returns the number of spans, data points or log records that the collector reports as rejected
+/// in its answer.
 pub(super) fn rejected_count(answer: &Json) -> u64 {
     let partial = &answer["partialSuccess"];
-    ["rejectedSpans", "rejectedDataPoints"]
+    ["rejectedSpans", "rejectedDataPoints", "rejectedLogRecords"]
         .iter()
         .map(|name| &partial[name])
         .filter_map(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok()))

@@ -84,12 +84,16 @@ impl Loader for TextsLoader<'_> {
     }
 }
 
+/// Returns the name of the main file among texts; `None` if there are no texts.
+pub(super) fn main_file<'t>(files: &SourceFiles, texts: &'t [(String, String)]) -> Option<&'t str> {
+    let names = || texts.iter().map(|(name, _)| name.as_str());
+    names().find(|name| *name == files.main_file).or(names().next_back())
+}
+
 /// Compiles rules from texts. `texts` are pairs of a file's name and its text. `files` has the name
 /// of the main file, and reads word lists.
 pub(super) fn recompile(files: &SourceFiles, texts: &[(String, String)]) -> Result<LiveRules, Problem> {
-    let names = || texts.iter().map(|(name, _)| name.as_str());
-    let main = names().find(|name| *name == files.main_file).or(names().next_back());
-    let Some(main) = main else {
+    let Some(main) = main_file(files, texts) else {
         return Err(Problem::conflict("the texts of compiled rules are not kept; load another artifact"));
     };
     let texts = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();

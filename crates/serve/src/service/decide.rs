@@ -3,7 +3,7 @@
 
 use super::Service;
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, DecisionRecord, MemoryReservation};
+use crate::log::{DecisionLog, DecisionRecord, MemoryReservation, SampleOutcome};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
@@ -285,6 +285,17 @@ impl Decider<'_> {
             self.set.metrics().traffic().store_sample(decision, route.as_deref(), message_text, &past);
         }
         let Some(log) = self.log else { return Ok(answered) };
+        let request = (self.trace.as_ref(), message_text);
+        // A replay needs each message that later decisions read.
+        let outcome = match self.should_record {
+            true => SampleOutcome::Kept,
+            false => log.sample(self.set.name(), decision, route.as_deref(), request),
+        };
+        let sample_share = match outcome {
+            SampleOutcome::Kept => None,
+            SampleOutcome::Chosen(share) => Some(share),
+            SampleOutcome::LeftOut => return Ok(answered),
+        };
         let receipt = log.record(DecisionRecord {
             rules_name: self.set.name().to_owned(),
             rules: self.version.live().clone(),
@@ -293,6 +304,7 @@ impl Decider<'_> {
             flow_name: answered.route.clone().filter(|_| answered.is_from_classifier),
             elapsed,
             trace: self.trace,
+            sample_share,
             _reservation: reservation,
         });
         Ok(AnsweredMessage { receipt, ..answered })

@@ -48,6 +48,7 @@ fn full_description(set: &RuleSet, version: &Version, texts: FileTexts) -> Resul
     let mut description = short_description(set, version)?;
     let rules = version.rules()?;
     let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
+    let main = set.main_file(&texts).map(Json::from);
     let texts = texts.into_iter().map(|(name, text)| (name, Json::from(text)));
     let details = [
         ("entries", entry_descriptions(rules)),
@@ -56,6 +57,7 @@ fn full_description(set: &RuleSet, version: &Version, texts: FileTexts) -> Resul
         ("payloads", payload_schemas(rules)),
         ("workflows", workflows.collect()),
         ("findings", findings_json(rules)),
+        ("main", main.unwrap_or_default()),
         ("texts", Json::Object(texts.collect())),
     ];
     for (key, value) in details {

@@ -4,8 +4,8 @@ use super::Service;
 use super::other::to_json_bytes;
 use super::why::explain_decision;
 use crate::problem::Problem;
-use crate::rules::RuleSet;
-use crate::traffic::{EventCounts, NearMiss, RouteTraffic, UnknownCondition, WINDOW_SECONDS};
+use crate::rules::{RuleSet, Version};
+use crate::traffic::{EventCounts, NearMiss, RouteTraffic, TrafficSample, UnknownCondition, WINDOW_SECONDS};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -56,6 +56,20 @@ impl Service {
     }
 }
 
+impl Service {
+    /// Returns all metrics in the text format of Prometheus. First counts the unknown conditions of
+    /// the latest messages that the live traffic has stored.
+    pub(crate) fn metrics_text(&self) -> String {
+        for set in self.sets().iter() {
+            let version = set.active();
+            let explained =
+                set.metrics().traffic().take_unknown_conditions(|sample| explain_sample(&version, sample));
+            set.metrics().count_unknown_conditions(explained.0, &explained.1);
+        }
+        self.metrics().to_text()
+    }
+}
+
 /// Masks credentials in an explanation, such as the value of a header `Authorization`. The
 /// credentials are found in `messages`: the explained message and its history. `None` if the
 /// explanation cannot be masked.
@@ -69,19 +83,23 @@ fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Exp
     serde_json::from_value(json).ok()
 }
 
+/// Explains a sample. `None` if other rules have decided it, or if it cannot be explained.
+fn explain_sample(version: &Version, sample: &TrafficSample) -> Option<Explanation> {
+    let (rules, generation) = (version.rules().ok()?, version.generation().ok()?);
+    let entry = rules.entry(&sample.entry_name).ok().filter(|_| sample.generation == generation)?;
+    let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
+    let message = Json::Object(rules.parse_message(&sample.message_json).ok()?);
+    let explanation = explain_decision(version, entry, &message).ok()?;
+    let messages = sample.past.elements().iter().cloned().chain([message]).collect();
+    mask_credentials(explanation, messages)
+}
+
 fn rule_set_traffic(set: &RuleSet, language: Language) -> Result<RuleSetTraffic, Problem> {
     let version = set.active();
-    let (rules, generation) = (version.rules()?, version.generation()?);
+    let generation = version.generation()?;
     let traffic = set.metrics().traffic();
     let now = traffic.current_second();
-    let (near_misses, unknown) = traffic.near_misses(language, |sample| {
-        let entry = rules.entry(&sample.entry_name).ok().filter(|_| sample.generation == generation)?;
-        let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
-        let message = Json::Object(rules.parse_message(&sample.message_json).ok()?);
-        let explanation = explain_decision(&version, entry, &message).ok()?;
-        let messages = sample.past.elements().iter().cloned().chain([message]).collect();
-        mask_credentials(explanation, messages)
-    });
+    let (near_misses, unknown) = traffic.near_misses(language, |sample| explain_sample(&version, sample));
     Ok(RuleSetTraffic {
         name: set.name().to_owned(),
         generation,

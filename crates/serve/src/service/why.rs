@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use crate::rules::Version;
 use rulec::choice::Question;
 use rulec::history::HistoryGap;
+use rulec::why_not::WhyNot;
 use rulec::{Entry, Explanation, InputViolation, Message};
 use rulec_report::answer::has_intent_flows;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub(crate) struct WhyRequest<'m> {
     /// The generation (version number) that the rules in force must have; `None` accepts any.
     #[serde(default)]
     pub generation: Option<u64>,
+    /// The name of a route. The answer then says which changes of the message would lead to it.
+    #[serde(default)]
+    pub why_not: Option<String>,
 }
 
 /// The answer to a [`WhyRequest`]: the explanation of a decision, and the other data that `rulec
@@ -53,6 +57,8 @@ struct WhyAnswer<'a> {
     /// `dropped` if the history had too many messages. `None` if the history is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<WhyNot>,
 }
 
 impl Service {
@@ -73,6 +79,7 @@ impl Service {
         let past = rules.past(set.store(), &message);
         let past = past.map_err(|error| Problem::broken(error.to_string()))?;
         let entry = if version.has_history() { entry.with_history(&past) } else { entry };
+        let why_not = request.why_not.as_deref().map(|route| entry.why_not(route, &message)).transpose()?;
         let mut explanation = explain_decision(&version, entry, &message)?;
         explanation.trace.localize(language);
         let decision = entry.decide(&message);
@@ -87,6 +94,7 @@ impl Service {
             question: question.as_ref().map(Question::text),
             failure: failure.map(|failure| localized(failure.to_message())),
             history_gap: decision.history_gap().map(HistoryGap::as_str),
+            why_not: why_not.map(|found| found.masked().localized(language)),
         })
     }
 }

@@ -34,6 +34,29 @@ async fn opa_s_data_api_is_answered() {
     assert_eq!((undefined.status, undefined.text().as_str()), (200, "{}"));
 }
 
+/// OPA's paths lead into the result, so a client can ask for one value.
+#[tokio::test]
+async fn opa_s_paths_select_a_part_of_the_decision() {
+    let rules = "handler pay(amount: decimal, tags: list<string>)\nhandler chat()\n\
+        route a when kind == \"a\" -> pay(amount: n, tags: tags) { team: \"money\" }\ndefault -> chat\n";
+    let service = start(rules).await;
+    let body = r#"{"input": {"kind": "a", "n": 0.10000000000000000000001, "tags": ["x", "y\"z"]}}"#;
+    for (path, expected) in [
+        ("support/routes/target", r#"{"result":"pay"}"#),
+        ("routes/target", r#"{"result":"pay"}"#),
+        ("routes/args/amount/", r#"{"result":"0.10000000000000000000001"}"#),
+        ("routes/args/tags/1", r#"{"result":"y\"z"}"#),
+        ("routes/metadata", r#"{"result":{"team":"money"}}"#),
+        ("routes/args/tags/2", "{}"),
+        ("routes/args/tags/x", "{}"),
+        ("routes/target/more", "{}"),
+        ("routes/none", "{}"),
+        ("target", "{}"),
+    ] {
+        assert_eq!(service.post(&format!("/v1/data/{path}"), body).await.text(), expected, "{path}");
+    }
+}
+
 fn question(subject: &str, action: &str, owner: &str) -> Json {
     json!({
         "subject": {"type": "user", "id": subject},

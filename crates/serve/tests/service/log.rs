@@ -4,7 +4,7 @@
 use super::{RULES, Running, options, start_with, write_rules};
 use rulec_report::chain::ChainVerifier;
 use rulec_report::log_files::{find_full_files, find_logs, full_file_path};
-use rulec_serve::{LogMode, LogOptions, LogTarget, Server, ServerSignal, StartError};
+use rulec_serve::{LogMode, LogOptions, LogSampling, LogTarget, Server, ServerSignal, StartError};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,6 +25,7 @@ pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
         max_waiting_bytes: capacity_bytes,
         rotate_bytes,
         key,
+        sampling: LogSampling::default(),
     }
 }
 
@@ -40,9 +41,15 @@ async fn start_logging(change: impl FnOnce(&mut LogOptions)) -> Running {
 /// Verifies the hash chain of a log in these files, given in order. Returns the lines of the log.
 #[track_caller]
 fn read_log(paths: &[PathBuf]) -> Vec<Json> {
+    let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("a file")).collect();
+    read_lines(&text)
+}
+
+/// Verifies the hash chain of the lines of a log. Returns the lines.
+#[track_caller]
+pub(super) fn read_lines(text: &str) -> Vec<Json> {
     let key = rulec::SigningKey::from_pem(KEY).expect("a key").verifying_key();
     let mut verifier = ChainVerifier::new(Some(key));
-    let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("a file")).collect();
     let lines = text.lines().map(|line| {
         verifier.check_line(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault:?}: {line}"));
         serde_json::from_str(line).expect("JSON")

@@ -15,6 +15,8 @@ mod grpc_envoy;
 mod log;
 mod log_lines;
 #[cfg(feature = "remote")]
+mod log_server;
+#[cfg(feature = "remote")]
 mod otlp;
 #[cfg(feature = "remote")]
 mod remote;

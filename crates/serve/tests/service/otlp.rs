@@ -72,7 +72,7 @@ async fn start(url: String, interval: Duration) -> Running {
     .await
 }
 
-fn attributes(span: &Json) -> Json {
+pub(super) fn attributes(span: &Json) -> Json {
     let list = span["attributes"].as_array().expect("a list");
     let value = |value: &Json| value.as_object().and_then(|value| value.values().next().cloned());
     list.iter()

@@ -67,6 +67,40 @@ async fn near_misses_are_shown_and_private_values_masked() {
     assert!(!rules.to_string().contains("555-0199"), "{rules}");
 }
 
+/// Returns the counters of the metrics whose lines begin with `start`.
+async fn counters(service: &Running, start: &str) -> Vec<(String, u64)> {
+    let text = service.get("/metrics").await.text();
+    let lines = text.lines().filter(|line| line.starts_with(start));
+    let counter = |line: &str| {
+        let (name, count) = line.rsplit_once(' ').expect("a counter");
+        (name.to_owned(), count.parse().expect("a count"))
+    };
+    lines.map(counter).collect()
+}
+
+#[tokio::test]
+async fn the_metrics_count_unknown_conditions() {
+    let service = start(RULES).await;
+    service.near_misses_of(json!({ "text": "a refund" })).await;
+    let unknown = counters(&service, "rulec_unknown_conditions_total").await;
+    let name = r#"rulec_unknown_conditions_total{rules="support",route="big",condition="n > 5"}"#;
+    assert_eq!(unknown.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), [name]);
+    let explained = counters(&service, "rulec_explained_messages_total").await;
+    assert!(unknown[0].1 >= 1 && explained[0].1 >= unknown[0].1, "{unknown:?} {explained:?}");
+    assert_eq!(counters(&service, "rulec_unknown_conditions_total").await, unknown, "each is counted once");
+}
+
+#[tokio::test]
+async fn the_number_of_counted_conditions_is_bounded() {
+    let routes = (0..300).map(|n| format!("route r{n} when text contains \"refund\" and n{n} > 5 -> a\n"));
+    let service = start(&routes.collect::<String>()).await;
+    service.post("/v1/decide", r#"{"message": {"text": "a refund"}}"#).await;
+    let unknown = counters(&service, "rulec_unknown_conditions_total").await;
+    assert_eq!(unknown.len(), 201);
+    let other = unknown.iter().find(|(name, _)| name.contains("route=\"_other\"")).expect("the rest");
+    assert_eq!(other.1, 100);
+}
+
 #[tokio::test]
 async fn unknown_conditions_are_counted() {
     let service = start(RULES).await;
