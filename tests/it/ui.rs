@@ -288,7 +288,9 @@ const HABIT_FILES: &str = "
     newcomers_results newcomers_group_numbers newcomers_blanks newcomers_required
     newcomers_branches newcomers_prefixes newcomers_randoms newcomers_patterns newcomers_epochs
     newcomers_wide_blanks newcomers_schemes newcomers_first_nodes newcomers_joined_names
-    newcomers_kept newcomers_corrections newcomers_functions newcomers_windows
+    newcomers_kept newcomers_corrections newcomers_functions newcomers_windows newcomers_nodes
+    newcomers_comprehensions newcomers_bodies newcomers_substitutions newcomers_synonyms
+    newcomers_clamped newcomers_beyond
     newcomers_declarations newcomers_keep newcomers_keep_calls newcomers_keep_zero
     newcomers_next_nodes
 ";

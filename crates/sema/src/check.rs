@@ -31,6 +31,8 @@ mod known;
 mod locals;
 mod meant;
 mod meant_call;
+mod meant_condition;
+mod meant_constant;
 mod meant_count;
 mod meant_place;
 mod meant_prefix;

@@ -9,6 +9,7 @@ mod context;
 mod decide;
 mod declared;
 mod doubled;
+mod durations;
 mod errors;
 mod expr;
 mod foreign;
@@ -38,6 +39,7 @@ mod types;
 mod unknown;
 mod words;
 
+pub use durations::foreign_duration_at;
 pub use foreign::template_to_join_call;
 pub use literal::{UNITS_WITH_FACTORS, meant_number, number_with_unit};
 pub use words::{WordDoc, word_doc, word_docs};
@@ -283,13 +285,21 @@ impl<'a> FileParser<'a> {
         let mut span = Span { file: self.file, start: head.start, end };
         let first_diagnostic = self.parsed.diagnostics.len();
         let mut kind = self.parse_statement_kind(raw, following, in_table);
-        if kind.is_none() {
-            let errors = &self.parsed.diagnostics[first_diagnostic..];
-            let doubled = doubled::doubled_phrase_error(self.file, self.text, self.significant, raw, errors);
-            if let Some(diagnostic) = doubled.filter(|_| !errors.is_empty()) {
+        let errors = &self.parsed.diagnostics[first_diagnostic..];
+        if errors.iter().any(Diagnostic::is_error) {
+            let (file, text, significant) = (self.file, self.text, self.significant);
+            let doubled = || doubled::doubled_phrase_error(file, text, significant, raw, errors);
+            let tokens = raw.tokens.clone();
+            let known = kind.is_none().then(doubled).flatten();
+            let known =
+                known.or_else(|| durations::foreign_duration_error(file, text, significant, tokens, errors));
+            if let Some(diagnostic) = known {
                 self.parsed.diagnostics.truncate(first_diagnostic);
                 self.parsed.diagnostics.push(diagnostic);
+                kind = None;
             }
+        }
+        if kind.is_none() {
             let significant = &self.significant[raw.tokens.clone()];
             self.parsed.broken_names.extend(context::declared_names(self.file, self.text, significant));
             // The declarations of the imported file are unknown.

@@ -212,7 +212,7 @@ define_codes! {
     GivenNotRead = "W0116", "a test gives a value of a type that no rule reads";
     DomainWithoutDot = "W0117", "a domain that longer names end with too";
     OrderOfEnumeration = "W0118", "an order of enumeration values";
-    SlashesInRegex = "W0119", "a regular expression between slashes";
+    SlashesInRegex = "W0119", "a regular expression between slashes, or with doubled backslashes";
     ElementOfOtherType = "W0120", "an element of a list that never equals the value";
     ConstantKey = "W0121", "a constant where a value of the message belongs";
     UnknownAnswer = "W0122", "an answer that its choice does not have";

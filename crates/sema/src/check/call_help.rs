@@ -40,6 +40,18 @@ impl Checker<'_> {
             let help = message!("define the function as a statement, `{written}`, and call it by its name");
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }
+        if let Some((help, fix)) = self.duration_remedy(name.span).filter(|_| !is_defined) {
+            let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message).help(help);
+            return self.report(
+                fix.into_iter().fold(diagnostic, |all, (place, written)| all.likely_fix(place, written)),
+            );
+        }
+        if let Some(written) = meant_call::list_for_constructor(&name.node, &args).filter(|_| !is_defined) {
+            let help =
+                message!("a list is written in brackets: write `{written}`", written = written.clone());
+            let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message).help(help);
+            return self.report(diagnostic.likely_fix(span, written));
+        }
         let meant = || {
             self.count_call_diagnostic(name, &args, span)
                 .or_else(|| self.time_call_diagnostic(name, &args, span))

@@ -61,6 +61,9 @@ impl<'a> Checker<'a> {
         if is_declared || self.is_foreign_constant(name) || self.is_read_elsewhere(name, expr.span) {
             return Ok(());
         }
+        if let Some(diagnostic) = self.template_as_constant(name, expr.span) {
+            return self.report(diagnostic);
+        }
         let diagnostic = match self.with_help_from_source(diagnostic, name, expr.span) {
             Ok(helped) => return self.report(helped),
             Err(diagnostic) => diagnostic,

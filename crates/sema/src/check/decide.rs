@@ -361,8 +361,38 @@ impl<'a> Checker<'a> {
                 }
                 Ok(Destination::Named(self.add_value(value)))
             }
-            _ => report_destination(self, message!("this is not a next node")),
+            _ => match self.next_nodes_with_commas(expr) {
+                Some(written) => {
+                    let message = message!("several next nodes are separated by `,`, without brackets");
+                    let diagnostic = Diagnostic::new(Code::BadDestination, expr.span, message);
+                    let help = message!("write `-> {written}`", written = written.clone());
+                    self.report(diagnostic.help(help).likely_fix(expr.span, written))
+                }
+                None => report_destination(self, message!("this is not a next node")),
+            },
         }
+    }
+}
+
+impl Checker<'_> {
+    /// Returns the next nodes of a list, or of a condition such as `adopt and minutes`, with commas
+    /// between them. `None` for other expressions.
+    fn next_nodes_with_commas(&self, expr: &ast::Expr) -> Option<String> {
+        let parts: Vec<&ast::Expr> = match &expr.kind {
+            ast::ExprKind::List(items) => items.iter().collect(),
+            ast::ExprKind::Logic(_, parts) => parts.iter().collect(),
+            _ => return None,
+        };
+        let is_node = |part: &&&ast::Expr| match &part.kind {
+            ast::ExprKind::Index(base, _) => {
+                matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT_FIELD)
+            }
+            ast::ExprKind::Name(_) | ast::ExprKind::Literal(Literal::String(_)) => true,
+            _ => false,
+        };
+        let is_whole = !parts.is_empty() && parts.iter().filter(is_node).count() == parts.len();
+        let written = parts.iter().map(|part| self.loaded.sources.slice(part.span));
+        is_whole.then(|| written.collect::<Vec<_>>().join(", "))
     }
 }
 

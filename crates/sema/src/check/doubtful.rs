@@ -40,7 +40,10 @@ impl<'a> Checker<'a> {
             Op::Contains => self.warn_reversed_search(binary, left, right),
             Op::EndsWith => self.warn_domain_without_dot(binary, left, right),
             Op::Lt | Op::Le | Op::Gt | Op::Ge => self.warn_order_of_enumeration(binary, left, right),
-            Op::Matches => self.warn_slashes_in_regex(binary, left, right),
+            Op::Matches => {
+                self.warn_slashes_in_regex(binary, left, right);
+                self.warn_doubled_backslashes(right);
+            }
             _ => {}
         }
         self.warn_searched_constant(binary, left, right);
@@ -202,6 +205,21 @@ impl<'a> Checker<'a> {
             true => diagnostic.likely_fix(span, written),
             false => diagnostic,
         });
+    }
+
+    /// Warns about doubled backslashes in a raw text, as in `matches r"\\\\d"`. Other quotes of
+    /// other languages need them, but here two of them mean one backslash of the text.
+    fn warn_doubled_backslashes(&mut self, right: &Expr) {
+        let Some(pattern) = right.as_const().and_then(|constant| constant.value().as_str()) else { return };
+        let Some(file) = self.loaded.sources.get(right.span.file) else { return };
+        let is_raw = file.text.get(right.span.range()).is_some_and(|literal| literal.starts_with('r'));
+        let Some(meant) = with_single_backslashes(pattern).filter(|_| is_raw) else { return };
+        let written = quote_raw_string(&meant);
+        let message = message!("`\\\\` in a raw text means a backslash that the value must contain");
+        let diagnostic = Diagnostic::new(Code::SlashesInRegex, right.span, message);
+        let help =
+            message!("a raw text needs no second backslash: write `{written}`", written = written.clone());
+        self.diagnostics.push(diagnostic.help(help).likely_fix(right.span, written));
     }
 
     /// True if a value is probably a path or an address, in which slashes are meant literally.
@@ -390,4 +408,25 @@ pub(super) fn is_domain(text: &str) -> bool {
     text.contains('.')
         && text.split('.').all(is_label)
         && text.rsplit('.').next().is_some_and(|last| last.starts_with(char::is_alphabetic))
+}
+
+/// Returns a regular expression with each doubled backslash replaced by one. `None` if it has none,
+/// or if a doubled backslash is probably meant, as in `C:\\\\docs`.
+fn with_single_backslashes(pattern: &str) -> Option<String> {
+    let is_class = |rest: &str| {
+        let mut chars = rest.chars();
+        let first = chars.next();
+        let follows_class = !chars.next().is_some_and(|next| next.is_alphanumeric() || next == '_');
+        match first {
+            Some('d' | 'D' | 'w' | 'W' | 's' | 'S' | 'b' | 'B') => follows_class,
+            Some('.' | '+' | '*' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '$' | '^' | '|') => true,
+            _ => false,
+        }
+    };
+    let parts: Vec<&str> = pattern.split("\\\\").collect();
+    let is_doubled = parts.len() > 1
+        && parts[1..].iter().all(|part| is_class(part))
+        && parts.iter().all(|part| !part.contains('\\'));
+    let meant = parts.join("\\");
+    (is_doubled && regex_syntax::parse(&meant).is_ok()).then_some(meant)
 }

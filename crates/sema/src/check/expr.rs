@@ -149,6 +149,9 @@ impl<'a> Checker<'a> {
     /// Checks an expression that must be a condition. A value of type bool is converted to the
     /// condition that it is true.
     pub(super) fn check_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
+        if let ast::ExprKind::Record(entries) = &expr.kind {
+            return self.report_record_as_condition(entries, expr.span);
+        }
         let term = self.check_term(expr)?;
         self.term_into_cond(term)
     }

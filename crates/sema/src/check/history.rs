@@ -130,7 +130,10 @@ impl<'a> Checker<'a> {
                     names.join("."),
                     value.ty.with_article()
                 );
-                let help = message!("use a text or a whole number, such as the id of the session");
+                let help = match self.identifying_field(&names.join("."), &value) {
+                    Some(path) => message!("write `history by {path}`"),
+                    None => message!("use a text or a whole number, such as the id of the session"),
+                };
                 self.fail(Code::HistoryStatement, span, message, help)
             }
         }

@@ -145,3 +145,37 @@ mod tests {
         assert_eq!(expression_for_call("now", &[], false), None);
     }
 }
+
+/// Returns the list `["a", "b"]` for a call by which other languages build a list or a set, such as
+/// `listOf("a", "b")`. `None` for other calls.
+pub(super) fn list_for_constructor(name: &str, args: &[&str]) -> Option<String> {
+    let is_constructor = matches!(
+        name,
+        "listOf"
+            | "setOf"
+            | "arrayOf"
+            | "mutableListOf"
+            | "mutableSetOf"
+            | "arrayListOf"
+            | "list"
+            | "List"
+            | "set"
+            | "Set"
+            | "tuple"
+            | "array"
+            | "Array"
+            | "ARRAY"
+            | "vector"
+            | "c"
+            | "asList"
+            | "hashSetOf"
+            | "frozenset"
+            | "列表"
+    );
+    let written = match args {
+        // `set(["a", "b"])`
+        [only] if only.starts_with('[') => (*only).to_owned(),
+        args => format!("[{}]", args.join(", ")),
+    };
+    (is_constructor && !args.is_empty()).then_some(written)
+}

@@ -20,7 +20,7 @@ const RATE_UNITS: [(&[&str], &str); 5] = [
 ];
 
 /// A help text for an unknown name; also the span and the text of a likely fix, if there is one.
-type Remedy = (Message, Option<(Span, String)>);
+pub(super) type Remedy = (Message, Option<(Span, String)>);
 
 impl Checker<'_> {
     /// Adds a help text to a diagnostic about an unknown name if the source text around the name
@@ -33,6 +33,8 @@ impl Checker<'_> {
     ) -> Result<Diagnostic, Diagnostic> {
         let remedy = self
             .every_element_remedy(name, span)
+            .or_else(|| self.duration_remedy(span))
+            .or_else(|| unnamed_element_remedy(name))
             .or_else(|| self.rate_unit_remedy(name, span))
             .or_else(|| self.missing_value_remedy(name, span));
         match remedy {
@@ -214,5 +216,15 @@ fn innermost_bracket(text: &str) -> Option<char> {
             depth < 0
         }
         _ => false,
+    })
+}
+
+/// Returns the remedy for the word by which other languages mean the element of a list: `it`.
+/// `None` for other names.
+fn unnamed_element_remedy(name: &str) -> Option<Remedy> {
+    let is_element = matches!(name, "it" | "element" | "elem");
+    is_element.then(|| {
+        let name = name.to_owned();
+        (message!("a condition on elements names each one: write `any {name} in LIST: CONDITION`"), None)
     })
 }

@@ -94,6 +94,8 @@ impl<'a> Checker<'a> {
             let message = operand_pair_message(row, &written, quantity, left, right);
             let help = self
                 .field_in_quotes_help(left, right)
+                .or_else(|| self.nested_lists_help(binary))
+                .or_else(|| self.epoch_difference_help(left).or_else(|| self.epoch_difference_help(right)))
                 .or_else(|| self.number_and_text_help(left, right))
                 .or_else(|| operand_pair_help(row, left, right));
             diagnostic(Code::OperatorType, message, help)
@@ -118,7 +120,16 @@ impl<'a> Checker<'a> {
         let (left, text) = match (text(left), text(right)) {
             (None, Some(text)) => (left, text),
             (Some(text), None) => (right, text),
-            _ => return None,
+            _ => {
+                let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+                let is_number = |side: &Expr| side.ty.kinds.is_subset_of(numbers);
+                let element = match (is_number(left), is_number(right)) {
+                    (true, false) => right,
+                    (false, true) => left,
+                    _ => return None,
+                };
+                return self.numbers_in_list_help(self.loaded.sources.slice(element.span));
+            }
         };
         let text = text.as_str();
         if left.ty.kinds == KindSet::BOOL && matches!(text, "true" | "false") {

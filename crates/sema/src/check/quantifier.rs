@@ -20,6 +20,9 @@ impl<'a> Checker<'a> {
         body: &'a ast::Expr,
         span: Span,
     ) -> Checked<Term> {
+        if let Some(failed) = self.report_quantifier_as_list(kind, var, list, body) {
+            return failed;
+        }
         let list = self.check_value(list)?;
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("expected a list, but this is {}", list.ty.with_article());

@@ -356,6 +356,26 @@ impl<'a> Checker<'a> {
 
     fn report_wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
         let message = message!("the setting `{name}` does not allow this value");
+        // Other languages write flags, such as `i` for the case of letters.
+        let written = self.loaded.sources.slice(span).trim_matches('"').to_lowercase();
+        let ignores_case = matches!(
+            written.as_str(),
+            "i" | "(?i)"
+                | "ignore"
+                | "ignorecase"
+                | "ignore_case"
+                | "case_insensitive"
+                | "insensitive"
+                | "gi"
+        );
+        if name == "regex" && ignores_case {
+            let help = message!(
+                "`regex` must be {values}; to ignore the case of letters write `(?i)` at the start of the \
+                expression, as in r\"(?i)order\"",
+                values = values.clone()
+            );
+            return self.emit(Code::UnknownSetting, span, message, help);
+        }
         self.emit(Code::UnknownSetting, span, message, message!("`{name}` must be {values}"));
     }
 }

@@ -399,6 +399,18 @@ impl<'a> Checker<'a> {
             || self.program.rules.iter().any(|rule| *rule.name == *name.node)
     }
 
+    /// Returns the name of another file that has a route of this name outside all tables. `None` if
+    /// no other file has such a route.
+    fn file_of_imported_route(&self, name: &Ident) -> Option<String> {
+        let others = self.loaded.files.iter().filter(|unit| unit.file != name.span.file);
+        let mut others = others.filter(|unit| {
+            unit.statements.iter().any(|statement| {
+                matches!(&statement.kind, ast::StatementKind::Route(route) if route.name.node == name.node)
+            })
+        });
+        Some(self.loaded.sources.get(others.next()?.file)?.name.clone())
+    }
+
     fn report_no_such_choice<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
         let Program { tables, rules, flows, .. } = &self.program;
         let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
@@ -424,8 +436,14 @@ impl<'a> Checker<'a> {
                 Some(_) => diagnostic,
             });
         }
-        let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
-            .suggest_or_help(name.span, similar, help);
+        let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
+        if let Some(file) = self.file_of_imported_route(name).filter(|_| kind == TableKind::Routes) {
+            return self.report(diagnostic.help(message!(
+                "it is a route of \"{file}\", and an import brings no routes: write the route in this file, \
+                or put it into a `table` there and enter it by `goto`"
+            )));
+        }
+        let diagnostic = diagnostic.suggest_or_help(name.span, similar, help);
         self.report_unknown(&name.node, diagnostic)
     }
 }

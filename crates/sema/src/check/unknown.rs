@@ -438,9 +438,13 @@ fn is_capital_bool(name: &str) -> bool {
 /// if there is one.
 fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> {
     Some(match name {
-        "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
-        "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
-        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
+        "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "真" | "是" | "对" => {
+            (Message::default(), Some("true"))
+        }
+        "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "假" | "否" | "错" => {
+            (Message::default(), Some("false"))
+        }
+        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" | "空" | "无" | "缺失" | "未定义" => {
             (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
         }
         "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday"

@@ -152,12 +152,18 @@ impl Checker<'_> {
     }
 
     /// Returns the name of the first route of an imported file that decides nothing without the
-    /// rules that import it: it has no `default`, `input` or test. The author probably imported its
-    /// routes, too. `None` for other files.
+    /// rules that import it: it has no `default` or test, and no `input` with definitions. The
+    /// author probably imported its routes, too. `None` for other files.
     fn route_of_partial_import(&self, file: FileId) -> Option<Arc<str>> {
         let unit = self.loaded.files.iter().find(|unit| unit.file == file)?;
-        let is_whole = |statement: &Statement| {
-            matches!(statement.kind, Kind::Default { .. } | Kind::Input { .. } | Kind::Test(_))
+        let has_definitions = unit.statements.iter().any(|statement| {
+            !matches!(statement.kind, Kind::Route(_) | Kind::Input { .. } | Kind::Handler { .. })
+        });
+        // A file with an `input` and definitions may be imported for both.
+        let is_whole = |statement: &Statement| match statement.kind {
+            Kind::Default { .. } | Kind::Test(_) => true,
+            Kind::Input { .. } => has_definitions,
+            _ => false,
         };
         if unit.statements.iter().any(is_whole) {
             return None;

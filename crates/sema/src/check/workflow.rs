@@ -1,7 +1,7 @@
 //! Checks `workflow` statements: each node with its router, then the whole graph.
 
 use super::{Checked, Checker, join_names};
-use crate::hir::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
+use crate::hir::{MAX_GRAPH_SIZE, Merge, NEXT_FIELD, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -208,9 +208,13 @@ impl<'a> Checker<'a> {
         };
         let unknown_name = finding.path.last().map(NodeId::as_str).filter(|_| finding.kind == UnknownNext);
         let next_span = unknown_name.and_then(|name| self.next_node_span(node_span, name));
-        let mut diagnostic = Diagnostic::new(code, next_span.unwrap_or(node_span), finding.message.clone());
         let router = faulty_node.and_then(|node| node.router).filter(|_| finding.is_about_routes());
-        if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
+        let router_span = router.and_then(|router| self.program.tables[router.index()].span);
+        let count = faulty_node.map(|node| node.next_nodes.len()).filter(|_| finding.kind == MissingTarget);
+        let index_span = count.zip(router_span).and_then(|(count, span)| self.index_beyond(span, count));
+        let place = index_span.or(next_span).unwrap_or(node_span);
+        let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
+        if let Some(span) = router_span {
             diagnostic = diagnostic.label(span, message!("decided by this router"));
         }
         let path: Vec<&str> = finding.path.iter().map(NodeId::as_str).collect();
@@ -237,6 +241,28 @@ impl<'a> Checker<'a> {
             }
             None => diagnostic.help(help),
         });
+    }
+
+    /// Returns the span of the first `next[INDEX]` of a router whose index is `count` or greater.
+    /// `router` is the span of the router's name. `None` if it has no such destination.
+    fn index_beyond(&self, router: Span, count: usize) -> Option<Span> {
+        let routers = self.statements().filter_map(|statement| match &statement.kind {
+            StatementKind::Router(found) => Some(found),
+            _ => None,
+        });
+        let cases = &routers.into_iter().find(|found| found.name.span == router)?.cases;
+        let is_beyond = |destination: &&ast::Expr| match &destination.kind {
+            ast::ExprKind::Index(base, index) => {
+                let is_next = matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT_FIELD);
+                let index = match index.kind {
+                    ast::ExprKind::Literal(ast::Literal::Int(index)) => usize::try_from(index).ok(),
+                    _ => None,
+                };
+                is_next && index.is_some_and(|index| index >= count)
+            }
+            _ => false,
+        };
+        cases.iter().flat_map(|case| &case.destinations).find(is_beyond).map(|found| found.span)
     }
 
     /// Returns the span where the declaration of a node names the next node `next`; `None` if it

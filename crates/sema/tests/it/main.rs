@@ -6,6 +6,7 @@
 
 use rulec_base::diag::Diagnostic;
 use rulec_base::parallel::ThreadLimit;
+use rulec_sema::hir::UnusedDeclaration;
 use rulec_syntax::loader::{self, MemoryLoader};
 
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
@@ -87,4 +88,34 @@ fn a_test_may_expect_the_handler_of_the_default() {
                 test \"b\" { given text = \"b\" expect fallback }";
     check(text, "E0505", "`expect -> fallback`, or name the route: `expect default`");
     assert_eq!(fixes(text), ["-> fallback"]);
+}
+
+/// Regression test: the help only listed what a test may expect.
+#[test]
+fn an_import_brings_no_routes() {
+    let main = "import \"base.rules\"\nroute a when text == \"a\" -> h\ndefault -> h\n\
+                test \"b\" { given text = \"b\" expect there }";
+    let base = "input { text: string }\nroute there when text == \"b\" -> h";
+    let files = MemoryLoader::new().with("main.rules", main).with("base.rules", base);
+    let loaded = loader::load(ThreadLimit::All, &files, "main.rules");
+    let found = rulec_sema::check::check(&loaded).1;
+    let helps: Vec<&str> = found.iter().filter_map(|found| found.help.as_deref()).collect();
+    assert!(helps.iter().any(|help| help.starts_with("it is a route of \"base.rules\"")), "{helps:?}");
+}
+
+/// Regression test: an import of routes passed in silence if their file has an `input`.
+#[test]
+fn routes_that_an_import_does_not_bring_are_unused() {
+    let unused = |base: &str| {
+        let main = "import \"base.rules\"\nroute a when text == \"a\" -> h\ndefault -> h";
+        let files = MemoryLoader::new().with("main.rules", main).with("base.rules", base);
+        let program = rulec_sema::check::check(&loader::load(ThreadLimit::All, &files, "main.rules")).0;
+        let is_route = |unused: &UnusedDeclaration| matches!(unused, UnusedDeclaration::RoutesOfImport(..));
+        program.unused_declarations.iter().any(is_route)
+    };
+    let base = "input { text: string }\nroute there when text == \"b\" -> h";
+    assert!(unused(base));
+    // A file that decides alone, or has definitions too, is imported for its declarations.
+    assert!(!unused(&format!("{base}\ndefault -> h")));
+    assert!(!unused(&format!("{base}\nlist words = [\"a\"]")));
 }

@@ -26,6 +26,21 @@ impl ImportLoader<'_> {
             return Diagnostic { message: message!("`{written}` is a URL, not a file"), ..diagnostic }
                 .help(help);
         }
+        // A regular expression around the name of a file.
+        let name = written.replace(".*", "").replace('\\', "");
+        let name = name.trim_matches(['^', '$', '/']);
+        let is_pattern = written.contains(".*") || written.starts_with('^') || written.ends_with('$');
+        let is_file = |path: &str| {
+            !path.is_empty()
+                && resolve_path(importer_path, path).is_some_and(|path| self.loader.load(&path).is_ok())
+        };
+        if is_pattern && is_file(name) {
+            let help = message!(
+                "a path has no pattern and names one file: write \"{name}\"",
+                name = name.to_owned()
+            );
+            return diagnostic.help(help).likely_fix(*span, format!("\"{name}\""));
+        }
         if written.contains(['*', '?']) {
             let example = format!("example.{extension}");
             let help =

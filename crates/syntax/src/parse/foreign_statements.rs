@@ -2,6 +2,7 @@
 //! of definitions. One error for each suggests the same statement in this language; the errors of
 //! its parts are left out.
 
+mod blocks;
 mod cases;
 mod conditionals;
 mod definitions;
@@ -90,6 +91,11 @@ pub(super) fn report_foreign_statements(
                 |diagnostic: &Diagnostic| diagnostic.span().is_some_and(|span| range.contains(&span.start));
             parsed.diagnostics.retain(|diagnostic| !is_inside(diagnostic));
             parsed.diagnostics.push(reader.diagnostic(index, found.help));
+            // Lines of a block without braces are parsed as statements of their own.
+            parsed.statements.retain(|statement| {
+                let start = statement.span.start;
+                start == range.start || !range.contains(&start)
+            });
             for (name, token) in found.declared_names {
                 parsed.broken_names.push(Spanned::new(name, reader.token(token).span(file)));
             }
@@ -142,6 +148,10 @@ impl<'a> StatementReader<'a> {
             "let" => self.function_as_value(index).or_else(|| self.definition(index)),
             "declare" => self.declare_block(index),
             "@" => self.annotation(index),
+            "it" | "describe" | "test" if self.text(index + 1) == "(" => self.test_call(index),
+            word if starts_statement(word) && self.line_ends_with_colon(index) => {
+                self.block_after_colon(index)
+            }
             // Most lines begin a statement of this language.
             word if starts_statement(word) => None,
             _ => self
@@ -161,7 +171,7 @@ impl<'a> StatementReader<'a> {
         let span = self.token(first).span(self.file);
         let word = self.text(first);
         let message = match starts_statement(word) {
-            true => message!("this is no `{word}` statement"),
+            true => message!("a `{word}` statement has another form"),
             false => message!("no statement starts with `{word}`"),
         };
         Diagnostic::new(Code::UnknownStatement, span, message).help(help)

@@ -193,7 +193,8 @@ impl PrecedenceClimber<'_, '_, '_> {
                 .or_else(|| self.function_in_words())
                 .or_else(|| self.list_with_type())
         };
-        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call) {
+        let block = || self.block_after_method(left?);
+        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call).or_else(block) {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

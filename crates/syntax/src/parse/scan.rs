@@ -3,6 +3,7 @@
 
 mod contractions;
 mod quotes;
+mod substitutions;
 
 use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
@@ -239,6 +240,9 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             contractions::negation_error(text, Span { end: span.start + c.len_utf8() as u32, ..span })
         }
         '\\' => contractions::regex_in_slashes_error(text, span),
+        '$' => contractions::regex_in_slashes_error(text, span)
+            .or_else(|| substitutions::substitution_error(text, span)),
+        '，' | '、' => substitutions::grouped_number_error(text, span),
         _ => None,
     };
     if let Some(diagnostic) = meant {

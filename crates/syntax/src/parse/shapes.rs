@@ -452,7 +452,7 @@ pub(super) fn unquoted_file_name(cx: &StatementContext<'_>) -> Option<Diagnostic
     if first > last || token_text(cx, first - 1) != "=" {
         return None;
     }
-    let span = cx.span_of(first..last + 1);
+    let span = span_of(cx, first..last + 1);
     let file = &cx.text[span.range()];
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
     let extension = file.rsplit_once('.')?.1;

@@ -381,6 +381,17 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let span = self.element_span(self.position);
         let end = self.element_span(self.comparison_end(self.position) - 1).end;
         let list = self.span_text(base);
+        // `new[] { "a" }`
+        let braces = self.elements.get(self.position + 1).copied();
+        let elements = braces.filter(|element| list == "new" && element.kind == ExprElementKind::Braces);
+        if let Some((braces, elements)) =
+            elements.and_then(|braces| Some((braces, self.constant_elements(braces)?)))
+        {
+            let written = format!("[{elements}]");
+            let message = message!("a list is written in brackets, without a type");
+            let diagnostic = unexpected_token(span, message, message!("write `{written}`"));
+            return Some(self.report(diagnostic.fix(base.to(braces.span), written)));
+        }
         if let Some(written) = self.every_element_after_operator(base) {
             let message = message!("`{brackets}` is not an index");
             let diagnostic = unexpected_token(span, message, message!("write `{written}`"));

@@ -69,9 +69,10 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return diagnostic
             .help(message!("a comment begins with `#`: write `# {line}`", line = shortened_line(line)));
     }
-    match similar_statement_word(&lower) {
+    let next = significant_text_after(after);
+    match similar_statement_word(&lower, next) {
         Some(word) => {
-            let is_certain = word == lower || has_one_near_candidate(&lower, terminals::statement_words());
+            let is_certain = word == lower || has_one_near_candidate(&lower, statement_words_before(next));
             diagnostic.did_you_mean(span, Some(word)).mark_fixes_certain_if(is_certain)
         }
         None if token.kind == TokenKind::Word => {
@@ -82,40 +83,78 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     }
 }
 
+/// Returns the first character of the source text after the first word of a line.
+fn significant_text_after(after: &str) -> Option<char> {
+    after.lines().next().and_then(|line| line.chars().next())
+}
+
+/// Returns the keywords of the statements that can continue with the character `next`. A quote
+/// follows `import` and `test` only, and an arrow follows `default`.
+fn statement_words_before(next: Option<char>) -> impl Iterator<Item = &'static str> {
+    terminals::statement_words().filter(move |word| match next {
+        Some('"') => matches!(*word, "import" | "test"),
+        Some('-') => *word == "default",
+        Some('{') => matches!(*word, "input" | "settings"),
+        _ => true,
+    })
+}
+
+/// Words of other languages, each group with the statement of this language that they mean.
+const FOREIGN_STATEMENT_WORDS: &[(Rule, &[&str])] = &[
+    (
+        Rule::route_statement,
+        &["rule", "when", "case", "match", "policy", "permit", "location", "规则", "路由", "当"],
+    ),
+    (
+        Rule::let_statement,
+        &[
+            "var", "const", "set", "define", "fragment", "alias", "val", "variable", "constant", "local",
+            "locals", "assign", "static", "final", "auto", "定义", "令", "变量", "设", "让", "设定", "常量",
+        ],
+    ),
+    (Rule::def_statement, &["func", "function", "fn", "macro", "sub", "proc", "函数", "方法"]),
+    (
+        Rule::import_statement,
+        &[
+            "include", "use", "require", "source", "load", "imports", "using", "uses", "requires",
+            "includes", "extends", "consult", "merge", "open", "导入", "引入", "加载", "包含", "引用",
+            "使用",
+        ],
+    ),
+    (Rule::default_statement, &["else", "otherwise", "fallback", "否则", "默认", "缺省", "其他"]),
+    (Rule::table_statement, &["section", "chain", "表", "表格", "子表"]),
+    (Rule::group_statement, &["组", "规则组"]),
+    (Rule::input_statement, &["inputs", "schema", "fields", "输入", "字段"]),
+    (Rule::settings_statement, &["config", "options", "configuration", "setup", "设置", "配置"]),
+    (Rule::handler_statement, &["action", "actions", "处理器", "处理程序", "动作"]),
+    (
+        Rule::type_statement,
+        &["struct", "record", "class", "interface", "typedef", "object", "model", "declare", "类型"],
+    ),
+    (Rule::list_statement, &["array", "列表", "清单"]),
+    (Rule::choice_statement, &["选择"]),
+    (Rule::flow_statement, &["流程"]),
+    (Rule::workflow_statement, &["pipeline", "工作流"]),
+    (Rule::router_statement, &["路由器"]),
+    (Rule::intent_statement, &["意图"]),
+    (Rule::entity_statement, &["实体"]),
+    (Rule::lexicon_statement, &["dictionary", "词典", "词库"]),
+    (Rule::payload_statement, &["载荷", "负载"]),
+    (Rule::history_statement, &["历史", "历史记录"]),
+    (Rule::test_statement, &["scenario", "it", "describe", "example", "given", "测试", "用例"]),
+];
+
 /// Returns the first word of the statement that a word probably means: a word of another language
-/// such as `const`, or a misspelt keyword. `lower` is the word in lower case. `None` if no keyword
-/// is similar.
-fn similar_statement_word(lower: &str) -> Option<&'static str> {
-    match lower {
-        word if terminals::statement_words().any(|keyword| keyword == word) => {
-            terminals::statement_words().find(|keyword| *keyword == word)
-        }
-        "rule" | "when" | "case" | "match" | "policy" | "permit" | "location" | "规则" | "路由" | "当" => {
-            terminals::statement_word(Rule::route_statement)
-        }
-        "var" | "const" | "set" | "define" | "fragment" | "alias" | "val" | "variable" | "constant"
-        | "local" | "locals" | "assign" | "static" | "final" | "auto" | "定义" | "令" | "变量" => {
-            terminals::statement_word(Rule::let_statement)
-        }
-        "func" | "function" | "fn" | "macro" | "sub" | "proc" | "函数" => {
-            terminals::statement_word(Rule::def_statement)
-        }
-        "include" | "use" | "require" | "导入" | "引入" => {
-            terminals::statement_word(Rule::import_statement)
-        }
-        "else" | "otherwise" | "fallback" | "否则" | "默认" => {
-            terminals::statement_word(Rule::default_statement)
-        }
-        "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
-        "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
-        "struct" | "record" | "class" | "interface" | "typedef" | "object" | "model" | "declare" => {
-            terminals::statement_word(Rule::type_statement)
-        }
-        "列表" => terminals::statement_word(Rule::list_statement),
-        "scenario" | "it" | "describe" | "example" | "given" | "测试" => {
-            terminals::statement_word(Rule::test_statement)
-        }
-        _ => nearest(lower, terminals::statement_words()),
+/// such as `const`, or a misspelt keyword. `lower` is the word in lower case, and `next` the first
+/// character after it. `None` if no keyword is similar.
+fn similar_statement_word(lower: &str, next: Option<char>) -> Option<&'static str> {
+    if let Some(word) = terminals::statement_words().find(|keyword| *keyword == lower) {
+        return Some(word);
+    }
+    let foreign = FOREIGN_STATEMENT_WORDS.iter().find(|(_, words)| words.contains(&lower));
+    match foreign {
+        Some((rule, _)) => terminals::statement_word(*rule),
+        None => nearest(lower, statement_words_before(next)),
     }
 }
 

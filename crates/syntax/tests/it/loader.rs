@@ -55,6 +55,7 @@ fn wrong_paths_have_a_remedy() {
             "import \"*.rules\"",
             "a path has no pattern: write a statement for each file, as for \"example.rules\"",
         ),
+        ("import r\".*words\\.rules\"", "a path has no pattern and names one file: write \"words.rules\""),
         (
             "list bad = from \"https://example.com/lists/bad.txt?raw=1\"",
             "save it in the folder of this file, and write its name: \"bad.txt\"",

@@ -5,6 +5,7 @@
 mod errors;
 mod format;
 mod loader;
+mod other_forms;
 mod other_words;
 mod random;
 mod repairs;

@@ -376,12 +376,11 @@ impl<'a> Checker<'a> {
                     self.source_on_one_line(field.allowed_values.as_ref().map_or(span, |l| l.values.span));
                 (message, message!("write a value of `{written}`"))
             }
-            // `clamp` corrects a default outside the range too.
             Some(AllowedValues::Range {
                 lower_bound: least,
                 upper_bound: most,
                 includes_upper_bound: inclusive,
-            }) if !field.allowed_values.as_ref().is_some_and(|l| l.should_clamp) && {
+            }) if {
                 let order = |bound| compare(constant, Value::from_json(bound));
                 let is_above = |order: Ordering| order.is_gt() || order.is_eq() && !inclusive;
                 order(least).is_some_and(Ordering::is_lt) || order(most).is_some_and(is_above)

@@ -1,7 +1,7 @@
 //! Builds the normal form of predicates: comparisons, ranges and bool values.
 
 use super::NormalBuilder;
-use crate::hir::{Operand, Predicate};
+use crate::hir::{Expr, ExprKind, Operand, Predicate};
 use crate::normal::{CondId, ExprId, NormalPredicate, TestKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -36,12 +36,14 @@ impl NormalBuilder<'_> {
                 return self.join_conds([between, wrapped], !want);
             }
         };
-        for operand in [Some(left), right].into_iter().flatten() {
-            if self.constant_operand(Some(operand)).is_some_and(Value::is_missing) {
-                self.diagnostics.push(
-                    Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
-                        .help(message!("it divides by zero or exceeds the range of numbers")),
-                );
+        let right_source = match &test.right {
+            Operand::Value(value) => Some(value),
+            _ => None,
+        };
+        for (operand, source) in [(Some(left), Some(&test.left)), (right, right_source)] {
+            let is_missing = self.constant_operand(operand).is_some_and(Value::is_missing);
+            if operand.is_some() && is_missing {
+                self.diagnostics.push(missing_operand_warning(source, span));
             }
         }
         // `!=`, `>`, `>=` and `is present` become negations of their opposites, so that equal
@@ -83,5 +85,41 @@ impl NormalBuilder<'_> {
             }
         }
         self.add_predicate(NormalPredicate { test_kind: TestKind::Op(op), mode, left, right }, want)
+    }
+}
+
+/// Returns the warning for an operand that is missing in every message. `source` is the operand, if
+/// it has one expression, and `span` the whole condition.
+fn missing_operand_warning(source: Option<&Expr>, span: Span) -> Diagnostic {
+    let Some((place, count, index)) = source.and_then(index_beyond_list) else {
+        return Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
+            .help(message!("it divides by zero or exceeds the range of numbers"));
+    };
+    let message = message!("the list has no element with the index {index}");
+    let help = match count.checked_sub(1) {
+        Some(last) => message!(
+            "it has {count} elements, and the first has the index 0: the last one is read by `[{last}]`"
+        ),
+        None => message!("the list is empty"),
+    };
+    Diagnostic::new(Code::AlwaysMissing, place, message).help(help)
+}
+
+/// Returns the span of an index beyond the end of a constant list, the number of the elements, and
+/// the index. `None` if the expression contains no such index.
+fn index_beyond_list(expr: &Expr) -> Option<(Span, usize, i64)> {
+    match &expr.kind {
+        ExprKind::Index(list, index) => {
+            let count = list.as_const()?.value().elements()?.count();
+            let index = index.as_const()?.value().to_json().as_i64()?;
+            let is_beyond = usize::try_from(index).map_or(true, |index| index >= count);
+            is_beyond.then_some((expr.span, count, index))
+        }
+        ExprKind::Op(_, left, right) => {
+            index_beyond_list(left).or_else(|| right.as_deref().and_then(index_beyond_list))
+        }
+        ExprKind::Read(inner, _) | ExprKind::Field(inner, _) => index_beyond_list(inner),
+        ExprKind::Call(_, args) => args.iter().find_map(index_beyond_list),
+        _ => None,
     }
 }

@@ -109,8 +109,8 @@ shapes! {
     Part::Given, message!("a field of a test"), "given FIELD = VALUE", r#"given text = "refund""#;
     Part::Expect, message!("the result of a test"), "expect ROUTE", "expect refunds";
     Part::Branch, message!("a branch"), "branch ID { CONDITION; … }", "branch large { total > 100; count > 3 }";
-    Part::Case, message!("a case of a router"), "when CONDITION -> NODE", "when output.ok -> next[1]";
-    Part::Node, message!("a node"), "node ID KIND { SETTINGS } -> ID, … by ROUTER", "node ballot vote { threshold: 0.6 } -> draft, done by verdict";
+    Part::Case, message!("a case of a router"), "when CONDITION -> NODE, …", "when output.ok -> next[1]";
+    Part::Node, message!("a node"), "node ID KIND { SETTINGS } within DURATION -> ID, … by ROUTER", "node ballot vote { threshold: 0.6 } within 5s -> draft, done by verdict";
     Part::Patterns, message!("a list of patterns"), "keyword contains [TEXT, …]", r#"keyword contains ["my order"]"#;
     Part::Weight, message!("a word of a lexicon"), "TEXT: WEIGHT", r#""furious": 0.8"#;
 }

@@ -4,7 +4,9 @@
 
 mod addresses;
 mod arguments;
+mod bodies;
 mod commas;
+mod comprehensions;
 mod definitions;
 mod english;
 mod field_words;
@@ -15,10 +17,12 @@ mod functions;
 mod graphs;
 mod imports;
 mod items;
+mod nodes;
 mod order;
 mod parts;
 mod quantifiers;
 mod statements;
+mod synonyms;
 mod targets;
 mod tests;
 mod texts;
@@ -37,13 +41,9 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a small mistake at the unexpected token. `None` if none is
     /// recognized.
     pub(super) fn small_mistake(&self) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.spaced_unit() {
-            return Some(diagnostic);
-        }
-        if let Some(diagnostic) = self.loop_as_quantifier() {
-            return Some(diagnostic);
-        }
-        if let Some(diagnostic) = case_when_error(self.cx, self.token_index) {
+        let first = self.spaced_unit().or_else(|| self.comprehension());
+        let first = first.or_else(|| self.loop_as_quantifier());
+        if let Some(diagnostic) = first.or_else(|| case_when_error(self.cx, self.token_index)) {
             return Some(diagnostic);
         }
         if self.is_at_end() {
@@ -53,6 +53,8 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         self.address()
+            .or_else(|| self.node_slip())
+            .or_else(|| self.definition_or_target_slip())
             .or_else(|| self.let_with_parameters())
             .or_else(|| self.let_after_where())
             .or_else(|| self.local_with_colon())
@@ -84,6 +86,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.next_index_in_test())
             .or_else(|| self.late_priority())
             .or_else(|| self.unquoted_text())
+            .or_else(|| self.part_synonym())
     }
 
     /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are

@@ -2,7 +2,7 @@
 //! `resource "a" "b" { … }`.
 
 use super::super::foreign;
-use super::super::remedy::is_valid_expression;
+use super::super::remedy::{is_valid_expression, is_valid_short_statement};
 use super::{ForeignStatement, StatementReader};
 use crate::lex::TokenKind;
 use rulec_base::message;
@@ -48,7 +48,7 @@ impl StatementReader<'_> {
         }
         let params: Vec<&str> =
             (params_start..mark).filter(|index| self.is_word(*index)).map(|index| self.text(index)).collect();
-        self.meant_definition(name, &params, mark + 1..line_end, line_end)
+        self.meant_definition(name, (&params, None), mark + 1..line_end, line_end)
     }
 
     /// Returns the function with the name `name` and with parameters after the bracket `open`. Its
@@ -71,18 +71,23 @@ impl StatementReader<'_> {
             // The value follows without a sign, as in `function(a, b) a > b`.
             None => (close + 1..line_end, line_end),
         };
+        // Parameters with types of this language stay as they are.
+        let typed = &self.text[self.token(open).end as usize..self.token(close).start as usize];
+        let has_types = is_valid_short_statement(&format!("def f({typed}) = true"));
         let is_parameter = |index: &usize| matches!(self.text(index - 1), "(" | ",") && self.is_word(*index);
         let params: Vec<&str> =
             (open + 1..close).filter(is_parameter).map(|index| self.text(index)).collect();
-        self.meant_definition(name, &params, body, end)
+        let typed = (has_types && close > open + 1).then_some(typed);
+        self.meant_definition(name, (&params, typed), body, end)
     }
 
-    /// Returns the `def` that a function means. `body` are the tokens of its value, and `end` is
+    /// Returns the `def` that a function means. The second part of `params` is their source text if
+    /// it has types of this language. `body` are the tokens of its value, and `end` is
     /// the index after the function.
     fn meant_definition(
         &self,
         name: usize,
-        params: &[&str],
+        params: (&[&str], Option<&str>),
         body: Range<usize>,
         end: usize,
     ) -> Option<ForeignStatement> {
@@ -96,7 +101,9 @@ impl StatementReader<'_> {
         let has_one = !(first..last).any(|index| self.text(index) == ";");
         let value = if has_one && is_valid_expression(&value) { value } else { "VALUE".to_owned() };
         let name_text = self.text(name);
-        let written = format!("def {name_text}({}) = {value}", foreign::typed_parameters(params, &value));
+        let (names, typed) = params;
+        let params = typed.map_or_else(|| foreign::typed_parameters(names, &value), str::to_owned);
+        let written = format!("def {name_text}({params}) = {value}");
         let help = match has_return {
             true => message!("a definition has one value and no `return`: write `{written}`"),
             false => message!("a function is defined by `def`: write `{written}`"),

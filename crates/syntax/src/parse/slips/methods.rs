@@ -93,6 +93,25 @@ impl PrecedenceClimber<'_, '_, '_> {
         })
     }
 
+    /// Returns the diagnostic for a condition on elements in braces, as in `items.any { it.cost > 3
+    /// }`. The braces are the current element, and `left` is the span of the value before them.
+    /// `None` for other braces.
+    pub(in super::super) fn block_after_method(&self, left: Span) -> Option<Diagnostic> {
+        let braces = self.peek().filter(|element| element.kind == ExprElementKind::Braces)?;
+        let (list, method) = self.cx.text[left.range()].rsplit_once('.')?;
+        let inner = self.element_text(braces).strip_prefix('{')?.strip_suffix('}')?.trim();
+        // `{ x -> x.cost > 3 }` names the element, and `it` is its name otherwise.
+        let lambda = match inner.split_once("->").or_else(|| inner.split_once("=>")) {
+            Some((name, condition)) => format!("{} => {}", name.trim(), condition.trim()),
+            None => format!("it => {inner}"),
+        };
+        let written = lambdas::quantified_call(list, method, &lambda)?;
+        let message = message!("a condition on elements follows the name of the element and `:`");
+        let whole = left.to(braces.span);
+        let help = message!("write `{written}`", written = written.clone());
+        Some(Diagnostic::new(Code::Unexpected, whole, message).help(help).likely_fix(whole, written))
+    }
+
     /// Returns the diagnostic for a method that reads a duration in a unit, as in `(now -
     /// sent).getHours() > 2`. `diagnostic` reports the method. `None` for other methods.
     fn part_of_duration(

@@ -2,7 +2,8 @@
 //! string`, `handler pay takes amount: int`, and `given text("refund")`.
 
 use super::super::super::context::unexpected_token;
-use super::super::super::{foreign, literal, remedy};
+use super::super::super::durations::duration_of_words;
+use super::super::super::{foreign, remedy};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
@@ -18,7 +19,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.permission_in_words())
             .or_else(|| self.given_in_parentheses())
             .or_else(|| self.history_in_braces())
-            .or_else(|| self.duration_of_history())
+            .or_else(|| self.duration_in_words())
             .or_else(|| self.target_of_branch())
             .or_else(|| self.default_after_branch())
             .or_else(|| self.lines_of_type())
@@ -167,18 +168,21 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(whole, parts))
     }
 
-    /// Returns the diagnostic for the time after `keep` in the syntax of another language: in
-    /// quotes, as a call such as `timedelta(days=1)`, or as a product. `None` for other times.
-    fn duration_of_history(&self) -> Option<Diagnostic> {
-        let is_history = self.rule == Rule::history_statement;
-        let keep = (self.cx.tokens.start..self.token_index)
+    /// Returns the diagnostic for the time after `keep` or `within` in the syntax of another
+    /// language: in quotes, as a call such as `ofDays(1)`, or as a product. `None` for other times.
+    fn duration_in_words(&self) -> Option<Diagnostic> {
+        let has_duration = matches!(self.rule, Rule::history_statement | Rule::workflow_statement);
+        let keyword = (self.cx.tokens.start..self.token_index)
             .rev()
-            .find(|index| matches!(self.text_of_token(*index), "keep" | "within"))
-            .filter(|_| is_history)?;
-        let first = keep + 1;
-        let is_clause = |index: &usize| matches!(self.text_of_token(*index), "at" | "by" | "keep" | "");
+            .find(|index| matches!(self.text_of_token(*index), "keep" | "within" | "node"))
+            .filter(|index| has_duration && self.text_of_token(*index) != "node")?;
+        let first = keyword + 1;
+        let is_clause = |index: &usize| {
+            let word = self.text_of_token(*index);
+            matches!(word, "at" | "by" | "keep" | "" | "->" | "node" | "}" | "merge")
+        };
         let end = (first..=self.cx.tokens.end).find(|index| is_clause(index))?;
-        if first >= end || self.token_index < first {
+        if first >= end || self.token_index < first || self.token_index > end {
             return None;
         }
         let (message, duration) = if self.kind_of_token(first) == Some(TokenKind::String) {
@@ -195,6 +199,9 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(first..end);
         Some(match duration {
             Some(duration) => foreign::foreign_syntax_error(span, message, &duration),
+            None if self.rule == Rule::workflow_statement => {
+                unexpected_token(span, message, message!("write for example `within 5s`"))
+            }
             None => unexpected_token(span, message, message!("write for example `keep 24h`")),
         })
     }
@@ -293,45 +300,4 @@ impl ParseFailure<'_, '_> {
 /// Removes the quotes of a text.
 fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '\''])
-}
-
-/// Returns the duration that the arguments of a call or a text mean: `1d` for `days=1`, for `1` in
-/// a call of `ofDays`, and for `1 day`. `None` for other arguments.
-fn duration_of_words(args: &str, function: &str) -> Option<String> {
-    let args = unquoted(args.trim());
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = |text: &str| text.replace('_', "").parse::<u64>().ok().map(|number| number.to_string());
-    if let Some((unit, count)) = args.split_once(['=', ':']) {
-        return literal::with_unit(&number(unquoted(count.trim()))?, unit.trim());
-    }
-    if let Some((count, unit)) = args.split_once([' ', ',']).filter(|(count, _)| is_number(count)) {
-        return literal::with_unit(count, unquoted(unit.trim()));
-    }
-    if is_number(args) && !function.is_empty() {
-        let unit = function.to_lowercase();
-        let unit =
-            ["of", "from", "in"].into_iter().find_map(|prefix| unit.strip_prefix(prefix)).unwrap_or(&unit);
-        return literal::with_unit(args, unit);
-    }
-    let end = args.find(|c: char| c.is_alphabetic())?;
-    literal::with_unit(&number(&args[..end])?, &args[end..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration_of_words;
-
-    #[test]
-    fn calls_and_texts_become_durations() {
-        let check = |args: &str, function: &str, expected: Option<&str>| {
-            assert_eq!(duration_of_words(args, function).as_deref(), expected, "{function}({args})");
-        };
-        check("days=1", "timedelta", Some("1d"));
-        check("hours: 24", "Duration", Some("24h"));
-        check("24", "ofHours", Some("24h"));
-        check("24h", "", Some("24h"));
-        check("\"7 days\"", "duration", Some("7d"));
-        check("30, \"minutes\"", "duration", Some("30min"));
-        check("x", "f", None);
-    }
 }

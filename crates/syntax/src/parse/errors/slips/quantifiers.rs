@@ -205,6 +205,9 @@ impl ParseFailure<'_, '_> {
             let help = message!("write `{written}`");
             return Some(unexpected_token(span, message, help).likely_fix(span, written));
         }
+        if let Some(diagnostic) = self.condition_after_separator(quantifier, name, list_end) {
+            return Some(diagnostic);
+        }
         let message = message!("the quantifier `{quantifier}` has no condition");
         let first = self.text_of_token(list_end);
         let is_logic = matches!(first, "and" | "or" | "unless");
