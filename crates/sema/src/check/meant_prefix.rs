@@ -66,10 +66,12 @@ impl<'a> Checker<'a> {
     /// name of an imported file and `refund_words` a definition. Returns whether it warns.
     pub(super) fn warn_module_prefix(&mut self, path: &ConstantPath<'a>) -> bool {
         let span = path.segment_spans[0].0;
+        // Few fields have the name of a definition. So the imports, for which all statements of the
+        // file are read, are compared last.
+        let Some((help, replaced, written)) = self.prefix_remedy(path, false) else { return false };
         if !self.is_prefix_word(path.names[0], span.file) {
             return false;
         }
-        let Some((help, replaced, written)) = self.prefix_remedy(path, false) else { return false };
         let message = message!("`{}` is read as a field of the message", path.names.join("."));
         let whole = span.to(path.segment_spans[path.names.len() - 1].0);
         let diagnostic = Diagnostic::new(Code::LooksLikeName, whole, message).help(help);
