@@ -152,16 +152,17 @@ impl Checker<'_> {
     }
 
     /// Returns the name of the first route of an imported file that decides nothing without the
-    /// rules that import it: it has no `default` or test, and no `input` with definitions. The
-    /// author probably imported its routes, too. `None` for other files.
+    /// rules that import it: it has no `default`, no test, no handler, and no `input` with
+    /// definitions. The author probably imported its routes, too. `None` for other files.
     fn route_of_partial_import(&self, file: FileId) -> Option<Arc<str>> {
         let unit = self.loaded.files.iter().find(|unit| unit.file == file)?;
-        let has_definitions = unit.statements.iter().any(|statement| {
-            !matches!(statement.kind, Kind::Route(_) | Kind::Input { .. } | Kind::Handler { .. })
-        });
-        // A file with an `input` and definitions may be imported for both.
+        let has_definitions = unit
+            .statements
+            .iter()
+            .any(|statement| !matches!(statement.kind, Kind::Route(_) | Kind::Input { .. }));
+        // A file with an `input` and definitions or handlers may be imported for these.
         let is_whole = |statement: &Statement| match statement.kind {
-            Kind::Default { .. } | Kind::Test(_) => true,
+            Kind::Default { .. } | Kind::Test(_) | Kind::Handler { .. } => true,
             Kind::Input { .. } => has_definitions,
             _ => false,
         };
