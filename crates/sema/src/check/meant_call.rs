@@ -112,40 +112,6 @@ pub(super) fn convert_criterion(criterion: &str) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_calls_become_expressions() {
-        let check = |name: &str, args: &[&str], expected: Option<&str>| {
-            assert_eq!(expression_for_call(name, args, true).as_deref(), expected, "{name}");
-        };
-        check("SUMPRODUCT", &["l.a", "l.b"], Some("(sum x.a * x.b for x in l: true)"));
-        check("COUNTIF", &["l", "\">3\""], Some("(count x in l: x > 3)"));
-        check("SUMIF", &["l", "\"a\""], Some("(sum x for x in l: x == \"a\")"));
-        check("AVERAGE", &["l"], Some("sum(l) / len(l)"));
-        check("IF", &["a", "1", "2"], Some("(if a then 1 else 2)"));
-        check("COALESCE", &["a", "b"], Some("(a ?? b)"));
-        check("now", &[], Some("now"));
-        check("TODAY", &[], Some("date(now)"));
-        check("startsWith", &["a", "\"b\""], Some("a starts_with \"b\""));
-        check("frobnicate", &["a", "b"], None);
-        for (name, args, expected) in [
-            ("is_number", &["x"][..], Some("(x as number) is present")),
-            ("isString", &["x"], Some("(x as string) is present")),
-            ("is_str", &["x"], Some("(x as string) is present")),
-            ("isinstance", &["x", "int"], Some("(x as int) is present")),
-            ("is_array", &["x"], Some("(x as list<any>) is present")),
-            ("is_admin", &["x"], None),
-            ("isnan", &["x"], None),
-        ] {
-            assert_eq!(type_test_expression(name, args).as_deref(), expected, "{name}");
-        }
-        assert_eq!(expression_for_call("now", &[], false), None);
-    }
-}
-
 /// Returns the list `["a", "b"]` for a call by which other languages build a list or a set, such as
 /// `listOf("a", "b")`. `None` for other calls.
 pub(super) fn list_for_constructor(name: &str, args: &[&str]) -> Option<String> {
@@ -178,4 +144,38 @@ pub(super) fn list_for_constructor(name: &str, args: &[&str]) -> Option<String> 
         args => format!("[{}]", args.join(", ")),
     };
     (is_constructor && !args.is_empty()).then_some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_calls_become_expressions() {
+        let check = |name: &str, args: &[&str], expected: Option<&str>| {
+            assert_eq!(expression_for_call(name, args, true).as_deref(), expected, "{name}");
+        };
+        check("SUMPRODUCT", &["l.a", "l.b"], Some("(sum x.a * x.b for x in l: true)"));
+        check("COUNTIF", &["l", "\">3\""], Some("(count x in l: x > 3)"));
+        check("SUMIF", &["l", "\"a\""], Some("(sum x for x in l: x == \"a\")"));
+        check("AVERAGE", &["l"], Some("sum(l) / len(l)"));
+        check("IF", &["a", "1", "2"], Some("(if a then 1 else 2)"));
+        check("COALESCE", &["a", "b"], Some("(a ?? b)"));
+        check("now", &[], Some("now"));
+        check("TODAY", &[], Some("date(now)"));
+        check("startsWith", &["a", "\"b\""], Some("a starts_with \"b\""));
+        check("frobnicate", &["a", "b"], None);
+        for (name, args, expected) in [
+            ("is_number", &["x"][..], Some("(x as number) is present")),
+            ("isString", &["x"], Some("(x as string) is present")),
+            ("is_str", &["x"], Some("(x as string) is present")),
+            ("isinstance", &["x", "int"], Some("(x as int) is present")),
+            ("is_array", &["x"], Some("(x as list<any>) is present")),
+            ("is_admin", &["x"], None),
+            ("isnan", &["x"], None),
+        ] {
+            assert_eq!(type_test_expression(name, args).as_deref(), expected, "{name}");
+        }
+        assert_eq!(expression_for_call("now", &[], false), None);
+    }
 }

@@ -96,10 +96,10 @@ impl Checker<'_> {
     pub(super) fn numbers_in_list_help(&self, source: &str) -> Option<Message> {
         let name = source.split('[').next()?.trim();
         let elements = self.statements().find_map(|statement| match &statement.kind {
-            StatementKind::List { name: declared, source } if declared.node == name => match source {
-                ast::ListSource::Elements(ast::Expr { kind: ast::ExprKind::List(items), .. }) => Some(items),
-                _ => None,
-            },
+            StatementKind::List {
+                name: declared,
+                source: ast::ListSource::Elements(ast::Expr { kind: ast::ExprKind::List(items), .. }),
+            } if declared.node == name => Some(items),
             _ => None,
         })?;
         let numbers: Option<Vec<String>> = elements
