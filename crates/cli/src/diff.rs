@@ -155,12 +155,10 @@ fn load_old(args: &Args, term: &Term) -> Result<Rules, CliError> {
 /// Compiles the texts of the rules in force at a service.
 #[cfg(feature = "http")]
 fn rules_in_force(server: &super::server::ServiceClient, rules: &Path) -> Result<Rules, CliError> {
-    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     use rulec::{Compiler, MemoryLoader};
 
     let name = super::server::rules_name(rules);
-    let path = format!("/v1/rules/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC));
-    let mut answer = server.get(&path).map_err(|failure| failure.into_error())?;
+    let mut answer = server.describe_rules(&name).map_err(|failure| failure.into_error())?;
     let texts: BTreeMap<String, String> = server.deserialize_answer(answer["texts"].take())?;
     let main: Option<String> = server.deserialize_answer(answer["main"].take())?;
     let Some(main) = main else {

@@ -60,10 +60,11 @@ mod with {
     use super::{CliError, ServerArgs, message};
     use crate::language::language;
     use crate::variables::read_secret;
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     use rulec::Message;
     use rulec_base::json::parse_deep;
     use rulec_http::{AllowedHosts, Body, HttpClient, HttpError, HttpFailure, Limits, Request, Secret};
-    use serde::Deserialize;
+    use serde::{Deserialize, Serialize};
     use serde_json::Value as Json;
     use tokio::runtime::Runtime;
 
@@ -144,8 +145,10 @@ mod with {
             self.send(request)
         }
 
-        /// Sends a JSON text to the path `path` of the service. Returns the answer.
-        pub fn ask(&self, path: &str, body: String) -> Result<Json, RequestFailure> {
+        /// Sends a request as JSON to the path `path` of the service. Returns the answer.
+        pub fn ask(&self, path: &str, request: &impl Serialize) -> Result<Json, RequestFailure> {
+            let body = serde_json::to_string(request)
+                .map_err(|error| RequestFailure::new(message!("this cannot be written as JSON: {error}")))?;
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/json", body.into_bytes());
             let answer = self.send(request)?;
@@ -156,6 +159,11 @@ mod with {
         pub fn get(&self, path: &str) -> Result<Json, RequestFailure> {
             let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
             self.parse_answer(&answer)
+        }
+
+        /// Returns the service's description of the rules `rules_name` that are in force.
+        pub fn describe_rules(&self, rules_name: &str) -> Result<Json, RequestFailure> {
+            self.get(&format!("/v1/rules/{}", utf8_percent_encode(rules_name, NON_ALPHANUMERIC)))
         }
 
         /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a

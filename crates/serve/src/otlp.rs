@@ -229,7 +229,16 @@ impl Exporter {
     /// Sends spans and metrics until the export is closed. `measure` returns the service's metrics
     /// in the text format of Prometheus, and the durations of requests. It returns `None` after the
     /// service has ended.
-    pub async fn run(mut self, measure: impl Fn() -> Option<(String, RequestDurations)>) {
+    pub async fn run(
+        mut self,
+        measure: impl Fn() -> Option<(String, RequestDurations)> + Send + Sync + 'static,
+    ) {
+        let measure = Arc::new(measure);
+        // Reading the metrics explains decisions, which takes some time. A panic ends one reading.
+        let measure_on_thread = async || {
+            let measure = measure.clone();
+            tokio::task::spawn_blocking(move || measure()).await.ok().flatten()
+        };
         let mut spans: Vec<Span> = Vec::new();
         let mut flush = tokio::time::interval(SPAN_SEND_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
@@ -249,14 +258,14 @@ impl Exporter {
                     }
                     Some(ExportTask::Close(closed)) => {
                         self.send_spans(&mut spans).await;
-                        self.send_metrics(measure()).await;
+                        self.send_metrics(measure_on_thread().await).await;
                         let _ = closed.send(());
                         return;
                     }
                     None => return,
                 },
                 _ = flush.tick() => self.send_spans(&mut spans).await,
-                _ = ticks.tick() => self.send_metrics(measure()).await,
+                _ = ticks.tick() => self.send_metrics(measure_on_thread().await).await,
             }
         }
     }

@@ -278,9 +278,7 @@ impl Traffic {
         unknown.sort_by_key(|unknown| std::cmp::Reverse(unknown.count));
         (near, unknown)
     }
-}
 
-impl Traffic {
     /// Explains the samples whose unknown conditions the metrics have not counted yet, with
     /// `explain`. Returns the number of samples that were explained, and their unknown conditions.
     /// Each sample is returned once. If the time is over, a further call explains the others.

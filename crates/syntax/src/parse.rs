@@ -130,17 +130,7 @@ pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
     let parse_chunk = |statements: &[RawStatement]| {
-        let TokenStream { significant, token_codes: codes, .. } = &stream;
-        let (ahead, parsed) = (ParsedAhead::default(), ParseResult::default());
-        let mut reader = FileParser {
-            file,
-            text,
-            significant,
-            token_codes: codes,
-            ahead,
-            parsed,
-            declared: OnceCell::new(),
-        };
+        let mut reader = FileParser::new(file, text, &stream);
         reader.parsed.statements = reader.parse_statements(statements, false);
         reader.parsed
     };
@@ -241,23 +231,23 @@ impl ParsedAhead {
 }
 
 impl<'a> FileParser<'a> {
-    /// True if the tokens, which are all tokens of `text`, form one statement without errors.
-    fn parses_as_one_statement(
-        text: &str,
-        TokenStream { significant, token_codes: codes, .. }: &TokenStream,
-    ) -> bool {
-        let Ok(tree) = ParseTree::parse(Rule::alone, codes) else { return false };
-        let (ahead, parsed, file) = (ParsedAhead::default(), ParseResult::default(), FileId(0));
-        let mut reader = FileParser {
+    fn new(file: FileId, text: &'a str, stream: &'a TokenStream) -> FileParser<'a> {
+        FileParser {
             file,
             text,
-            significant,
-            token_codes: codes,
-            ahead,
-            parsed,
+            significant: &stream.significant,
+            token_codes: &stream.token_codes,
+            ahead: ParsedAhead::default(),
+            parsed: ParseResult::default(),
             declared: OnceCell::new(),
-        };
-        let cx = &mut StatementContext::new(&mut reader, 0..significant.len(), 0);
+        }
+    }
+
+    /// True if the tokens, which are all tokens of `text`, form one statement without errors.
+    fn parses_as_one_statement(text: &str, stream: &TokenStream) -> bool {
+        let Ok(tree) = ParseTree::parse(Rule::alone, &stream.token_codes) else { return false };
+        let mut reader = FileParser::new(FileId(0), text, stream);
+        let cx = &mut StatementContext::new(&mut reader, 0..stream.significant.len(), 0);
         let is_built = tree.root().is_some_and(|root| build::build_statement(cx, root).is_ok());
         is_built && !reader.parsed.diagnostics.iter().any(Diagnostic::is_error)
     }

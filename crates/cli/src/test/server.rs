@@ -93,7 +93,7 @@ fn rule_sets_to_test(server: &ServiceClient, args: &Args) -> Result<Vec<(String,
 }
 
 fn request_test_run(server: &ServiceClient, request: &Json) -> Result<Json, CliError> {
-    server.ask("/v1/test", request.to_string()).map_err(|failure| failure.into_error())
+    server.ask("/v1/test", request).map_err(|failure| failure.into_error())
 }
 
 impl AnsweredTest {

@@ -37,10 +37,7 @@ pub struct WhyRequest<'a> {
 impl WhyRequest<'_> {
     /// Sends the request. Returns the answer.
     pub fn ask(&self, server: &ServiceClient, message: &MessageArgs) -> Result<Json, CliError> {
-        let body = serde_json::to_string(self);
-        let body =
-            body.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
-        server.ask("/v1/why", body).map_err(|failure| match &failure.message_error {
+        server.ask("/v1/why", self).map_err(|failure| match &failure.message_error {
             Some((detail, code)) => {
                 let what = message.input_name();
                 CliError::input_error(message!("{what} is not a valid message: {} ({})", detail, code))

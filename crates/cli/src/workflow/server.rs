@@ -60,11 +60,8 @@ pub(super) fn run(server: &ServiceClient, args: &RunArgs, out: &mut Out) -> Resu
         retry_failed: args.retry_failed,
         step_limit: args.step_limit,
     };
-    let body = serde_json::to_string(&request);
-    let body =
-        body.map_err(|error| CliError::input_error(message!("this cannot be written as JSON: {error}")))?;
     let path = format!("/v1/workflows/{}", utf8_percent_encode(&workflow_name, NON_ALPHANUMERIC));
-    let mut answer = server.ask(&path, body).map_err(|failure| failure.into_error())?;
+    let mut answer = server.ask(&path, &request).map_err(|failure| failure.into_error())?;
     // A terminal obeys control characters, and the service may be a foreign one. The saved run is
     // not printed, so it keeps its bytes.
     if args.format == Format::Human {
@@ -86,8 +83,7 @@ pub(super) fn run(server: &ServiceClient, args: &RunArgs, out: &mut Out) -> Resu
 
 /// Returns the name of the only workflow of the rules at the service.
 fn only_workflow(server: &ServiceClient, rules_name: &str) -> Result<String, CliError> {
-    let path = format!("/v1/rules/{}", utf8_percent_encode(rules_name, NON_ALPHANUMERIC));
-    let mut rules = server.get(&path).map_err(|failure| failure.into_error())?;
+    let mut rules = server.describe_rules(rules_name).map_err(|failure| failure.into_error())?;
     let mut names: Vec<String> = server.deserialize_answer(rules["workflows"].take())?;
     match (names.pop(), names.is_empty()) {
         (None, _) => Err(super::no_workflow_error()),

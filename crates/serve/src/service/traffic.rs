@@ -54,11 +54,9 @@ impl Service {
             rules: rules?,
         })
     }
-}
 
-impl Service {
     /// Returns all metrics in the text format of Prometheus. First counts the unknown conditions of
-    /// the latest messages that the live traffic has stored.
+    /// the latest messages that the live traffic has stored, for which it explains their decisions.
     pub(crate) fn metrics_text(&self) -> String {
         for set in self.sets().iter() {
             let version = set.active();

@@ -129,7 +129,11 @@ async fn a_share_of_the_decisions_is_logged() {
     assert_eq!(count(&routes, "boss"), 49);
     let (refunds, clerks) = (count(&routes, "refund"), count(&routes, "default"));
     assert!((5..40).contains(&refunds) && (1..30).contains(&clerks), "{refunds} {clerks}");
-    assert_eq!(routes.len() as u64 + left_out, 201, "what is left out is counted");
+    assert_eq!(
+        routes.len() as u64 + left_out,
+        201,
+        "the metrics count the decisions that the log leaves out"
+    );
     for (route, share) in routes.iter().zip(&shares).take(routes.len() - 1) {
         assert_eq!(*share, if route == "boss" { Json::Null } else { json!(0.2) }, "{route}");
     }
