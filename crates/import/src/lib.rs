@@ -20,6 +20,8 @@
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
 //! | `unreadable` | values that are not JSON, such as `NaN` |
+//! | `error` | why a document cannot be imported |
+//! | `input` | a document as bytes, whose system may not be named |
 //! | `export` | writes rules as JSON again |
 
 mod choice;
@@ -28,10 +30,12 @@ mod condition;
 mod context;
 mod derived;
 mod document;
+mod error;
 mod executor;
 mod export;
 mod flows;
 mod handlers;
+mod input;
 mod kept;
 mod literal;
 mod located;
@@ -44,20 +48,21 @@ mod spelling;
 mod unreadable;
 mod write;
 
+pub use error::{ImportError, Untranslatable};
 pub use export::Exported;
+pub use input::{DocumentOptions, is_json_name};
 pub use located::kind_with_article;
 pub use report::{ItemKind, Outcome, Report, ReportItem};
 
 use document::RulesDocument;
 use located::{JsonNode, LineCounter, PathStep, ReadResult};
+use rulec::Rules;
 use rulec::payload::{Judge, JudgeError};
-use rulec::{Message, Rules};
-use rulec_base::json::{self, JsonError};
+use rulec_base::json;
 use rulec_base::message;
 use rulec_base::source::{Position, SourceOrigin};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::str::FromStr;
 use unreadable::UnreadablePart;
 
@@ -407,91 +412,5 @@ impl FromStr for System {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = System::ALL.into_iter().find(|system| system.name() == name);
         found.ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice, flows or context"))
-    }
-}
-
-/// The reason why a JSON document cannot be imported.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{}", self.to_message())]
-#[non_exhaustive]
-pub enum ImportError {
-    /// The text is not JSON.
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    /// A part of the JSON, such as a pattern, cannot be translated.
-    #[error(transparent)]
-    Untranslatable(#[from] Untranslatable),
-    /// The importer wrote a rules file that does not compile; this is a bug of the importer.
-    Internal(Message),
-}
-
-impl ImportError {
-    /// Returns this error as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            ImportError::Json(error) => error.to_message(),
-            ImportError::Untranslatable(refusal) => refusal.to_message(),
-            ImportError::Internal(why) => {
-                message!("the importer wrote a file that does not compile; please report this: {why}")
-            }
-        }
-    }
-}
-
-/// Error: a part of the JSON, such as a pattern, cannot be translated. Contains the path of this
-/// part.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.to_message())]
-pub struct Untranslatable {
-    message: Message,
-    steps: Vec<located::PathStep>,
-    position: Option<(usize, usize)>,
-    range: Option<Range<usize>>,
-}
-
-impl Untranslatable {
-    /// Returns the description of the error and a suggested correction.
-    pub fn message(&self) -> &Message {
-        &self.message
-    }
-
-    /// Returns the path of the part that cannot be translated, such as
-    /// `routes[2].condition.pattern`; empty for the whole document.
-    pub fn path(&self) -> String {
-        located::format_path(&self.steps)
-    }
-
-    /// Returns line and column of the part that cannot be translated, both from 1; the column
-    /// counts characters. `None` if a JSON value was imported instead of a text.
-    pub fn position(&self) -> Option<(usize, usize)> {
-        self.position
-    }
-
-    /// Returns the range of the part that cannot be translated, in bytes of the text. `None` if a
-    /// JSON value was imported instead of a text.
-    pub fn range(&self) -> Option<Range<usize>> {
-        self.range.clone()
-    }
-
-    /// Returns the error with the kind (`what`) and the name of the enclosing item, such as a
-    /// route, at the start of its message.
-    fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
-        let message = match name {
-            "" => self.message,
-            name => message!("{what} {}: {}", write::quote_for_comment(name), self.message),
-        };
-        Untranslatable { message, ..self }
-    }
-
-    /// Returns the error with its path and position, as a localized message.
-    pub fn to_message(&self) -> Message {
-        let (message, path) = (&self.message, self.path());
-        match (path.is_empty(), self.position) {
-            (true, _) => message.clone(),
-            (false, None) => message!("{message}, at `{path}`"),
-            (false, Some((line, column))) => {
-                message!("{message}, at `{path}` (line {line}, column {column})")
-            }
-        }
     }
 }

@@ -20,6 +20,8 @@ mod outcome;
 mod permission;
 mod policy;
 mod shadow;
+#[cfg(feature = "watch")]
+mod source;
 mod started_route;
 mod stats;
 mod warning;
@@ -40,6 +42,8 @@ pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
 pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
+#[cfg(feature = "watch")]
+pub use source::{LoadedRules, SourceLoader};
 pub use started_route::StartedRoute;
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 pub use warning::Warning;
