@@ -125,26 +125,21 @@ impl Version {
         match (name, &self.default_entry) {
             (Some(name), _) => Ok(name),
             (None, Ok(name)) => Ok(name),
-            (None, Err(names)) if names.is_empty() => Err(self.nothing_to_decide()),
-            (None, Err(names)) => Err(Problem::unknown_entry(format!(
-                "the rules have several entries; choose one with `entry`: {}",
-                names.join(", ")
-            ))),
+            (None, Err(names)) => Err(self.no_default_entry(names)),
         }
     }
 
-    /// Returns the error of a decision by rules without entries. Names the kinds of payloads that
-    /// the rules can judge instead.
-    fn nothing_to_decide(&self) -> Problem {
-        let rules = self.live.rules();
-        let kinds: Vec<&str> = payload::kinds(&rules).collect();
-        let help = match kinds.is_empty() {
-            true => String::new(),
-            false => format!("; they judge payloads: `/v1/judge/KIND` with a kind of {}", kinds.join(", ")),
-        };
-        Problem::unknown_entry(format!(
-            "the rules contain no route, choice, router or flow to decide with{help}"
-        ))
+    /// Returns the error of a decision that names no entry, although `names` has several entries or
+    /// none. If the rules judge payloads, says where.
+    fn no_default_entry(&self, names: &[String]) -> Problem {
+        let has_payloads = payload::kinds(&self.live.rules()).next().is_some();
+        let help = if has_payloads { "; payloads are judged at `/v1/judge/KIND`" } else { "" };
+        Problem::unknown_entry(match names.is_empty() {
+            true => format!("the rules contain no route, choice, router or flow to decide with{help}"),
+            false => {
+                format!("the rules have several entries; choose one with `entry`: {}{help}", names.join(", "))
+            }
+        })
     }
 
     /// True if the next decision may have to wait until the derived data are computed.
