@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from rulec import LiveRules, Router, RulecError, Rules, RulesInForce, UnknownName, WatchedRules
+from rulec import LiveRules, Router, RulecError, Rules, UnknownName, WatchedRules
+from rulec._rulec import RulesInForce
 
 FLOWS = {
     "flows": [
@@ -220,7 +221,7 @@ def test_a_router_watches_a_document(tmp_path: Path) -> None:
         router = Router(Rules.from_text("default -> h"), {"h": lambda request: request.route})
         watch = await router.watch(file)
         assert [item.outcome for item in watch.status.report] == ["loaded", "skipped"]
-        with pytest.raises(RulecError, match="needs `condition`"):
+        with pytest.raises(RulecError, match="needs `handler`"):
             await router.watch(file, strict=True)
         return (await router.route({"text": "my file"})).reply
 

@@ -50,8 +50,8 @@ SIGINT answer the open requests, and end the service.
 Exit status: 0 all open requests were answered, 1 some were not, or the rules have errors, 2 wrong usage.")]
 pub struct Args {
     /// Rule files, compiled `.rulec` files, JSON documents of other systems, folders with such
-    /// files, or URLs of rules at an HTTP server. `NAME=FILE` sets the name by which requests select the rules [default NAME: the file
-    /// name without its extension]
+    /// files, or URLs of rules at an HTTP server. `NAME=FILE` sets the name by which requests
+    /// select the rules [default NAME: the file name without its extension]
     #[arg(value_name = "RULES", required = true)]
     pub rules: Vec<String>,
     /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket

@@ -1,5 +1,5 @@
-//! Reads a JSON document as it is stored: bytes whose system may not be named. The command line, the
-//! service and watched files all read documents by this module, so they recognize the same ones.
+//! Reads a JSON document as it is stored: as bytes, whose system may not be named. The command
+//! line, the service and watched files use this module, so all of them recognize the same documents.
 
 use super::{ImportError, Imported, Options, System};
 use rulec_base::json;

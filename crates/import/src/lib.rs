@@ -20,7 +20,7 @@
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
 //! | `unreadable` | values that are not JSON, such as `NaN` |
-//! | `error` | why a document cannot be imported |
+//! | `from_json` | loads rules by one call |
 //! | `input` | a document as bytes, whose system may not be named |
 //! | `export` | writes rules as JSON again |
 
@@ -30,10 +30,10 @@ mod condition;
 mod context;
 mod derived;
 mod document;
-mod error;
 mod executor;
 mod export;
 mod flows;
+mod from_json;
 mod handlers;
 mod input;
 mod kept;
@@ -48,21 +48,22 @@ mod spelling;
 mod unreadable;
 mod write;
 
-pub use error::{ImportError, Untranslatable};
 pub use export::Exported;
+pub use from_json::RulesFromJson;
 pub use input::{DocumentOptions, is_json_name};
 pub use located::kind_with_article;
 pub use report::{ItemKind, Outcome, Report, ReportItem};
 
 use document::RulesDocument;
 use located::{JsonNode, LineCounter, PathStep, ReadResult};
-use rulec::Rules;
 use rulec::payload::{Judge, JudgeError};
-use rulec_base::json;
+use rulec::{Message, Rules};
+use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_base::source::{Position, SourceOrigin};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::str::FromStr;
 use unreadable::UnreadablePart;
 
@@ -162,57 +163,6 @@ impl Options {
         Options { is_literal: true, ..self }
     }
 }
-
-/// Loads [`Rules`] from the JSON documents of other systems, with the default [`Options`].
-///
-/// ```
-/// use rulec::Rules;
-/// use rulec_import::RulesFromJson;
-///
-/// let json = r#"[{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hi", " "]}]"#;
-/// let loaded = Rules::from_flows(json)?;
-/// assert_eq!(loaded.report.skipped().count(), 1); // the blank pattern
-/// let decision = loaded.rules.entry("flows")?.decide(&serde_json::json!({"text": "hi"}));
-/// assert_eq!(decision.flow().map(|flow| flow.id), Some("greeting"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait RulesFromJson {
-    /// Loads keyword flows (found by patterns) and intent flows (found by meaning); see
-    /// [`System::Flows`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no list of flows.
-    fn from_flows(json: &str) -> Result<Imported, ImportError> {
-        System::Flows.import(json, Options::default())
-    }
-
-    /// Loads message routes; see [`System::Routes`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no list of routes.
-    fn from_routes(json: &str) -> Result<Imported, ImportError> {
-        System::Routes.import(json, Options::default())
-    }
-
-    /// Loads the branches of one choice or of several choices; see [`System::Choice`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no choice.
-    fn from_choices(json: &str) -> Result<Imported, ImportError> {
-        System::Choice.import(json, Options::default())
-    }
-
-    /// Loads the bundled rules that validate decisions of an agent. The JSON text is the value of
-    /// the rules' input `context`; see [`System::Context`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or not an object.
-    fn from_payload_context(json: &str) -> Result<Imported, ImportError> {
-        System::Context.import(json, Options::default())
-    }
-}
-
-impl RulesFromJson for Rules {}
 
 /// A system whose JSON documents can be imported as rules. Each variant is one format of such
 /// documents.
@@ -412,5 +362,102 @@ impl FromStr for System {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = System::ALL.into_iter().find(|system| system.name() == name);
         found.ok_or_else(|| format!("nothing imports `{name}`; choose routes, choice, flows or context"))
+    }
+}
+
+/// The reason why a JSON document cannot be imported.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// A part of the JSON, such as a pattern, cannot be translated.
+    #[error(transparent)]
+    Untranslatable(#[from] Untranslatable),
+    /// No system was named, and the JSON has the shape of no known document, or of several.
+    Unrecognized,
+    /// Patterns shall be compared literally ([`Options::literal`]), but the document has no flows.
+    LiteralWithoutFlows,
+    /// The importer wrote a rules file that does not compile; this is a bug of the importer.
+    Internal(Message),
+}
+
+impl ImportError {
+    /// Returns this error as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            ImportError::Json(error) => error.to_message(),
+            ImportError::Untranslatable(refusal) => refusal.to_message(),
+            ImportError::Unrecognized => {
+                let kinds = System::ALL.map(System::name).join(", ");
+                message!("the JSON has the shape of no known document, or of several; name its kind: {kinds}")
+            }
+            ImportError::LiteralWithoutFlows => {
+                message!("only a document of `flows` has patterns that can be compared literally")
+            }
+            ImportError::Internal(why) => {
+                message!("the importer wrote a file that does not compile; please report this: {why}")
+            }
+        }
+    }
+}
+
+/// Error: a part of the JSON, such as a pattern, cannot be translated. Contains the path of this
+/// part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
+pub struct Untranslatable {
+    message: Message,
+    steps: Vec<located::PathStep>,
+    position: Option<(usize, usize)>,
+    range: Option<Range<usize>>,
+}
+
+impl Untranslatable {
+    /// Returns the description of the error and a suggested correction.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// Returns the path of the part that cannot be translated, such as
+    /// `routes[2].condition.pattern`; empty for the whole document.
+    pub fn path(&self) -> String {
+        located::format_path(&self.steps)
+    }
+
+    /// Returns line and column of the part that cannot be translated, both from 1; the column
+    /// counts characters. `None` if a JSON value was imported instead of a text.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        self.position
+    }
+
+    /// Returns the range of the part that cannot be translated, in bytes of the text. `None` if a
+    /// JSON value was imported instead of a text.
+    pub fn range(&self) -> Option<Range<usize>> {
+        self.range.clone()
+    }
+
+    /// Returns the error with the kind (`what`) and the name of the enclosing item, such as a
+    /// route, at the start of its message.
+    fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
+        let message = match name {
+            "" => self.message,
+            name => message!("{what} {}: {}", write::quote_for_comment(name), self.message),
+        };
+        Untranslatable { message, ..self }
+    }
+
+    /// Returns the error with its path and position, as a localized message.
+    pub fn to_message(&self) -> Message {
+        let (message, path) = (&self.message, self.path());
+        match (path.is_empty(), self.position) {
+            (true, _) => message.clone(),
+            (false, None) => message!("{message}, at `{path}`"),
+            (false, Some((line, column))) => {
+                message!("{message}, at `{path}` (line {line}, column {column})")
+            }
+        }
     }
 }

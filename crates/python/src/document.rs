@@ -2,26 +2,11 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::message::{is_valid_except_unreadable, python_to_json};
-use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
 use rulec_import::{DocumentOptions, Imported, Options, Report, System};
-use std::sync::Arc;
-
-impl Rules {
-    /// Creates rules that were loaded from a JSON document of another system.
-    pub fn from_imported(imported: Imported) -> Rules {
-        Rules::from_compiled(imported.rules.clone(), None).with_document(Some(Arc::new(imported)))
-    }
-
-    /// Sets the JSON document from which the rules were loaded; `None` for other rules.
-    pub fn with_document(mut self, imported: Option<Arc<Imported>>) -> Rules {
-        self.imported = imported;
-        self
-    }
-}
 
 /// One item of a JSON document, and the result of loading it.
 #[pyclass(frozen, skip_from_py_object, module = "rulec")]

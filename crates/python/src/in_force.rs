@@ -43,7 +43,9 @@ fn merge_edits(py: Python<'_>, loaded: &LoadedRules) -> PyResult<(u64, Py<Rules>
     let generation = live.generation();
     let rules = without_gil(py, || live.merge().map(|()| live.rules()));
     let rules = rules.map_err(|error| compile_error(py, &error))?;
-    Ok((generation, Py::new(py, Rules::from_compiled(rules, None).with_document(loaded.document.clone()))?))
+    let mut rules = Rules::from_compiled(rules, None);
+    rules.imported.clone_from(&loaded.document);
+    Ok((generation, Py::new(py, rules)?))
 }
 
 #[pymethods]

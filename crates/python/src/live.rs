@@ -322,7 +322,9 @@ impl LiveRules {
     fn snapshot(&self, py: Python<'_>) -> PyResult<Rules> {
         self.merge(py)?;
         let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
-        Ok(Rules::from_compiled(self.rules.rules(), functions).with_document(self.imported.clone()))
+        let mut rules = Rules::from_compiled(self.rules.rules(), functions);
+        rules.imported.clone_from(&self.imported);
+        Ok(rules)
     }
 
     /// The number of edits that are not yet compiled into the rule set.
@@ -364,8 +366,8 @@ pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules
 }
 
 /// Rules that follow a rule file with its imports, an artifact (compiled rules), or a JSON document
-/// of another system. When the file changes, its new version becomes active. A version that cannot be loaded is refused, and the
-/// last good version stays active.
+/// of another system. When the file changes, its new version becomes active. A version that cannot
+/// be loaded is refused, and the last good version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
@@ -379,9 +381,9 @@ pub struct WatchedRules {
 impl WatchedRules {
     /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
     /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
-    /// line. `system` names the system of a JSON document; a `.json` file needs no name if its shape
-    /// shows the system. With `strict`, an item that cannot be used makes the document fail. With
-    /// `literal`, patterns of flows match literally.
+    /// line. `system` names the system of a JSON document; a `.json` file needs no name if its
+    /// shape shows the system. With `strict`, a document with an item that cannot be used is
+    /// refused. With `literal`, patterns of flows match literally.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None, system = None, strict = false, literal = false))]
     fn new(

@@ -90,6 +90,12 @@ fn compile_rules(
 }
 
 impl Rules {
+    /// Creates rules that were loaded from a JSON document of another system.
+    pub fn from_imported(imported: Imported) -> Rules {
+        let rules = imported.rules.clone();
+        Rules { imported: Some(Arc::new(imported)), ..Rules::from_compiled(rules, None) }
+    }
+
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
     /// by name.
     pub fn from_compiled(rules: rulec::Rules, functions: Option<Py<PyMapping>>) -> Rules {

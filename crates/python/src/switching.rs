@@ -72,12 +72,12 @@ impl Router {
         Ok(pythonize(py, &self.router.generations())?)
     }
 
-    /// Watches a rule file, an artifact (compiled rules) or a JSON document. The current version of the file becomes
-    /// active at once, and each later version when it is written. A version that cannot be loaded
-    /// is refused, and the last good version stays active. The watching ends when the router
-    /// watches another file, or when the router or the returned `Watch` is closed. `functions` are
-    /// the Python functions that the rules call, by name. `WatchedRules` describes the other
-    /// parameters.
+    /// Watches a rule file, an artifact (compiled rules) or a JSON document. The current version of
+    /// the file becomes active at once, and each later version when it is written. A version that
+    /// cannot be loaded is refused, and the last good version stays active. The watching ends when
+    /// the router watches another file, or when the router or the returned `Watch` is closed.
+    /// `functions` are the Python functions that the rules call, by name. `WatchedRules` describes
+    /// the other parameters.
     #[pyo3(signature = (path, *, functions = None, system = None, strict = false, literal = false))]
     fn watch<'py>(
         &self,

@@ -28,6 +28,8 @@ mod warning;
 #[cfg(feature = "watch")]
 mod watch;
 #[cfg(feature = "watch")]
+mod watch_error;
+#[cfg(feature = "watch")]
 mod watched;
 
 pub use build::{Problem, RouterBuilder, RouterError};
@@ -48,7 +50,9 @@ pub use started_route::StartedRoute;
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 pub use warning::Warning;
 #[cfg(feature = "watch")]
-pub use watch::{Watch, WatchError, WatchStatus};
+pub use watch::{Watch, WatchStatus};
+#[cfg(feature = "watch")]
+pub use watch_error::WatchError;
 #[cfg(feature = "watch")]
 pub use watched::{WatchedRules, WatchedRulesBuilder};
 

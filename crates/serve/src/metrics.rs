@@ -215,9 +215,9 @@ impl Metrics {
         }
     }
 
-    /// Removes the gauges that describe the version in force of a rule set, because the rule set was
-    /// removed. The counters of the rule set stay, because a rule set with the same name
-    /// may be added later.
+    /// Removes the gauges that describe the version in force of a rule set, because the rule set
+    /// was removed. The counters of the rule set stay, because a rule set with the same name may be
+    /// added later.
     pub fn forget_set(&self, name: &str) {
         let labels = RuleSetLabels { rules: name.to_owned() };
         self.generation.remove(&labels);

@@ -285,7 +285,7 @@ fn file_source(name: String, path: PathBuf, root: Option<PathBuf>, args: &Args) 
 }
 
 /// Returns how the source with this path is read if it is a JSON document. `--as` names the system
-/// of every source, except of files whose extension is that of rules.
+/// of every source, except of files named `.rules` and `.rulec`.
 fn document_options(path: &Path, args: &Args) -> DocumentOptions {
     let mut document = args.document.document_options();
     if args.strict {

@@ -2,7 +2,7 @@
 //! compiled rules), or a JSON document of another system. Watched files and the service load all
 //! their rules here, so a source means the same wherever it comes from.
 
-use super::watch::WatchError;
+use super::watch_error::WatchError;
 use rulec::{Compiler, LiveRules, artifact};
 use rulec_import::{DocumentOptions, Imported, Report};
 use rulec_syntax::loader::{LoadError, Loader};

@@ -2,13 +2,13 @@
 //! becomes active if it compiles and each of its targets has a handler. Otherwise the last good
 //! version stays active, and the error is available in [`WatchStatus`].
 
+use super::Router;
 use super::source::{LoadedRules, SourceLoader};
-use super::{Router, RouterError};
+use super::watch_error::WatchError;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use rulec::{CompileError, DiskLoader};
+use rulec::DiskLoader;
 use rulec_base::diag::Message;
-use rulec_base::message;
-use rulec_import::{ImportError, Report};
+use rulec_import::Report;
 use rulec_syntax::loader::{LoadError, Loader};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,52 +25,6 @@ const QUIET_PERIOD: Duration = Duration::from_millis(50);
 /// Interval at which the files are checked even without a change event. Some file systems send no
 /// events, and events can get lost.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-
-/// The reason why rule files cannot be watched.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", self.to_message())]
-#[non_exhaustive]
-pub enum WatchError {
-    /// The rule files do not compile.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// The JSON document cannot be imported.
-    Document(#[from] ImportError),
-    /// The main file is blank. Such a file is probably still being written.
-    Empty(PathBuf),
-    /// The source is no artifact, although only signed artifacts are accepted.
-    Unsigned(PathBuf),
-    /// The rules lack the table where the router's decisions start, or one of their targets has no
-    /// handler.
-    #[error(transparent)]
-    Router(#[from] RouterError),
-    /// The operating system cannot watch the rule files for changes.
-    System(#[from] notify::Error),
-    /// The background task that compiles the files failed.
-    Runtime(#[from] tokio::task::JoinError),
-}
-
-impl WatchError {
-    /// Returns this error as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            WatchError::Compile(error) => error.to_message(),
-            WatchError::Document(error) => error.to_message(),
-            WatchError::Empty(path) => message!("the rule file `{}` holds no statement", path.display()),
-            WatchError::Unsigned(path) => message!(
-                "`{}` has no signature; only files that `rulec build --sign` wrote are loaded",
-                path.display()
-            ),
-            WatchError::Router(error) => error.to_message(),
-            WatchError::System(error) => {
-                message!("the rule files cannot be watched: {}", error.to_string())
-            }
-            WatchError::Runtime(error) => {
-                message!("the rule files cannot be loaded: {}", error.to_string())
-            }
-        }
-    }
-}
 
 /// The state of watched rule files: which version is active, and why a newer one is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Tests of watched JSON documents of other systems: a bad item is skipped and reported, and a broken
-//! document leaves the last good version active.
+//! Tests of watched JSON documents of other systems: a bad item is skipped and reported, and a
+//! broken document leaves the last good version active.
 #![cfg(feature = "watch")]
 
 use rulec::Compiler;

@@ -1,5 +1,5 @@
-//! Loads rules from files (texts, artifacts and JSON documents), and puts each change of these files
-//! into force.
+//! Loads rules from files (texts, artifacts and JSON documents), and puts each change of these
+//! files into force.
 
 use super::RuleSet;
 use super::loading::{Loaders, SourceFeed, StartError};

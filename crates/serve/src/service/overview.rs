@@ -96,8 +96,8 @@ fn short_description(set: &RuleSet, version: &Version) -> Result<Json, Problem> 
     }))
 }
 
-/// Returns the numbers of items of a JSON document by the result of their import, and the items that
-/// were skipped.
+/// Returns the numbers of items of a JSON document by the result of their import, and the items
+/// that were skipped.
 fn document_summary(report: &Report) -> Json {
     let count = |outcome| report.items().iter().filter(|item| item.outcome == outcome).count();
     json!({

@@ -1,5 +1,5 @@
 //! Tests of JSON documents of other systems as the rules of a service: a bad item is skipped and
-//! shown, and a broken document leaves what is in force.
+//! shown, and a broken document leaves the last good version in force.
 
 use super::admin::with_tokens;
 use super::{Running, start_with};
@@ -232,7 +232,7 @@ async fn rules_from_a_document_are_not_edited() {
         assert_eq!(refused.status, 409, "{}", refused.text());
         assert!(refused.text().contains("change the document"), "{}", refused.text());
     }
-    // Other rules may decide next to those of a document.
+    // Other rules may decide next to the rules of a document.
     let text = json!({"text": "flow other keyword exact [\"hi\"] -> \"other\""});
     let shadowed = service.change("PUT", "/shadow", None, &text).await;
     assert_eq!(shadowed.status, 200, "{}", shadowed.text());
