@@ -585,7 +585,8 @@ def test_a_message_keeps_the_functions_of_its_router() -> None:
     async def main() -> tuple[Any, bool]:
         bot = Bot({"a": Policy(time_limit=30)})
         bot.collect = True
-        freed, pending = weakref.ref(bot), bot.router._begin({"text": "a"}, None)
+        freed = weakref.ref(bot)
+        pending: Any = bot.router._begin({"text": "a"}, None)
         del bot
         gc.collect()
         reply = (await pending).reply

@@ -1,5 +1,5 @@
 //! Reads a JSON document as it is stored: as bytes, whose system may not be named. The command
-//! line, the service and watched files use this module, so all of them recognize the same documents.
+//! line, the service and watched files use this module, so all recognize the same documents.
 
 use super::{ImportError, Imported, Options, System};
 use rulec_base::json;
