@@ -614,10 +614,16 @@ class WatchStatus:
     def refused(self) -> int: ...
     @property
     def error(self) -> str | None: ...
+    @property
+    def report(self) -> list[ReportItem]: ...
 
 @final
 class WatchedRules:
     """Rules that follow a file. A version that cannot be loaded is refused, and the last good version stays active.
+
+    The file may be another system's JSON. An item that cannot be used is skipped, and ``status.report`` names it; with
+    ``strict``, it makes the version fail. ``system`` names the system, if the name of the file does not end in
+    ``.json`` or the shape of the JSON does not show the system.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
@@ -632,6 +638,9 @@ class WatchedRules:
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         log: DecisionLog | str | PathLike[str] | Callable[[str], Any] | None = None,
+        system: str | None = None,
+        strict: bool = False,
+        literal: bool = False,
     ) -> WatchedRules: ...
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def explain(
@@ -974,7 +983,13 @@ class Router:
     def roll_back(self, generation: int) -> int: ...
     def generations(self) -> dict[str, Any]: ...
     def watch(
-        self, path: str | PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
+        self,
+        path: str | PathLike[str],
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        system: str | None = None,
+        strict: bool = False,
+        literal: bool = False,
     ) -> Future[Watch]: ...
     @property
     def rules(self) -> LiveRules: ...

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import pickle
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rulec import RulecError, Rules, UnknownName
+from rulec import LiveRules, Router, RulecError, Rules, UnknownName, WatchedRules
+from rulec._rulec import RulesInForce
 
 FLOWS = {
     "flows": [
@@ -164,3 +168,73 @@ def test_an_analysis_is_a_record() -> None:
     assert "refund order 7, asap"[entity["start"] : entity["end"]] == entity["value"] == "7"
     assert info["keywords"][0] == "refund"
     assert rules.analyze("hello", {})["context_score"] is None
+
+
+def test_a_watched_document_skips_its_bad_items(tmp_path: Path) -> None:
+    file = tmp_path / "bot.json"
+    file.write_text(json.dumps(FLOWS))
+    rules = WatchedRules(file)
+    assert rules.decide({"text": "hello"}, entry="flows").flow == "greeting"
+    skipped = [item.name for item in rules.status.report if item.outcome == "skipped"]
+    assert skipped == [" ", "odd"]
+
+    async def replace(text: str) -> None:
+        change = rules.changed()
+        file.write_text(text)
+        await asyncio.wait_for(change, 20)
+
+    async def watch() -> None:
+        await replace(json.dumps(FLOWS).replace("hello", "good day"))
+        assert rules.decide({"text": "good day"}, entry="flows").flow == "greeting"
+        await replace("{")
+
+    asyncio.run(watch())
+    # No JSON: the last good version stays, with its report.
+    assert (rules.status.loaded, rules.status.refused) == (2, 1)
+    assert rules.status.error is not None and "line 1" in rules.status.error
+    assert rules.decide({"text": "good day"}, entry="flows").flow == "greeting"
+    assert [item.name for item in rules.status.report if item.outcome == "skipped"] == skipped
+
+
+def test_a_watched_document_may_be_strict_literal_or_named(tmp_path: Path) -> None:
+    file = tmp_path / "bot.json"
+    file.write_text(json.dumps(FLOWS))
+    with pytest.raises(RulecError, match="blank"):
+        WatchedRules(file, strict=True)
+    literal = WatchedRules(file, literal=True)
+    assert literal.decide({"text": "Hello"}, entry="flows").flow is None
+    file.rename(tmp_path / "bot")
+    assert WatchedRules(tmp_path / "bot", system="flows").status.report
+    with pytest.raises(UnknownName, match="songs"):
+        WatchedRules(tmp_path / "bot", system="songs")
+    plain = tmp_path / "a.rules"
+    plain.write_text("default -> chat")
+    assert WatchedRules(plain).status.report == []
+
+
+def test_a_router_watches_a_document(tmp_path: Path) -> None:
+    file = tmp_path / "router.json"
+    text = {"type": "TextCondition", "contains": ["file"]}
+    file.write_text(json.dumps([{"name": "files", "handler": "h", "condition": text}, {"name": "odd"}]))
+
+    async def main() -> Any:
+        router = Router(Rules.from_text("default -> h"), {"h": lambda request: request.route})
+        watch = await router.watch(file)
+        assert [item.outcome for item in watch.status.report] == ["loaded", "skipped"]
+        with pytest.raises(RulecError, match="needs `handler`"):
+            await router.watch(file, strict=True)
+        return (await router.route({"text": "my file"})).reply
+
+    assert asyncio.run(main()) == "files"
+
+
+def test_the_context_of_a_watched_document_reaches_each_judge(tmp_path: Path) -> None:
+    file = tmp_path / "guard.json"
+    file.write_text(json.dumps({"workflows": {"sales": {"status": "READY"}, "odd": 7}, "subagents": {}}))
+    watched = WatchedRules(file)
+    assert [item.name for item in watched.status.report if item.outcome == "skipped"] == ["odd"]
+    live: LiveRules = watched.rules
+    for rules in (RulesInForce(watched).current(), RulesInForce(live).current(), live.snapshot()):
+        judge = rules.judge("execute_workflow")
+        for workflow, outcome in (("sales", "accept"), ("other", "reject")):
+            assert judge.judge({"action_type": "execute_workflow", "workflow_id": workflow}).outcome == outcome

@@ -7,6 +7,7 @@ import gc
 import json
 import sys
 import threading
+import weakref
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -527,3 +528,71 @@ def test_hooks_see_the_message_and_the_outcome(tmp_path: Path) -> None:
         assert lines[1]["analysis"]["entities"][0]["value"] == "15:30"
 
     run(main())
+
+
+class Bot:
+    """A bot whose methods are the functions of its own router."""
+
+    def __init__(self, policies: dict[str, Policy] | None = None) -> None:
+        self.collect = False
+        functions: Any = {"permissions": self.allow, "error_scope": self.scope, "after": self.after}
+        if policies is None:
+            functions = {}
+        rules = Rules.from_text('route a when text == "a" -> a\ndefault -> other')
+        self.router = Router(
+            rules, {"a": self.answer}, otherwise=self.answer, before=self.before, policies=policies, **functions
+        )
+
+    async def answer(self, request: Request) -> str:
+        if self.collect:
+            await asyncio.sleep(0)
+            gc.collect()
+        return request.handler
+
+    def before(self, message: Any) -> Any:
+        return message
+
+    def after(self, finished: Finished) -> None:
+        return None
+
+    def allow(self, message: Any) -> list[str]:
+        return ["all"]
+
+    def scope(self, message: Any) -> str:
+        return "one"
+
+
+@pytest.mark.parametrize("policies", [None, {"a": Policy(time_limit=30)}])
+def test_a_router_whose_functions_refer_to_it_is_freed(policies: dict[str, Policy] | None) -> None:
+    """Regression test: the collector did not see the functions of a router, so the cycle was never freed."""
+    bot = Bot(policies)
+    # A collection frees nothing of a router that is in use.
+    gc.collect()
+    assert asyncio.run(bot_replies(bot.router)) == ["a", "other"]
+    freed = weakref.ref(bot)
+    del bot
+    gc.collect()
+    assert freed() is None
+
+
+async def bot_replies(router: Router) -> list[Any]:
+    return [(await router.route({"text": text})).reply for text in ("a", "b")]
+
+
+def test_a_message_keeps_the_functions_of_its_router() -> None:
+    """A router that nothing else refers to still finishes the message that it routes."""
+
+    async def main() -> tuple[Any, bool]:
+        bot = Bot({"a": Policy(time_limit=30)})
+        bot.collect = True
+        freed = weakref.ref(bot)
+        pending: Any = bot.router._begin({"text": "a"}, None)
+        del bot
+        gc.collect()
+        reply = (await pending).reply
+        del pending
+        await asyncio.sleep(0)
+        gc.collect()
+        return reply, freed() is None
+
+    assert asyncio.run(main()) == ("a", True)

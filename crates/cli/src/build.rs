@@ -41,7 +41,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
             "name the file to write with `-o`: the rules come from standard input"
         )));
     }
-    let rules = args.rules.load(term)?;
+    let (rules, context) = args.rules.load_with_context(term)?;
+    if context.is_some() {
+        return Err(CliError::usage_error(message!(
+            "compiled rules cannot contain the payload context of `{}`; serve the JSON itself, or give the context with each payload",
+            args.rules.path.display()
+        )));
+    }
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
     if is_same_file(&path, &args.rules.path) {

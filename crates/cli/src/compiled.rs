@@ -10,6 +10,7 @@ use rulec::{
     Loader, Rules, SourceMap, VerifyingKey,
 };
 use rulec_base::message;
+use rulec_import::is_json_name;
 use rulec_syntax::loader::MAX_FILE_BYTES;
 use std::collections::HashMap;
 use std::io::Read;
@@ -180,7 +181,7 @@ impl CompileTarget {
 
     /// True if the file is another system's JSON document instead of rules.
     fn is_json_document(&self) -> bool {
-        let is_json = self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let is_json = is_json_name(&self.path.to_string_lossy());
         self.document.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
     }
 

@@ -3,9 +3,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::{Code, CompileError, Diagnostic, FileId, Message, Rules, SourceMap, Span};
-use rulec_base::json;
 use rulec_base::message;
-use rulec_import::{ImportError, Options, Outcome, Report, ReportItem, System};
+use rulec_import::{DocumentOptions, ImportError, Options, Outcome, Report, ReportItem, System};
 use serde_json::Value as Json;
 
 /// Arguments that say how to load another system's JSON document in place of rules.
@@ -18,7 +17,7 @@ pub struct DocumentArgs {
     /// For JSON of flows: match the patterns as `==` and `in` of Python do, so that case and
     /// surrounding white space count [default: both are ignored]
     #[arg(long, display_order = 903)]
-    literal: bool,
+    pub literal: bool,
 }
 
 impl DocumentArgs {
@@ -28,8 +27,10 @@ impl DocumentArgs {
         check_literal_allowed(self.literal, system)
     }
 
-    fn import_options(self) -> Options {
-        if self.literal { Options::default().literal() } else { Options::default() }
+    /// Returns the options with which a document is imported.
+    pub fn document_options(self) -> DocumentOptions {
+        let options = if self.literal { Options::default().literal() } else { Options::default() };
+        DocumentOptions { system: self.system, options }
     }
 }
 
@@ -37,9 +38,13 @@ impl DocumentArgs {
 /// patterns that can be compared literally.
 pub fn check_literal_allowed(literal: bool, system: Option<System>) -> Result<(), Message> {
     match literal && system != Some(System::Flows) {
-        true => Err(message!("only `flows` have patterns that `--literal` can compare")),
+        true => Err(literal_without_flows_message()),
         false => Ok(()),
     }
+}
+
+fn literal_without_flows_message() -> Message {
+    message!("only `flows` have patterns that `--literal` can compare")
 }
 
 /// A JSON document from which rules were loaded.
@@ -67,35 +72,20 @@ impl ImportedDocument {
         args: DocumentArgs,
     ) -> (Result<Rules, CompileError>, ImportedDocument) {
         let mut sources = SourceMap::new();
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let file = sources.add(name, String::from_utf8_lossy(bytes));
-        let text = sources.file(file).text.clone();
-        // For bytes that are not UTF-8, the JSON parser reports the position of the invalid bytes
-        // and a remedy.
-        let is_text = std::str::from_utf8(bytes)
-            .map_or_else(|_| json::parse_bytes(bytes).map(drop).map_err(ImportError::from), |_| Ok(()));
-        let recognize = || System::recognize_text(&text);
-        let system = is_text.and_then(|()| args.system.map_or_else(recognize, |system| Ok(Some(system))));
-        let imported = match system {
-            Ok(Some(system)) => match args.check_literal_allowed(Some(system)) {
-                Ok(()) => system.import(&text, args.import_options()),
-                Err(message) => {
-                    let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of_file(file), message);
-                    return load_failure(sources, diagnostic);
-                }
-            },
-            Ok(None) => return load_failure(sources, unrecognized_document_error(file)),
-            Err(error) => Err(error),
-        };
-        match imported {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let file = sources.add(name, String::from_utf8_lossy(text));
+        match args.document_options().import(bytes) {
             Ok(imported) => {
                 let imported = imported.named(&sources.file(file).name);
                 let diagnostics = report_diagnostics(&imported.report, file);
-                (Ok(imported.rules), ImportedDocument { sources, diagnostics, context: imported.context })
+                let document = ImportedDocument { sources, diagnostics, context: imported.context };
+                (Ok(imported.rules), document)
             }
             Err(error) => {
                 let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
-                load_failure(sources, diagnostic)
+                let diagnostics = vec![diagnostic.clone()];
+                let document = ImportedDocument { sources, diagnostics, context: None };
+                (Err(CompileError::from(diagnostic)), document)
             }
         }
     }
@@ -107,16 +97,6 @@ impl ImportedDocument {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
-}
-
-/// Returns the values that [`ImportedDocument::load`] returns if a document cannot be loaded: an
-/// error instead of rules, and a document with the diagnostic.
-fn load_failure(
-    sources: SourceMap,
-    diagnostic: Diagnostic,
-) -> (Result<Rules, CompileError>, ImportedDocument) {
-    let document = ImportedDocument { sources, diagnostics: vec![diagnostic.clone()], context: None };
-    (Err(CompileError::from(diagnostic)), document)
 }
 
 fn start_of_file(file: FileId) -> Span {
@@ -136,6 +116,8 @@ fn unrecognized_document_error(file: FileId) -> Diagnostic {
 /// length of the document in bytes, which the diagnostic's span must not exceed.
 fn import_diagnostic(error: &ImportError, document_bytes: usize, file: FileId) -> Diagnostic {
     let (message, range) = match error {
+        ImportError::Unrecognized => return unrecognized_document_error(file),
+        ImportError::LiteralWithoutFlows => (literal_without_flows_message(), None),
         ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),
         ImportError::Json(error) => (error.to_message(), Some(error.offset()..error.offset() + 1)),
         other => (other.to_message(), None),

@@ -73,15 +73,13 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             });
             continue;
         }
-        let mut rules_files = Vec::new();
-        collect_rules_files(path, &mut rules_files)?;
+        let rules_files = files_below(path, "rules")?;
         if rules_files.is_empty() {
             return Err(CliError::usage_error(message!(
                 "there is no `.rules` file below `{}`",
                 path.display()
             )));
         }
-        rules_files.sort();
         let root = root.unwrap_or(path).to_path_buf();
         targets.extend(rules_files.into_iter().map(|path| CompileTarget {
             path,
@@ -93,9 +91,17 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
     Ok(targets)
 }
 
-/// Adds all `*.rules` files below a folder to `rules_files`. Hidden folders are skipped. Links to
-/// folders are not followed, because links may form a cycle.
-fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<(), CliError> {
+/// Returns all files below a folder whose names end in `.` and `extension`, sorted. Hidden folders
+/// are skipped. Links to folders are not followed, because links may form a cycle.
+pub fn files_below(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, CliError> {
+    let mut files = Vec::new();
+    collect_files(folder, extension, &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+/// Adds the files of [`files_below`] to `files`.
+fn collect_files(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let read_error =
         |error: io::Error| CliError::usage_error(message!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(read_error)? {
@@ -104,10 +110,10 @@ fn collect_rules_files(folder: &Path, rules_files: &mut Vec<PathBuf>) -> Result<
         let path = if folder == Path::new(".") { PathBuf::from(&name) } else { entry.path() };
         if entry.file_type().map_err(read_error)?.is_dir() {
             if !name.as_encoded_bytes().starts_with(b".") {
-                collect_rules_files(&path, rules_files)?;
+                collect_files(&path, extension, files)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
-            rules_files.push(path);
+        } else if path.extension().is_some_and(|found| found == extension) && path.is_file() {
+            files.push(path);
         }
     }
     Ok(())

@@ -7,19 +7,22 @@ mod service;
 #[cfg(feature = "serve")]
 pub use service::run;
 
+use super::document::DocumentArgs;
 use super::keys::KeyLocation;
 use super::term::{Out, Term};
 use super::{CliError, ExitStatus};
 use std::path::PathBuf;
 
 /// Serve decisions over HTTP to programs in any language
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = "Examples:
   rulec serve support.rules
   curl -H 'Content-Type: application/json' -d '{\"message\": {\"text\": \"a refund\"}}' http://127.0.0.1:8181/v1/decide
   rulec serve rules/ --listen 0.0.0.0:8181 --tokens tokens --tls-cert chain.pem --tls-key key.pem
   rulec serve billing=b.rules support=s.rulec --trust release.pub
   rulec serve https://rules.example/support.rulec --trust release.pub --fetch-token RULES_TOKEN
+  rulec serve bot.json                  another system's JSON; a bad item is skipped, and `GET /v1/rules` says so
+  rulec serve bots/ --as flows          each `.json` file of the folder, too
   rulec serve support.rules --listen unix:/run/rulec/socket
   rulec serve guard.rules --history redis://127.0.0.1:6379   share the histories of several services
   rulec serve support.rules --mcp
@@ -46,9 +49,9 @@ SIGINT answer the open requests, and end the service.
 
 Exit status: 0 all open requests were answered, 1 some were not, or the rules have errors, 2 wrong usage.")]
 pub struct Args {
-    /// Rule files, compiled `.rulec` files, folders with rule files, or URLs of rules at an HTTP
-    /// server. `NAME=FILE` sets the name by which requests select the rules [default NAME: the file
-    /// name without its extension]
+    /// Rule files, compiled `.rulec` files, JSON documents of other systems, folders with such
+    /// files, or URLs of rules at an HTTP server. `NAME=FILE` sets the name by which requests
+    /// select the rules [default NAME: the file name without its extension]
     #[arg(value_name = "RULES", required = true)]
     pub rules: Vec<String>,
     /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket
@@ -169,6 +172,12 @@ pub struct Args {
     /// the connection is closed
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub write_time: u64,
+    #[command(flatten)]
+    pub document: DocumentArgs,
+    /// For JSON of another system: refuse a document with an item that cannot be translated,
+    /// instead of skipping the item
+    #[arg(long, display_order = 904)]
+    pub strict: bool,
     /// The maximum time for open requests to end after SIGTERM or SIGINT, in milliseconds; later,
     /// they are cut off
     #[arg(long, value_name = "MS", default_value_t = 30_000)]

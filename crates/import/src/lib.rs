@@ -20,6 +20,8 @@
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 //! | `settings` | the settings of a document with flows |
 //! | `unreadable` | values that are not JSON, such as `NaN` |
+//! | `from_json` | loads rules by one call |
+//! | `input` | a document as bytes, whose system may not be named |
 //! | `export` | writes rules as JSON again |
 
 mod choice;
@@ -31,7 +33,9 @@ mod document;
 mod executor;
 mod export;
 mod flows;
+mod from_json;
 mod handlers;
+mod input;
 mod kept;
 mod literal;
 mod located;
@@ -45,6 +49,8 @@ mod unreadable;
 mod write;
 
 pub use export::Exported;
+pub use from_json::RulesFromJson;
+pub use input::{DocumentOptions, is_json_name};
 pub use located::kind_with_article;
 pub use report::{ItemKind, Outcome, Report, ReportItem};
 
@@ -157,57 +163,6 @@ impl Options {
         Options { is_literal: true, ..self }
     }
 }
-
-/// Loads [`Rules`] from the JSON documents of other systems, with the default [`Options`].
-///
-/// ```
-/// use rulec::Rules;
-/// use rulec_import::RulesFromJson;
-///
-/// let json = r#"[{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["hi", " "]}]"#;
-/// let loaded = Rules::from_flows(json)?;
-/// assert_eq!(loaded.report.skipped().count(), 1); // the blank pattern
-/// let decision = loaded.rules.entry("flows")?.decide(&serde_json::json!({"text": "hi"}));
-/// assert_eq!(decision.flow().map(|flow| flow.id), Some("greeting"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait RulesFromJson {
-    /// Loads keyword flows (found by patterns) and intent flows (found by meaning); see
-    /// [`System::Flows`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no list of flows.
-    fn from_flows(json: &str) -> Result<Imported, ImportError> {
-        System::Flows.import(json, Options::default())
-    }
-
-    /// Loads message routes; see [`System::Routes`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no list of routes.
-    fn from_routes(json: &str) -> Result<Imported, ImportError> {
-        System::Routes.import(json, Options::default())
-    }
-
-    /// Loads the branches of one choice or of several choices; see [`System::Choice`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or has no choice.
-    fn from_choices(json: &str) -> Result<Imported, ImportError> {
-        System::Choice.import(json, Options::default())
-    }
-
-    /// Loads the bundled rules that validate decisions of an agent. The JSON text is the value of
-    /// the rules' input `context`; see [`System::Context`].
-    ///
-    /// # Errors
-    /// If the text is not JSON, or not an object.
-    fn from_payload_context(json: &str) -> Result<Imported, ImportError> {
-        System::Context.import(json, Options::default())
-    }
-}
-
-impl RulesFromJson for Rules {}
 
 /// A system whose JSON documents can be imported as rules. Each variant is one format of such
 /// documents.
@@ -421,6 +376,10 @@ pub enum ImportError {
     /// A part of the JSON, such as a pattern, cannot be translated.
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
+    /// No system was named, and the JSON has the shape of no known document, or of several.
+    Unrecognized,
+    /// Patterns shall be compared literally ([`Options::literal`]), but the document has no flows.
+    LiteralWithoutFlows,
     /// The importer wrote a rules file that does not compile; this is a bug of the importer.
     Internal(Message),
 }
@@ -431,6 +390,13 @@ impl ImportError {
         match self {
             ImportError::Json(error) => error.to_message(),
             ImportError::Untranslatable(refusal) => refusal.to_message(),
+            ImportError::Unrecognized => {
+                let kinds = System::ALL.map(System::name).join(", ");
+                message!("the JSON has the shape of no known document, or of several; name its kind: {kinds}")
+            }
+            ImportError::LiteralWithoutFlows => {
+                message!("only a document of `flows` has patterns that can be compared literally")
+            }
             ImportError::Internal(why) => {
                 message!("the importer wrote a file that does not compile; please report this: {why}")
             }

@@ -4,6 +4,7 @@
 //! the scope of the message, in which handler errors are counted.
 
 use super::error::{exception_class, exception_text};
+use super::held_function::HeldFunction;
 use super::names::Names;
 use super::shutdown::with_gil;
 use pyo3::exceptions::PyRuntimeError;
@@ -87,19 +88,19 @@ impl CallerLoop {
     }
 }
 
-fn call_with_message(py: Python<'_>, function: &Py<PyAny>, message: &Json) -> PyResult<Py<PyAny>> {
-    function.call1(py, (pythonize(py, message)?,))
+fn call_with_message(py: Python<'_>, function: &HeldFunction, message: &Json) -> PyResult<Py<PyAny>> {
+    function.get(py)?.call1(py, (pythonize(py, message)?,))
 }
 
 /// Returns the permissions that a Python function grants to a message's sender. If the function
 /// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
-pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
+pub fn call_permission_function(function: &HeldFunction, message: &Json) -> Permissions {
     with_gil(|py| {
         let names = call_with_message(py, function, message);
         match names.and_then(|names| names.extract::<Names>(py)) {
             Ok(names) => names.0.into_iter().collect(),
             Err(error) => {
-                error.write_unraisable(py, Some(function.bind(py)));
+                function.write_unraisable(py, error);
                 Permissions::none()
             }
         }
@@ -109,12 +110,12 @@ pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permiss
 /// Returns the scope of a message, for example its conversation. Handler errors are counted by
 /// scope. If the function raises, the scope is the empty text, and `sys.unraisablehook` receives
 /// the exception.
-pub fn call_scope_function(function: &Py<PyAny>, message: &Json) -> String {
+pub fn call_scope_function(function: &HeldFunction, message: &Json) -> String {
     with_gil(|py| {
         let scope = call_with_message(py, function, message)
             .and_then(|scope| scope.bind(py).str().map(|text| text.to_string()));
         scope.unwrap_or_else(|error| {
-            error.write_unraisable(py, Some(function.bind(py)));
+            function.write_unraisable(py, error);
             String::new()
         })
     })

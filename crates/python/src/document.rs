@@ -6,7 +6,7 @@ use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
-use rulec_import::{Imported, Options, System};
+use rulec_import::{DocumentOptions, Imported, Options, Report, System};
 
 /// One item of a JSON document, and the result of loading it.
 #[pyclass(frozen, skip_from_py_object, module = "rulec")]
@@ -108,10 +108,18 @@ pub fn load_document(
     imported.map_err(library_error)
 }
 
+/// Returns how a watched file is read if it is a JSON document. `system` names its system; without
+/// it, the system is recognized by the shape of the document.
+pub fn document_options(system: Option<&str>, strict: bool, literal: bool) -> PyResult<DocumentOptions> {
+    let system = system.map(|name| name.parse::<System>().map_err(unknown_name_error)).transpose()?;
+    let options = import_options(strict);
+    Ok(DocumentOptions { system, options: if literal { options.literal() } else { options } })
+}
+
 /// Returns the report on the document from which rules were loaded. Empty if the rules were not
 /// loaded from a document.
-pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
-    let items = imported.map(|imported| imported.report.items()).unwrap_or_default();
+pub fn report_items(report: Option<&Report>) -> Vec<ReportItem> {
+    let items = report.map(Report::items).unwrap_or_default();
     items.iter().cloned().map(ReportItem).collect()
 }
 

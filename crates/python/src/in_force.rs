@@ -9,6 +9,7 @@ use super::shutdown::without_gil;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
+use rulec_runtime::route::LoadedRules;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rules that may be replaced while they are used: live rules, a watched file, or the rules of a
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[pyclass(frozen, module = "rulec")]
 pub struct RulesInForce {
     /// Function that returns the active rules; `None` for `Rules`, which never change.
-    read_live_rules: Option<Box<dyn Fn() -> rulec::LiveRules + Send + Sync>>,
+    read_live_rules: Option<Box<dyn Fn() -> LoadedRules + Send + Sync>>,
     /// The rules that `current` has returned last, with their generation (version number).
     last_merged: Mutex<(u64, Py<Rules>)>,
 }
@@ -35,13 +36,16 @@ fn replace_locked<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
 
 /// Compiles the pending edits of live rules, and returns the rules with their generation (version
 /// number).
-fn merge_edits(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
+fn merge_edits(py: Python<'_>, loaded: &LoadedRules) -> PyResult<(u64, Py<Rules>)> {
+    let live = &loaded.rules;
     // The generation is read first. If an edit follows, the compiled rules are newer than this
     // number, and the next call compiles again.
     let generation = live.generation();
     let rules = without_gil(py, || live.merge().map(|()| live.rules()));
     let rules = rules.map_err(|error| compile_error(py, &error))?;
-    Ok((generation, Py::new(py, Rules::from_compiled(rules, None))?))
+    let mut rules = Rules::from_compiled(rules, None);
+    rules.imported.clone_from(&loaded.document);
+    Ok((generation, Py::new(py, rules)?))
 }
 
 #[pymethods]
@@ -51,18 +55,18 @@ impl RulesInForce {
     #[new]
     pub fn new(rules: &Bound<'_, PyAny>) -> PyResult<RulesInForce> {
         let py = rules.py();
-        let live: Box<dyn Fn() -> rulec::LiveRules + Send + Sync> = if let Ok(fixed) = rules.cast::<Rules>() {
+        let live: Box<dyn Fn() -> LoadedRules + Send + Sync> = if let Ok(fixed) = rules.cast::<Rules>() {
             let last = Mutex::new((fixed.get().rules.generation(), fixed.clone().unbind()));
             return Ok(RulesInForce { read_live_rules: None, last_merged: last });
         } else if let Ok(live) = rules.cast::<LiveRules>() {
-            let live = live.get().rules.clone();
+            let live = live.get().loaded_rules();
             Box::new(move || live.clone())
         } else if let Ok(watched) = rules.cast::<WatchedRules>() {
             let watched = watched.get().rules.clone();
-            Box::new(move || watched.rules())
+            Box::new(move || watched.loaded_rules())
         } else if let Ok(router) = rules.cast::<Router>() {
             let router = router.get().router.clone();
-            Box::new(move || router.rules())
+            Box::new(move || router.rules().into())
         } else {
             let (found, help) = (rules.get_type(), "`Rules.from_path` reads a file");
             return Err(PyTypeError::new_err(format!(
@@ -79,7 +83,7 @@ impl RulesInForce {
         let Some(live) = self.read_live_rules.as_ref().map(|live| live()) else {
             return Ok(lock(py, &self.last_merged).1.clone_ref(py));
         };
-        let generation = live.generation();
+        let generation = live.rules.generation();
         let known = {
             let last = lock(py, &self.last_merged);
             (last.0 == generation).then(|| last.1.clone_ref(py))

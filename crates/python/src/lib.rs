@@ -53,6 +53,7 @@ mod document;
 mod error;
 mod events;
 mod flows;
+mod held_function;
 mod history;
 mod host;
 mod http;

@@ -3,6 +3,7 @@
 
 use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
+use super::document::document_options;
 use super::error::{compile_error, library_error, unknown_name_error};
 use super::host::register_functions;
 use super::log::extract_decision_log;
@@ -17,8 +18,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rulec::{Compiler, EditError, UnknownEntry};
+use rulec_import::Imported;
 use rulec_runtime::route;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name with which a caller selects the routes outside any table to decide a message.
@@ -129,12 +132,22 @@ pub struct LiveRules {
     pub rules: rulec::LiveRules,
     /// The Python functions that the rules call, by name. `snapshot` passes them to its result.
     functions: Option<Py<PyMapping>>,
+    /// The JSON document from which the rules were loaded; `None` for other rules. `snapshot`
+    /// passes it to its result, whose payload checkers read its context.
+    pub imported: Option<Arc<Imported>>,
 }
 
 impl LiveRules {
     /// Creates live rules. `functions` are the Python functions that the rules call, by name.
     pub fn new(rules: rulec::LiveRules, functions: Option<Py<PyMapping>>) -> LiveRules {
-        LiveRules { rules, functions }
+        LiveRules { rules, functions, imported: None }
+    }
+
+    /// Returns the rules with the JSON document from which they were loaded.
+    pub fn loaded_rules(&self) -> route::LoadedRules {
+        let mut loaded = route::LoadedRules::from(self.rules.clone());
+        loaded.document.clone_from(&self.imported);
+        loaded
     }
 
     /// Runs `compile` without the GIL, with a compiler that knows the Python functions.
@@ -145,7 +158,7 @@ impl LiveRules {
     ) -> PyResult<LiveRules> {
         let compiler = register_functions(Compiler::new(), functions.as_ref())?;
         let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
-        Ok(LiveRules { rules, functions: functions.map(Bound::unbind) })
+        Ok(LiveRules::new(rules, functions.map(Bound::unbind)))
     }
 
     /// Calls `work` with `name` or, without it, the name of the default entry (such as a table).
@@ -189,7 +202,7 @@ impl LiveRules {
     ) -> PyResult<Self> {
         let kept = functions.as_ref().map(|functions| functions.clone().unbind());
         let rules = Rules::from_artifact(py, artifact, functions, trusted)?;
-        Ok(LiveRules { rules: rules.rules.into(), functions: kept })
+        Ok(LiveRules::new(rules.rules.into(), kept))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -309,7 +322,9 @@ impl LiveRules {
     fn snapshot(&self, py: Python<'_>) -> PyResult<Rules> {
         self.merge(py)?;
         let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
-        Ok(Rules::from_compiled(self.rules.rules(), functions))
+        let mut rules = Rules::from_compiled(self.rules.rules(), functions);
+        rules.imported.clone_from(&self.imported);
+        Ok(rules)
     }
 
     /// The number of edits that are not yet compiled into the rule set.
@@ -350,9 +365,9 @@ pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules
     }
 }
 
-/// Rules that follow a rule file with its imports, or an artifact (compiled rules). When the file
-/// changes, its new version becomes active. A version that cannot be loaded is refused, and the
-/// last good version stays active.
+/// Rules that follow a rule file with its imports, an artifact (compiled rules), or a JSON document
+/// of another system. When the file changes, its new version becomes active. A version that cannot
+/// be loaded is refused, and the last good version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
@@ -366,17 +381,24 @@ pub struct WatchedRules {
 impl WatchedRules {
     /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
     /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
-    /// line.
+    /// line. `system` names the system of a JSON document; a `.json` file needs no name if its
+    /// shape shows the system. With `strict`, a document with an item that cannot be used is
+    /// refused. With `literal`, patterns of flows match literally.
     #[new]
-    #[pyo3(signature = (path, *, functions = None, log = None))]
+    #[pyo3(signature = (path, *, functions = None, log = None, system = None, strict = false, literal = false))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         functions: Option<Bound<'_, PyMapping>>,
         log: Option<&Bound<'_, PyAny>>,
+        system: Option<&str>,
+        strict: bool,
+        literal: bool,
     ) -> PyResult<WatchedRules> {
+        let document = document_options(system, strict, literal)?;
         let compiler = register_functions(Compiler::new(), functions.as_ref())?;
-        let mut builder = route::WatchedRules::builder(compiler, path);
+        let loader = route::SourceLoader::from(compiler).document(document);
+        let mut builder = route::WatchedRules::builder(loader, path);
         if let Some(log) = log {
             builder = builder.log(extract_decision_log(log, false)?);
         }
@@ -418,7 +440,8 @@ impl WatchedRules {
     #[getter]
     fn rules(&self, py: Python<'_>) -> LiveRules {
         let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
-        LiveRules { rules: self.rules.rules(), functions }
+        let loaded = self.rules.loaded_rules();
+        LiveRules { rules: loaded.rules, functions, imported: loaded.document }
     }
 
     #[getter]

@@ -5,6 +5,7 @@
 
 use super::callback::{call_on_loop, call_permission_function, call_scope_function, to_typed_error};
 use super::error::RouterError;
+use super::held_function::{HeldFunction, HeldFunctions};
 use super::live::extract_live_rules;
 use super::log::extract_decision_log;
 use super::message::{as_dict, mapping_entries, python_to_json, python_to_json_object};
@@ -15,6 +16,8 @@ use super::repr::{count_with_noun, rule_counts_text};
 use super::shutdown::{start_future, with_gil, without_gil};
 use super::stats::stats_to_python;
 use super::watched::WatchedFile;
+use pyo3::PyTraverseError;
+use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
@@ -110,6 +113,12 @@ impl RoutedMessages {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// True if no message is being routed. During a garbage collection, the answer changes at most
+    /// from false to true: a message is added only by a thread that holds the GIL.
+    fn is_idle(&self) -> bool {
+        self.0.try_lock().is_ok_and(|calls| calls.is_empty())
+    }
+
     fn find(&self, message: &Arc<Json>) -> Option<Arc<RoutedMessage>> {
         self.with_lock(|calls| calls.get(&message_address(message)).cloned())
     }
@@ -138,11 +147,12 @@ impl Drop for RoutingGuard {
 /// builds the only argument of the function. `to_json` stores the returned object if it is a reply,
 /// and converts it to JSON. An exception is stored for the outcome, and returned as an error.
 async fn call_python(
-    function: Arc<Py<PyAny>>,
+    function: HeldFunction,
     routed_message: Arc<RoutedMessage>,
     build_argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
     to_json: fn(&RoutedMessage, &Bound<'_, PyAny>) -> PyResult<Json>,
 ) -> Result<Json, HandlerError> {
+    let function = with_gil(|py| function.get(py)).map_err(|error| error.to_string())?;
     let result =
         call_on_loop(&routed_message.locals, &function, |py| build_argument(py, &routed_message)).await;
     with_gil(|py| {
@@ -162,16 +172,16 @@ type ReplyFuture = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Sen
 
 /// Returns a handler of the router that calls a Python function.
 fn to_handler(
-    function: Bound<'_, PyAny>,
+    function: HeldFunction,
     routed_messages: &RoutedMessages,
 ) -> impl Fn(route::Request) -> ReplyFuture + use<> {
-    let (function, calls) = (Arc::new(function.unbind()), routed_messages.clone());
+    let calls = routed_messages.clone();
     move |request| Box::pin(call_handler(function.clone(), calls.clone(), request))
 }
 
 /// Calls a Python handler with its request, and returns its reply.
 async fn call_handler(
-    function: Arc<Py<PyAny>>,
+    function: HeldFunction,
     routed_messages: RoutedMessages,
     request: route::Request,
 ) -> Result<Json, HandlerError> {
@@ -190,7 +200,7 @@ async fn call_handler(
 
 /// Calls a Python hook with a message before the message is decided, and returns the hook's result.
 async fn call_before_hook(
-    function: Arc<Py<PyAny>>,
+    function: HeldFunction,
     routed_messages: RoutedMessages,
     message: Arc<Json>,
 ) -> Result<Json, HandlerError> {
@@ -201,7 +211,7 @@ async fn call_before_hook(
 
 /// Calls a Python hook with the message and its outcome, and returns the hook's result.
 async fn call_after_hook(
-    function: Arc<Py<PyAny>>,
+    function: HeldFunction,
     routed_messages: RoutedMessages,
     finished: route::Finished,
 ) -> Result<Json, HandlerError> {
@@ -269,9 +279,11 @@ impl Started {
 pub struct Router {
     pub router: route::Router,
     routed_messages: RoutedMessages,
-    handlers: HashMap<String, Py<PyAny>>,
+    handlers: HashMap<String, HeldFunction>,
     /// The handler of all targets that have no handler of their own.
-    otherwise: Option<Py<PyAny>>,
+    otherwise: Option<HeldFunction>,
+    /// The handlers and all other functions of the router, such as hooks.
+    functions: HeldFunctions,
     pub watched: WatchedFile,
 }
 
@@ -327,21 +339,23 @@ impl Router {
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
         let mut builder = route::Router::builder(extract_live_rules(rules)?).keep(keep);
-        let mut functions = HashMap::new();
+        let (mut functions, mut handler_functions) = (HeldFunctions::default(), HashMap::new());
         for (name, function) in mapping_entries(Some(handlers))? {
             if !function.is_callable() {
                 let found = function.get_type();
                 return Err(router_error(format!("the handler `{name}` is no function, but a {found}")));
             }
-            functions.insert(name.clone(), function.clone().unbind());
+            let function = functions.hold(function.unbind());
+            handler_functions.insert(name.clone(), function.clone());
             builder = builder.handler(name, to_handler(function, &calls));
         }
-        if let Some(function) = otherwise {
+        let otherwise_function = otherwise.map(|function| functions.hold(function.clone().unbind()));
+        if let (Some(function), Some(held)) = (otherwise, &otherwise_function) {
             if !function.is_callable() {
                 let found = function.get_type();
                 return Err(router_error(format!("`otherwise` is no function, but a {found}")));
             }
-            builder = builder.otherwise(to_handler(function.clone(), &calls));
+            builder = builder.otherwise(to_handler(held.clone(), &calls));
         }
         for (name, policy) in mapping_entries(policies)? {
             let Ok(policy) = policy.cast::<Policy>() else {
@@ -353,32 +367,32 @@ impl Router {
         if let Some(entry) = entry {
             builder = builder.entry(entry);
         }
-        if let Some(function) = permissions {
+        if let Some(function) = permissions.map(|function| functions.hold(function)) {
             builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
         if let Some(log) = log {
             builder = builder.log(extract_decision_log(log, log_analysis)?);
         }
-        if let Some(function) = before.map(Arc::new) {
+        if let Some(function) = before.map(|function| functions.hold(function)) {
             let calls = calls.clone();
             builder =
                 builder.before(move |message| call_before_hook(function.clone(), calls.clone(), message));
         }
-        if let Some(function) = after.map(Arc::new) {
+        if let Some(function) = after.map(|function| functions.hold(function)) {
             let calls = calls.clone();
             builder =
                 builder.after(move |finished| call_after_hook(function.clone(), calls.clone(), finished));
         }
-        if let Some(function) = error_scope {
+        if let Some(function) = error_scope.map(|function| functions.hold(function)) {
             builder = builder.error_scope(move |message| call_scope_function(&function, message));
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
-        let otherwise = otherwise.map(|function| function.clone().unbind());
         Ok(Router {
             router,
             routed_messages: calls,
-            handlers: functions,
-            otherwise,
+            handlers: handler_functions,
+            otherwise: otherwise_function,
+            functions,
             watched: WatchedFile::default(),
         })
     }
@@ -435,7 +449,7 @@ impl Router {
             false => pythonize(py, &request.message)?.unbind(),
         };
         let request = Py::new(py, Request { message: shown, request })?;
-        let handler = handler.clone_ref(py);
+        let handler = handler.get(py)?;
         Ok(Bound::new(py, Started { started: Mutex::new(Some(started)), handler, request })?.into_any())
     }
 
@@ -462,6 +476,16 @@ impl Router {
             }
             Ok(())
         })
+    }
+
+    /// Shows the router's functions to the garbage collector, unless a message is being routed: the
+    /// message needs them, even if nothing else refers to the router.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if self.routed_messages.is_idle() { self.functions.traverse(&visit) } else { Ok(()) }
+    }
+
+    fn __clear__(&self) {
+        self.functions.clear();
     }
 
     fn __repr__(&self) -> String {

@@ -20,7 +20,7 @@ use rulec_import::{Imported, System};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The file name that diagnostics show for rules that were not read from a file.
 const NAME_OF_UNNAMED_TEXT: &str = "<text>";
@@ -35,7 +35,7 @@ pub struct Rules {
     functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on its items. `None` if
     /// the rules were not loaded from such a document.
-    imported: Option<Imported>,
+    pub imported: Option<Arc<Imported>>,
     /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
     /// Selects whether decisions of these rules release the GIL.
@@ -92,7 +92,8 @@ fn compile_rules(
 impl Rules {
     /// Creates rules that were loaded from a JSON document of another system.
     pub fn from_imported(imported: Imported) -> Rules {
-        Rules { imported: Some(imported.clone()), ..Rules::from_compiled(imported.rules, None) }
+        let rules = imported.rules.clone();
+        Rules { imported: Some(Arc::new(imported)), ..Rules::from_compiled(rules, None) }
     }
 
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
@@ -277,7 +278,7 @@ impl Rules {
     /// from a document.
     #[getter]
     fn report(&self) -> Vec<ReportItem> {
-        report_items(self.imported.as_ref())
+        report_items(self.imported.as_ref().map(|imported| &imported.report))
     }
 
     /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the

@@ -1,5 +1,6 @@
 //! The state of watched rule files, and waiting for a change of the state.
 
+use super::document::{ReportItem, report_items};
 use super::error::library_error;
 use super::shutdown::start_future;
 use pyo3::prelude::*;
@@ -34,6 +35,13 @@ impl WatchStatus {
     #[getter]
     fn error(&self) -> Option<String> {
         self.0.error.as_ref().map(ToString::to_string)
+    }
+
+    /// The result of loading each item of the JSON document whose rules became active most
+    /// recently. Empty if the file is no such document.
+    #[getter]
+    fn report(&self) -> Vec<ReportItem> {
+        report_items(self.0.report.as_deref())
     }
 
     pub fn __repr__(&self) -> String {

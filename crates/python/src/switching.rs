@@ -1,6 +1,7 @@
 //! Methods of the Python class `Router` that change its rules while it serves: swaps, edits, shadow
 //! rules and watched files.
 
+use super::document::document_options;
 use super::host::register_functions;
 use super::live::{Edit, LiveRules, edit_error, extract_live_rules};
 use super::router::{Router, router_error};
@@ -71,23 +72,29 @@ impl Router {
         Ok(pythonize(py, &self.router.generations())?)
     }
 
-    /// Watches a rule file or an artifact (compiled rules). The current version of the file becomes
-    /// active at once, and each later version when it is written. A version that cannot be loaded
-    /// is refused, and the last good version stays active. The watching ends when the router
-    /// watches another file, or when the router or the returned `Watch` is closed. `functions` are
-    /// the Python functions that the rules call, by name.
-    #[pyo3(signature = (path, *, functions = None))]
+    /// Watches a rule file, an artifact (compiled rules) or a JSON document. The current version of
+    /// the file becomes active at once, and each later version when it is written. A version that
+    /// cannot be loaded is refused, and the last good version stays active. The watching ends when
+    /// the router watches another file, or when the router or the returned `Watch` is closed.
+    /// `functions` are the Python functions that the rules call, by name. `WatchedRules` describes
+    /// the other parameters.
+    #[pyo3(signature = (path, *, functions = None, system = None, strict = false, literal = false))]
     fn watch<'py>(
         &self,
         py: Python<'py>,
         path: PathBuf,
         functions: Option<&Bound<'_, PyMapping>>,
+        system: Option<&str>,
+        strict: bool,
+        literal: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let document = document_options(system, strict, literal)?;
         let compiler = register_functions(Compiler::new(), functions)?;
+        let loader = route::SourceLoader::from(compiler).document(document);
         let (router, watched) = (self.router.clone(), self.watched.clone());
         let close_count = watched.close_count();
         start_future(py, async move {
-            let watch = Arc::new(router.watch(compiler, path).await.map_err(router_error)?);
+            let watch = Arc::new(router.watch(loader, path).await.map_err(router_error)?);
             match watched.store_watch(&watch, close_count) {
                 true => Ok(Watch(watch)),
                 false => Err(router_error("the router was closed before the file was loaded")),

@@ -20,11 +20,15 @@ mod outcome;
 mod permission;
 mod policy;
 mod shadow;
+#[cfg(feature = "watch")]
+mod source;
 mod started_route;
 mod stats;
 mod warning;
 #[cfg(feature = "watch")]
 mod watch;
+#[cfg(feature = "watch")]
+mod watch_error;
 #[cfg(feature = "watch")]
 mod watched;
 
@@ -40,11 +44,15 @@ pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
 pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
+#[cfg(feature = "watch")]
+pub use source::{LoadedRules, SourceLoader};
 pub use started_route::StartedRoute;
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 pub use warning::Warning;
 #[cfg(feature = "watch")]
-pub use watch::{Watch, WatchError, WatchStatus};
+pub use watch::{Watch, WatchStatus};
+#[cfg(feature = "watch")]
+pub use watch_error::WatchError;
 #[cfg(feature = "watch")]
 pub use watched::{WatchedRules, WatchedRulesBuilder};
 

@@ -104,6 +104,7 @@ pub(crate) struct Metrics {
     decision_latency: Family<RuleSetLabels, Histogram, fn() -> Histogram>,
     generation: Family<RuleSetLabels, Gauge>,
     refused_versions: Family<RuleSetLabels, Counter>,
+    skipped_items: Family<RuleSetLabels, Gauge>,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
     shadow_comparisons: Family<ShadowLabels, Counter>,
@@ -139,6 +140,8 @@ impl Metrics {
         registry.register("generation", "Generation of the rules in force", generation.clone());
         let refused = Family::default();
         registry.register("refused_versions", "Versions that could not be loaded", refused.clone());
+        let skipped = Family::default();
+        registry.register("skipped_items", "Items of the JSON document that were skipped", skipped.clone());
         #[cfg(feature = "remote")]
         let fetches = Family::default();
         #[cfg(feature = "remote")]
@@ -162,6 +165,7 @@ impl Metrics {
             decision_latency: latency,
             generation,
             refused_versions: refused,
+            skipped_items: skipped,
             #[cfg(feature = "remote")]
             fetches,
             shadow_comparisons: shadow,
@@ -203,6 +207,7 @@ impl Metrics {
             decision_latency: self.decision_latency.get_or_create_owned(&labels),
             generation: self.generation.get_or_create_owned(&labels),
             refused_versions: self.refused_versions.get_or_create_owned(&labels),
+            skipped_items: self.skipped_items.get_or_create_owned(&labels),
             #[cfg(feature = "remote")]
             fetches: self.fetches.clone(),
             shadow_different: shadow(false),
@@ -210,11 +215,13 @@ impl Metrics {
         }
     }
 
-    /// Removes the gauge that shows the generation (version number) of a rule set, because the rule
-    /// set was removed. The counters of the rule set stay, because a rule set with the same name
-    /// may be added later.
+    /// Removes the gauges that describe the version in force of a rule set, because the rule set
+    /// was removed. The counters of the rule set stay, because a rule set with the same name may be
+    /// added later.
     pub fn forget_set(&self, name: &str) {
-        self.generation.remove(&RuleSetLabels { rules: name.to_owned() });
+        let labels = RuleSetLabels { rules: name.to_owned() };
+        self.generation.remove(&labels);
+        self.skipped_items.remove(&labels);
     }
 
     pub fn count_limit(&self, limit: LimitName) {
@@ -297,6 +304,8 @@ pub(crate) struct RuleSetMetrics {
     decision_latency: Histogram,
     generation: Gauge,
     refused_versions: Counter,
+    /// Number of items that were skipped in the JSON document in force; 0 for other rules.
+    skipped_items: Gauge,
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
     /// Number of messages for which the shadow rules and the rules in force decide differently.
@@ -441,6 +450,10 @@ impl RuleSetMetrics {
     pub fn count_shadow(&self, same: bool) {
         let counter = if same { &self.shadow_same } else { &self.shadow_different };
         counter.inc();
+    }
+
+    pub fn set_skipped_items(&self, count: usize) {
+        self.skipped_items.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     pub fn set_generation(&self, generation: u64) {

@@ -364,16 +364,19 @@ fn answer_schemas() -> Json {
     let any_object = json!({ "type": "object" });
     let list = |items: &Json| json!({ "type": "array", "items": items });
     let objects = list(&any_object);
+    let items = object_schema(json!({ "loaded!": number, "adapted!": number, "skipped!": objects }), true);
+    let document = json!({ "anyOf": [items, { "type": "null" }] });
     let short = json!({
         "name!": text, "generation!": number, "hash!": text, "origin!": text, "since!": text,
-        "source!": any_object, "shadow!": { "type": ["object", "null"] }, "kept_generations!": list(&number)
+        "source!": any_object, "document!": document, "shadow!": { "type": ["object", "null"] }, "kept_generations!": list(&number)
     });
     let mut full = short.clone();
     if let (Json::Object(full), Json::Object(details)) = (
         &mut full,
         json!({
             "entries!": objects, "input!": any_object, "handlers!": any_object, "payloads!": any_object,
-            "workflows!": list(&text), "findings!": objects, "main!": { "type": ["string", "null"] }, "texts!": any_object
+            "workflows!": list(&text), "findings!": objects, "main!": { "type": ["string", "null"] }, "texts!": any_object,
+            "report!": { "type": ["array", "null"], "items": any_object }
         }),
     ) {
         full.extend(details);

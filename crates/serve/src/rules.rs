@@ -32,6 +32,8 @@ use history::VersionHistory;
 use loading::{SourceFeed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
+use rulec_import::ReportItem;
+use rulec_runtime::route::LoadedRules;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,14 +113,14 @@ pub struct ShadowCounts {
 impl RuleSet {
     pub(crate) fn new(
         name: String,
-        rules: LiveRules,
+        rules: LoadedRules,
         files: SourceFiles,
         store: Histories,
         (metrics, events): (&Metrics, &Events),
     ) -> RuleSet {
         let version = Version::new(rules, "source");
         let metrics = metrics.for_rule_set(&name);
-        metrics.set_generation(version.live().generation());
+        show_version(&version, &name, &metrics, events);
         RuleSet {
             name,
             active: ArcSwap::from_pointee(version),
@@ -210,7 +212,7 @@ impl RuleSet {
     }
 
     /// Puts a new version of the source into force.
-    pub(crate) fn load_version(&self, rules: LiveRules) {
+    pub(crate) fn load_version(&self, rules: LoadedRules) {
         self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
         status.loaded += 1;
@@ -255,8 +257,8 @@ impl RuleSet {
     fn activate(&self, history: &mut VersionHistory, version: Version) -> u64 {
         let (generation, origin) = (version.live().generation(), version.origin());
         history.keep_version(&self.active.load_full());
+        show_version(&version, &self.name, &self.metrics, &self.events);
         self.active.store(Arc::new(version));
-        self.metrics.set_generation(generation);
         let event = json!({ "rules": self.name, "generation": generation, "origin": origin });
         // No answer waits for this line. A change through the service waits for its own line,
         // `change`.
@@ -274,6 +276,7 @@ impl RuleSet {
         let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let active = self.active.load_full();
+        refuse_edits_of_document(&active)?;
         let live = active.live();
         let before = (live.generation(), live.texts());
         live.edit(edits)?;
@@ -311,7 +314,11 @@ impl RuleSet {
         }
         let rules = match text {
             Some(text) => LiveRules::from_text(compiler(), text)?,
-            None => history::recompile(&self.files, &self.active().live().texts())?,
+            None => {
+                let active = self.active();
+                refuse_edits_of_document(&active)?;
+                history::recompile(&self.files, &active.live().texts())?
+            }
         };
         rules.edit(edits)?;
         let generation = rules.generation();
@@ -330,7 +337,7 @@ impl RuleSet {
         let mut history = self.lock_version_history();
         self.check_generation(expected)?;
         let shadow = self.shadow.swap(None).ok_or_else(no_shadow_problem)?;
-        let rules = shadow.version.live().clone();
+        let rules = shadow.version.loaded_rules();
         Ok(self.activate(&mut history, Version::new(rules, "promotion")))
     }
 
@@ -376,6 +383,32 @@ impl RuleSet {
         self.metrics.count_shadow(is_same);
         let count = if is_same { &shadow.same_count } else { &shadow.different_count };
         count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Maximum number of skipped items that an event lists.
+const MAX_LISTED_ITEMS: usize = 20;
+
+/// Shows a version that comes into force in the metrics. Reports the items of its document that
+/// were skipped as an event.
+fn show_version(version: &Version, name: &str, metrics: &RuleSetMetrics, events: &Events) {
+    let skipped = version.document().map_or(0, |imported| imported.report.skipped().count());
+    metrics.set_generation(version.live().generation());
+    metrics.set_skipped_items(skipped);
+    if let Some(imported) = version.document().filter(|_| skipped > 0) {
+        let items = imported.report.skipped().flat_map(ReportItem::messages).take(MAX_LISTED_ITEMS);
+        let items: Vec<String> = items.map(|message| message.to_string()).collect();
+        events.report("items_skipped", json!({ "rules": name, "count": skipped, "items": items }));
+    }
+}
+
+/// Refuses to edit rules that were loaded from a JSON document.
+fn refuse_edits_of_document(version: &Version) -> Result<(), Problem> {
+    match version.document() {
+        Some(_) => Err(Problem::conflict(
+            "the rules come from a JSON document and cannot be edited; change the document at its source",
+        )),
+        None => Ok(()),
     }
 }
 

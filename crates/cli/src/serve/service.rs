@@ -7,6 +7,7 @@ use crate::compiled::are_rules_unreadable;
 use crate::variables::read_secret;
 use crate::{files, stdio};
 use rulec_base::message;
+use rulec_import::DocumentOptions;
 use rulec_serve::{
     Address, Limits, LogMode, LogOptions, LogSampling, LogShare, LogTarget, Options, RuleFolders,
     RuleListing, RuleSource, RulesLocation, Server, ServerSignal, StartError,
@@ -244,9 +245,12 @@ fn parse_address(text: &str) -> Result<Address, CliError> {
 /// source of one rule set, and the folders.
 fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError> {
     let (mut sources, mut folders) = (Vec::new(), Vec::new());
+    let mut has_document = false;
     for argument in &args.rules {
         if let Some((name, url)) = split_name_and_url(argument) {
-            sources.push(address_source(name, url, args)?);
+            let source = address_source(name, url, args)?;
+            has_document |= source.document.applies_to(url_path(url));
+            sources.push(source);
             continue;
         }
         let (name, path) = match argument.split_once('=') {
@@ -254,30 +258,67 @@ fn rule_sources(args: &Args) -> Result<(Vec<RuleSource>, Vec<PathBuf>), CliError
             _ => (None, Path::new(argument)),
         };
         if path.is_dir() {
+            has_document |= args.document.system.is_some();
             folders.push(path.to_owned());
             continue;
         }
         let name = name.map_or_else(|| file_stem(path), str::to_owned);
-        sources.push(file_source(name, path.to_owned(), args.root.clone()));
+        let source = file_source(name, path.to_owned(), args.root.clone(), args);
+        has_document |= source.document.applies_to(&path.to_string_lossy());
+        sources.push(source);
+    }
+    if !has_document {
+        args.document.check_literal_allowed(None).map_err(CliError::usage_error)?;
+        if args.strict {
+            return Err(CliError::usage_error(message!(
+                "`--strict` refuses JSON documents with bad items, but no document is given"
+            )));
+        }
     }
     Ok((sources, folders))
 }
 
-fn file_source(name: String, path: PathBuf, root: Option<PathBuf>) -> RuleSource {
-    RuleSource { rule_set_name: name, location: RulesLocation::File { path, import_root: root } }
+fn file_source(name: String, path: PathBuf, root: Option<PathBuf>, args: &Args) -> RuleSource {
+    let document = document_options(&path, args);
+    let location = RulesLocation::File { path, import_root: root };
+    RuleSource { rule_set_name: name, location, document }
+}
+
+/// Returns how the source with this path is read if it is a JSON document. `--as` names the system
+/// of every source, except of files named `.rules` and `.rulec`.
+fn document_options(path: &Path, args: &Args) -> DocumentOptions {
+    let mut document = args.document.document_options();
+    if args.strict {
+        document.options = document.options.strict();
+    }
+    if path.extension().is_some_and(|extension| extension == "rules" || extension == "rulec") {
+        document.system = None;
+    }
+    document
 }
 
 /// Lists the rule files in folders as sources of rule sets. A file that another file of the
-/// same folder imports is not a source, because it belongs to the rules of that file.
-fn list_rule_files(paths: &[PathBuf], root: Option<&Path>) -> Result<RuleListing, CliError> {
+/// same folder imports is not a source, because it belongs to the rules of that file. With `--as`,
+/// each `.json` file is a source, too.
+fn list_rule_files(paths: &[PathBuf], args: &Args) -> Result<RuleListing, CliError> {
+    let root = args.root.as_deref();
     let mut listing = RuleListing { is_complete: true, ..RuleListing::default() };
     for path in paths {
+        if args.document.system.is_some() {
+            let documents = files::files_below(path, "json")?;
+            let has_documents = !documents.is_empty();
+            let sources = documents.into_iter().map(|path| file_source(file_stem(&path), path, None, args));
+            listing.sources.extend(sources);
+            if has_documents && files::files_below(path, "rules")?.is_empty() {
+                continue;
+            }
+        }
         for file in files::compile_files(std::slice::from_ref(path), root)? {
             listing.is_complete &= file.compiled.result.is_ok();
             let (path, root) = (file.compiled.target.path, file.compiled.target.root);
             match file.is_imported {
                 true => listing.imported_paths.push(path),
-                false => listing.sources.push(file_source(file_stem(&path), path, root)),
+                false => listing.sources.push(file_source(file_stem(&path), path, root, args)),
             }
         }
     }
@@ -288,10 +329,9 @@ fn rule_folders(paths: Vec<PathBuf>, args: &Args) -> Result<Option<RuleFolders>,
     if paths.is_empty() {
         return Ok(None);
     }
-    let first = list_rule_files(&paths, args.root.as_deref())?;
-    let (listed, root) = (paths.clone(), args.root.clone());
-    let list =
-        move || list_rule_files(&listed, root.as_deref()).map_err(|error| error.message.unwrap_or_default());
+    let first = list_rule_files(&paths, args)?;
+    let (listed, args) = (paths.clone(), args.clone());
+    let list = move || list_rule_files(&listed, &args).map_err(|error| error.message.unwrap_or_default());
     Ok(Some(RuleFolders { paths, initial_listing: first, list_rules: Arc::new(list) }))
 }
 
@@ -316,9 +356,8 @@ fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, Cl
 
 #[cfg(feature = "http")]
 fn address_source(name: Option<&str>, url: &str, args: &Args) -> Result<RuleSource, CliError> {
-    let path = url.split(['?', '#']).next().unwrap_or_default().split_once("://");
-    let path = path.map(|(_, path)| path.split_once('/').unwrap_or_default().1).unwrap_or_default();
-    let name = name.map_or_else(|| file_stem(Path::new(path)), str::to_owned);
+    let path = Path::new(url_path(url));
+    let name = name.map_or_else(|| file_stem(path), str::to_owned);
     if name.is_empty() {
         return Err(CliError::usage_error(message!("the rules at `{url}` have no name: write `NAME={url}`")));
     }
@@ -329,7 +368,14 @@ fn address_source(name: Option<&str>, url: &str, args: &Args) -> Result<RuleSour
         request_interval: interval,
         ..rulec_serve::RemoteSource::new(url)
     };
-    Ok(RuleSource { rule_set_name: name, location: RulesLocation::Address(remote) })
+    let document = document_options(path, args);
+    Ok(RuleSource { rule_set_name: name, location: RulesLocation::Address(remote), document })
+}
+
+/// Returns the path of a URL, without the host and the query.
+fn url_path(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default().split_once("://");
+    path.map(|(_, path)| path.split_once('/').unwrap_or_default().1).unwrap_or_default()
 }
 
 fn file_stem(path: &Path) -> String {

@@ -37,6 +37,7 @@ mod private;
 mod prompt;
 mod run;
 mod serve;
+mod serve_documents;
 mod serve_verbs;
 mod shell;
 mod streams;

@@ -2,11 +2,13 @@
 //! becomes active if it compiles and each of its targets has a handler. Otherwise the last good
 //! version stays active, and the error is available in [`WatchStatus`].
 
-use super::{Router, RouterError};
+use super::Router;
+use super::source::{LoadedRules, SourceLoader};
+use super::watch_error::WatchError;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use rulec::{CompileError, Compiler, DiskLoader, LiveRules, artifact};
+use rulec::DiskLoader;
 use rulec_base::diag::Message;
-use rulec_base::message;
+use rulec_import::Report;
 use rulec_syntax::loader::{LoadError, Loader};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,49 +26,6 @@ const QUIET_PERIOD: Duration = Duration::from_millis(50);
 /// events, and events can get lost.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The reason why rule files cannot be watched.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", self.to_message())]
-#[non_exhaustive]
-pub enum WatchError {
-    /// The rule files do not compile.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// The main file is blank. Such a file is probably still being written.
-    Empty(PathBuf),
-    /// The main file contains rules as text, although only signed artifacts are accepted.
-    Unsigned(PathBuf),
-    /// The rules lack the table where the router's decisions start, or one of their targets has no
-    /// handler.
-    #[error(transparent)]
-    Router(#[from] RouterError),
-    /// The operating system cannot watch the rule files for changes.
-    System(#[from] notify::Error),
-    /// The background task that compiles the files failed.
-    Runtime(#[from] tokio::task::JoinError),
-}
-
-impl WatchError {
-    /// Returns this error as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            WatchError::Compile(error) => error.to_message(),
-            WatchError::Empty(path) => message!("the rule file `{}` holds no statement", path.display()),
-            WatchError::Unsigned(path) => message!(
-                "`{}` is the text of rules and has no signature; only files that `rulec build --sign` wrote are loaded",
-                path.display()
-            ),
-            WatchError::Router(error) => error.to_message(),
-            WatchError::System(error) => {
-                message!("the rule files cannot be watched: {}", error.to_string())
-            }
-            WatchError::Runtime(error) => {
-                message!("the rule files cannot be loaded: {}", error.to_string())
-            }
-        }
-    }
-}
-
 /// The state of watched rule files: which version is active, and why a newer one is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchStatus {
@@ -79,6 +38,9 @@ pub struct WatchStatus {
     /// The reason why the current version of the files is not active; `None` if this version is
     /// active.
     pub error: Option<Message>,
+    /// The result of importing each item of the JSON document whose rules became active last:
+    /// loaded, adapted or skipped. `None` if the file is no such document.
+    pub report: Option<Arc<Report>>,
 }
 
 /// Watches rule files until this value is dropped; see [`Router::watch`].
@@ -157,19 +119,24 @@ impl Router {
     /// does not compile or targets an unregistered handler is refused with a warning, and the last
     /// good version stays active.
     ///
-    /// The file may also be an artifact of up to 64 MiB, the result of `rulec build`. A compiler
-    /// that [trusts](Compiler::trust) keys accepts only artifacts that one of the keys signed.
+    /// The file may also be an artifact of up to 64 MiB, the result of `rulec build`, or a JSON
+    /// document of another system; [`SourceLoader`] describes both. A compiler that
+    /// [trusts](rulec::Compiler::trust) keys accepts only artifacts that one of the keys signed.
     ///
     /// Edits of the active rules are lost when a new version loads: the files are authoritative.
-    /// Rules from an artifact cannot be edited.
+    /// Rules from an artifact or a document cannot be edited.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
     /// If the current file cannot become active, or the operating system cannot watch files.
-    pub async fn watch(&self, compiler: Compiler, path: impl AsRef<Path>) -> Result<Watch, WatchError> {
-        let first = FirstVersion::load(WatchedFiles::new(compiler, path.as_ref())).await?;
-        let swapped = self.swap(first.rules.clone())?;
+    pub async fn watch(
+        &self,
+        loader: impl Into<SourceLoader>,
+        path: impl AsRef<Path>,
+    ) -> Result<Watch, WatchError> {
+        let first = FirstVersion::load(WatchedFiles::new(loader.into(), path.as_ref())).await?;
+        let swapped = self.swap(first.rules.rules.clone())?;
         first.watch(self.clone(), swapped.generation)
     }
 }
@@ -178,14 +145,14 @@ impl Router {
 pub(super) trait WatchTarget: Send + 'static {
     /// Makes a new version of the rules active. Returns the version's generation (version number),
     /// or an error if the version is refused.
-    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError>;
+    fn activate_version(&self, rules: LoadedRules) -> Result<u64, WatchError>;
     /// Returns the generation (version number) of the active rules.
     fn active_generation(&self) -> u64;
 }
 
 impl WatchTarget for Router {
-    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError> {
-        Ok(self.swap(rules)?.generation)
+    fn activate_version(&self, rules: LoadedRules) -> Result<u64, WatchError> {
+        Ok(self.swap(rules.rules)?.generation)
     }
 
     fn active_generation(&self) -> u64 {
@@ -196,7 +163,7 @@ impl WatchTarget for Router {
 /// The first version of the watched files, which is loaded before the watching starts: its compiled
 /// rules and its file digests.
 pub(super) struct FirstVersion {
-    pub rules: LiveRules,
+    pub rules: LoadedRules,
     files: WatchedFiles,
     file_digests: FileDigests,
 }
@@ -213,7 +180,9 @@ impl FirstVersion {
         let change_notify = Arc::new(Notify::new());
         let mut folders = FolderWatcher::new(&change_notify)?;
         folders.watch_only(&self.file_digests.folders())?;
-        let status = WatchStatus { generation, loaded: 1, ..WatchStatus::default() };
+        self.rules.log_skipped_items(&self.files.path);
+        let report = self.rules.report().cloned().map(Arc::new);
+        let status = WatchStatus { generation, loaded: 1, report, ..WatchStatus::default() };
         let (status_sender, status) = watch::channel(status);
         let watch_task = WatchTask {
             target,
@@ -227,39 +196,33 @@ impl FirstVersion {
     }
 }
 
-/// The rule files to watch: the path of the main file, and the compiler that reads it with its
+/// The rule files to watch: the path of the main file, and the loader that reads it with its
 /// imports.
 #[derive(Clone)]
 pub(super) struct WatchedFiles {
-    compiler: Compiler,
+    loader: SourceLoader,
     path: PathBuf,
-    /// Whether rules as text are refused, so that only artifacts are accepted.
-    requires_artifact: bool,
 }
 
 /// One version of the watched rule files: the compiled rules, and digests of the files that detect
 /// later changes.
 struct RulesVersion {
-    rules: Result<LiveRules, WatchError>,
+    rules: Result<LoadedRules, WatchError>,
     file_digests: FileDigests,
 }
 
 impl WatchedFiles {
-    pub fn new(compiler: Compiler, path: &Path) -> WatchedFiles {
-        WatchedFiles { compiler, path: path.to_owned(), requires_artifact: false }
-    }
-
-    pub fn signed_only(self, signed_only: bool) -> WatchedFiles {
-        WatchedFiles { requires_artifact: signed_only, ..self }
+    pub fn new(loader: SourceLoader, path: &Path) -> WatchedFiles {
+        WatchedFiles { loader, path: path.to_owned() }
     }
 
     /// Reads and compiles the rule files on a separate thread, because this work blocks. Returns an
     /// error only if the thread panics: the result contains the errors of the rules.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
-        tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
+        tokio::task::spawn_blocking(move || match self.loader.compiler().on_disk(&self.path) {
             Ok((disk, name)) => {
                 let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
-                let rules = self.compile(&loader, &name);
+                let rules = self.loader.load(&self.path, &name, loader.load(&name), &loader);
                 let digests = loader.digests.into_inner();
                 RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
             }
@@ -267,34 +230,6 @@ impl WatchedFiles {
         })
         .await
     }
-
-    /// Compiles the main file, which `disk` loads under the path `name`. If the file is an artifact
-    /// (a file of compiled rules), loads it instead. Refuses a blank file, and rules as text if
-    /// only artifacts are accepted.
-    fn compile(&self, disk: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
-        let content = disk.load(name);
-        if let Ok(bytes) = &content
-            && artifact::is_artifact(bytes)
-        {
-            return Ok(self.compiler.load_artifact(bytes)?.into());
-        }
-        if self.requires_artifact && content.is_ok() {
-            return Err(WatchError::Unsigned(self.path.clone()));
-        }
-        // Reads the main file only once, because another program may replace it at any time.
-        let loader = MainFileLoader { main_path: name, main_file_bytes: &content, disk_loader: disk };
-        let rules = LiveRules::new(self.compiler.clone(), &loader, name)?;
-        match is_main_file_blank(&rules, name) {
-            true => Err(WatchError::Empty(self.path.clone())),
-            false => Ok(rules),
-        }
-    }
-}
-
-/// True if the file `main` is blank. Rules without statements are valid, but a blank main file is
-/// probably still being written, so it is refused.
-fn is_main_file_blank(rules: &LiveRules, main: &str) -> bool {
-    rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
 /// A loader that records a digest of each file that it loads. A missing file is recorded too,
@@ -309,20 +244,6 @@ impl Loader for DigestingLoader<'_> {
         let loaded = self.disk_loader.load(path);
         self.digests.borrow_mut().insert(path.to_owned(), digest_of_file(&loaded));
         loaded
-    }
-}
-
-/// A loader that returns the bytes of the main file, which was read before, and reads all other
-/// files from disk.
-struct MainFileLoader<'l> {
-    main_path: &'l str,
-    main_file_bytes: &'l Result<Vec<u8>, LoadError>,
-    disk_loader: &'l DigestingLoader<'l>,
-}
-
-impl Loader for MainFileLoader<'_> {
-    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if path == self.main_path { self.main_file_bytes.clone() } else { self.disk_loader.load(path) }
     }
 }
 
@@ -442,13 +363,15 @@ impl<T: WatchTarget> WatchTask<T> {
         if let Err(error) = self.folder_watcher.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
         }
-        let activated = rules.and_then(|rules| self.target.activate_version(rules));
+        let activated = rules.and_then(|rules| Ok((self.target.activate_version(rules.clone())?, rules)));
         let path = self.files.path.display();
         match activated {
-            Ok(generation) => {
+            Ok((generation, loaded)) => {
                 tracing::info!(target: "rulec::router", file = %path, generation, "a new version of the rules is in force");
+                loaded.log_skipped_items(&self.files.path);
+                let report = loaded.report().cloned().map(Arc::new);
                 self.status_sender.send_modify(|status| {
-                    (status.generation, status.error) = (generation, None);
+                    (status.generation, status.error, status.report) = (generation, None, report);
                     status.loaded += 1;
                 });
             }
@@ -472,6 +395,7 @@ impl<T: WatchTarget> WatchTask<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rulec::Compiler;
 
     /// A test loader of a file that another process replaces after its first read.
     struct ReplacedFile(RefCell<Vec<&'static str>>);
@@ -489,8 +413,10 @@ mod tests {
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));
         let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
-        let files = WatchedFiles::new(Compiler::new(), Path::new("a.rules"));
-        let rules = files.compile(&loader, "a.rules").expect("the first version compiles");
-        assert_eq!(rules.texts()[0].1, "default -> d");
+        let source = SourceLoader::from(Compiler::new());
+        let content = loader.load("a.rules");
+        let loaded = source.load(Path::new("a.rules"), "a.rules", content, &loader);
+        let loaded = loaded.expect("the first version compiles");
+        assert_eq!(loaded.rules.texts()[0].1, "default -> d");
     }
 }

@@ -3,10 +3,12 @@
 
 use super::log::{DecisionLog, DecisionRecord, decided_result_name};
 use super::outcome::Outcome;
+use super::source::{LoadedRules, SourceLoader};
 use super::stats::{RouterCounters, RouterStats};
-use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, WatchedFiles, next_status};
+use super::watch::{FirstVersion, Watch, WatchStatus, WatchTarget, WatchedFiles, next_status};
+use super::watch_error::WatchError;
 use arc_swap::ArcSwap;
-use rulec::{Compiler, Decision, LiveRules, UnknownEntry};
+use rulec::{Decision, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +21,8 @@ use tokio::sync::watch;
 /// counts and the log. A state that [`WatchedRules::changed`] has returned to one clone is still
 /// new to the other clones.
 ///
-/// A file is a rule text or an artifact (a file of compiled rules). It is watched as by
+/// A file is a rule text, an artifact (a file of compiled rules), or a JSON document of another
+/// system; [`SourceLoader`] describes them. It is watched as by
 /// [`Router::watch`](super::Router::watch): a version that cannot be loaded is refused, and the
 /// last good version stays active.
 ///
@@ -50,30 +53,28 @@ pub struct WatchedRules {
 }
 
 struct SharedWatchedRules {
-    rules: ArcSwap<LiveRules>,
+    rules: ArcSwap<LoadedRules>,
     counters: RouterCounters,
     log: Option<DecisionLog>,
 }
 
 impl WatchTarget for Arc<SharedWatchedRules> {
-    fn activate_version(&self, rules: LiveRules) -> Result<u64, WatchError> {
-        let generation = rules.generation();
+    fn activate_version(&self, rules: LoadedRules) -> Result<u64, WatchError> {
+        let generation = rules.rules.generation();
         self.rules.store(Arc::new(rules));
         Ok(generation)
     }
 
     fn active_generation(&self) -> u64 {
-        self.rules.load().generation()
+        self.rules.load().rules.generation()
     }
 }
 
-/// The settings from which [`WatchedRules`] are opened: the compiler, the path and the decision
-/// log.
+/// The settings from which [`WatchedRules`] are opened: the loader, the path and the decision log.
 #[must_use]
 pub struct WatchedRulesBuilder {
-    compiler: Compiler,
+    loader: SourceLoader,
     path: PathBuf,
-    requires_artifact: bool,
     log: Option<DecisionLog>,
 }
 
@@ -90,14 +91,6 @@ impl WatchedRulesBuilder {
         self
     }
 
-    /// Sets whether rules as text are refused, so that only artifacts (files of compiled rules) are
-    /// accepted. The signatures of artifacts are checked if the compiler [trusts](Compiler::trust)
-    /// keys. Default: false.
-    pub fn signed_only(mut self, signed_only: bool) -> Self {
-        self.requires_artifact = signed_only;
-        self
-    }
-
     /// Loads the rule files and starts to watch them.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
@@ -105,14 +98,14 @@ impl WatchedRulesBuilder {
     /// # Errors
     /// If the current file cannot be loaded, or the operating system cannot watch files.
     pub async fn open(self) -> Result<WatchedRules, WatchError> {
-        let files = WatchedFiles::new(self.compiler, &self.path).signed_only(self.requires_artifact);
+        let files = WatchedFiles::new(self.loader, &self.path);
         let first = FirstVersion::load(files).await?;
         let shared = Arc::new(SharedWatchedRules {
             rules: ArcSwap::from_pointee(first.rules.clone()),
             counters: RouterCounters::default(),
             log: self.log,
         });
-        let generation = first.rules.generation();
+        let generation = first.rules.rules.generation();
         let watch = first.watch(shared.clone(), generation)?;
         let statuses = watch.statuses();
         Ok(WatchedRules { shared, watch: Arc::new(watch), statuses })
@@ -121,25 +114,29 @@ impl WatchedRulesBuilder {
 
 impl std::fmt::Debug for WatchedRules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "WatchedRules({:?})", self.shared.rules.load())
+        write!(f, "WatchedRules({:?})", self.shared.rules.load().rules)
     }
 }
 
 impl WatchedRules {
-    /// Starts to build watched rules from a rule file or an artifact (a file of compiled rules).
-    pub fn builder(compiler: Compiler, path: impl AsRef<Path>) -> WatchedRulesBuilder {
-        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), requires_artifact: false, log: None }
+    /// Starts to build watched rules from a file, which `loader` loads. A `Compiler` may be given
+    /// as the loader.
+    pub fn builder(loader: impl Into<SourceLoader>, path: impl AsRef<Path>) -> WatchedRulesBuilder {
+        WatchedRulesBuilder { loader: loader.into(), path: path.as_ref().to_owned(), log: None }
     }
 
-    /// Loads a rule file or an artifact (a file of compiled rules) and watches it, without a
-    /// decision log.
+    /// Loads a file with `loader` and watches it, without a decision log. A `Compiler` may be given
+    /// as the loader.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
     /// If the current file cannot be loaded, or the operating system cannot watch files.
-    pub async fn open(compiler: Compiler, path: impl AsRef<Path>) -> Result<WatchedRules, WatchError> {
-        WatchedRules::builder(compiler, path).open().await
+    pub async fn open(
+        loader: impl Into<SourceLoader>,
+        path: impl AsRef<Path>,
+    ) -> Result<WatchedRules, WatchError> {
+        WatchedRules::builder(loader, path).open().await
     }
 
     /// Decides a message by the routes outside any table, in the active version of the rules.
@@ -172,7 +169,13 @@ impl WatchedRules {
     /// Returns the active version of the rules. Decisions by the returned rules are neither counted
     /// nor logged.
     pub fn rules(&self) -> LiveRules {
-        LiveRules::clone(&self.shared.rules.load())
+        self.shared.rules.load().rules.clone()
+    }
+
+    /// Returns the active version of the rules as it was loaded. If the file is a JSON document,
+    /// also returns the result of its import, with the payload context.
+    pub fn loaded_rules(&self) -> LoadedRules {
+        LoadedRules::clone(&self.shared.rules.load())
     }
 
     /// Returns the current state of the watched files.

@@ -2,6 +2,7 @@
 //! files next to this folder need a process of their own: `decision_events.rs` and `load.rs`.
 
 mod decision_log;
+mod documents;
 mod events;
 mod hooks;
 mod library;

@@ -265,8 +265,11 @@ impl FolderTask {
     }
 
     async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
-        let RuleSource { rule_set_name: name, location: RulesLocation::File { path, import_root: root } } =
-            source
+        let RuleSource {
+            rule_set_name: name,
+            location: RulesLocation::File { path, import_root: root },
+            document,
+        } = source
         else {
             broken_invariant!("the rule sets of a folder are files");
             return Ok(());
@@ -280,7 +283,7 @@ impl FolderTask {
             events: app.events(),
             open_history: self.open_history.as_ref(),
         };
-        let set = file::open_rule_file(name, path, root.as_deref(), &loaders).await?;
+        let set = file::open_rule_file(name, path, root.as_deref(), *document, &loaders).await?;
         let _ = app.events().audit("added", json!({ "rules": name, "generation": set.generation() }));
         app.add_set(set);
         Ok(())

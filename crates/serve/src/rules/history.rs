@@ -4,6 +4,7 @@ use super::loading::{SourceFiles, compiler};
 use super::version::Version;
 use crate::problem::Problem;
 use rulec::{DiskLoader, LiveRules, LoadError, Loader};
+use rulec_runtime::route::LoadedRules;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -54,11 +55,11 @@ impl VersionHistory {
 
     /// Returns rules with the content of an earlier generation (version number). `files` are the
     /// files of the rule set.
-    pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LiveRules, Problem> {
+    pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LoadedRules, Problem> {
         let kept = self.0.iter().find(|kept| kept.generation == generation);
         match kept.map(|kept| &kept.rules) {
-            Some(KeptRules::Whole(version)) => Ok(version.live().clone()),
-            Some(KeptRules::Texts(texts)) => recompile(files, texts),
+            Some(KeptRules::Whole(version)) => Ok(version.loaded_rules()),
+            Some(KeptRules::Texts(texts)) => recompile(files, texts).map(LoadedRules::from),
             None => Err(Problem::conflict(format!(
                 "the generation {generation} is not kept; the kept ones are {:?}",
                 self.generations()

@@ -4,9 +4,10 @@ use super::{Histories, OpenHistory, RuleSet};
 use crate::events::Events;
 use crate::metrics::Metrics;
 use rulec::history::MemoryStore;
-use rulec::{CompileError, Compiler, DiskLoader, LiveRules, Message, VerifyingKey};
+use rulec::{CompileError, Compiler, DiskLoader, Message, VerifyingKey};
 use rulec_base::message;
-use rulec_runtime::route::WatchError;
+use rulec_import::DocumentOptions;
+use rulec_runtime::route::{LoadedRules, SourceLoader, WatchError};
 use std::path::{Path, PathBuf};
 use tokio::task::AbortHandle;
 
@@ -119,6 +120,12 @@ impl Loaders<'_> {
         self.trusted_keys.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
     }
 
+    /// Returns the loader of a source. `compiler` is [`Loaders::compiler`] with the settings of the
+    /// source, and `document` says how a JSON document is read.
+    pub fn source_loader(&self, compiler: Compiler, document: DocumentOptions) -> SourceLoader {
+        SourceLoader::from(compiler).document(document).signed_only(self.requires_signature())
+    }
+
     /// True if only artifacts (compiled rules) that a trusted key has signed are accepted.
     pub fn requires_signature(&self) -> bool {
         !self.trusted_keys.is_empty()
@@ -132,7 +139,7 @@ impl Loaders<'_> {
     pub fn create_rule_set(
         &self,
         name: &str,
-        rules: LiveRules,
+        rules: LoadedRules,
         main: String,
         disk: Option<DiskLoader>,
     ) -> Result<RuleSet, StartError> {

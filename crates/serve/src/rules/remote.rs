@@ -4,13 +4,14 @@
 use super::RuleSet;
 use super::loading::{Loaders, SourceFeed, StartError};
 use axum::http::Uri;
-use rulec::{Compiler, LiveRules, LoadError, Loader, Message, artifact};
+use rulec::{LoadError, Loader, Message};
 use rulec_base::message;
 use rulec_http::{AllowedHosts, Document, HttpClient, HttpError, Limits, Request, Secret, with_jitter};
-use rulec_runtime::route::WatchError;
+use rulec_import::DocumentOptions;
+use rulec_runtime::route::{LoadedRules, SourceLoader, WatchError};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -18,8 +19,8 @@ use tokio::sync::Notify;
 /// The longest pause between two requests after failures, unless the configured interval is longer.
 const MAX_FETCH_PAUSE: Duration = Duration::from_secs(600);
 
-/// Rules at an address: an artifact (a file of compiled rules), or the text of rules without
-/// imports.
+/// Rules at an address: an artifact (a file of compiled rules), the text of rules without imports,
+/// or a JSON document of another system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteSource {
     /// The address of the rules. It must use TLS, with two exceptions: an address on this machine,
@@ -68,21 +69,23 @@ fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), 
     }
 }
 
-/// The HTTP request for the rules at one address, and the compiler that loads the response.
+/// The HTTP request for the rules at one address, and the loader of the response.
 struct Fetcher {
     client: HttpClient,
     request: Request,
-    compiler: Compiler,
-    requires_signature: bool,
+    loader: SourceLoader,
     url: String,
     /// The file name of the rules in diagnostics.
     main_file_name: String,
 }
 
 impl Fetcher {
-    fn new(remote: &RemoteSource, loaders: &Loaders<'_>) -> Result<Fetcher, Message> {
-        let requires_signature = loaders.requires_signature();
-        check_address(remote, requires_signature)?;
+    fn new(
+        remote: &RemoteSource,
+        document: DocumentOptions,
+        loaders: &Loaders<'_>,
+    ) -> Result<Fetcher, Message> {
+        check_address(remote, loaders.requires_signature())?;
         let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
         let (attempt, overall) = (remote.request_time_limit, remote.request_time_limit);
         let limits = Limits { attempt, overall, body: remote.max_bytes, ..Limits::default() };
@@ -93,45 +96,29 @@ impl Fetcher {
         }
         let path = remote.url.split(['?', '#']).next().unwrap_or_default();
         let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
-        let (compiler, url) = (loaders.compiler(), remote.url.clone());
-        Ok(Fetcher { client, request, compiler, requires_signature, url, main_file_name: main })
+        let loader = loaders.source_loader(loaders.compiler(), document);
+        Ok(Fetcher { client, request, loader, url: remote.url.clone(), main_file_name: main })
     }
 
     async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Loads the fetched rules: decodes an artifact, or compiles the text of rules. Blocks the
-    /// thread.
+    /// Loads the fetched rules. Blocks the thread.
     ///
     /// # Errors
-    /// If the rules do not compile, the bytes are blank, or the required signature is missing or
-    /// wrong.
-    fn load(&self, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
-        if artifact::is_artifact(&bytes) {
-            return Ok(self.compiler.load_artifact(&bytes)?.into());
-        }
-        if self.requires_signature {
-            return Err(WatchError::Unsigned(PathBuf::from(&self.url)));
-        }
-        if bytes.trim_ascii().is_empty() {
-            return Err(WatchError::Empty(PathBuf::from(&self.url)));
-        }
-        let loader = OneFileLoader { main_file_name: &self.main_file_name, bytes };
-        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main_file_name)?)
+    /// As for [`SourceLoader::load`].
+    fn load(&self, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
+        self.loader.load(Path::new(&self.url), &self.main_file_name, Ok(bytes), &NoFurtherFiles)
     }
 }
 
-/// A loader of rule files that has only the text of the main file. So an import of another file
-/// fails.
-struct OneFileLoader<'t> {
-    main_file_name: &'t str,
-    bytes: Vec<u8>,
-}
+/// The loader of the files that fetched rules import. There are none, so an import fails.
+struct NoFurtherFiles;
 
-impl Loader for OneFileLoader<'_> {
-    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        if path == self.main_file_name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
+impl Loader for NoFurtherFiles {
+    fn load(&self, _: &str) -> Result<Vec<u8>, LoadError> {
+        Err(LoadError::NotFound)
     }
 }
 
@@ -148,10 +135,11 @@ struct LastFetchedRules {
 pub(super) async fn open_remote_rules(
     set_name: &str,
     remote: &RemoteSource,
+    document: DocumentOptions,
     loaders: &Loaders<'_>,
 ) -> Result<Arc<RuleSet>, StartError> {
     let to_error = |why: Message| StartError::Address(remote.url.clone(), why);
-    let fetcher = Arc::new(Fetcher::new(remote, loaders).map_err(to_error)?);
+    let fetcher = Arc::new(Fetcher::new(remote, document, loaders).map_err(to_error)?);
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
     let seen = LastFetchedRules {
@@ -170,7 +158,7 @@ pub(super) async fn open_remote_rules(
     Ok(set)
 }
 
-async fn load_on_blocking_thread(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
+async fn load_on_blocking_thread(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
     let fetcher = fetcher.clone();
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }

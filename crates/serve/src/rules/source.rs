@@ -8,6 +8,7 @@ use super::{OpenHistory, RuleSet, file};
 use crate::events::Events;
 use crate::metrics::Metrics;
 use rulec::VerifyingKey;
+use rulec_import::DocumentOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,13 +19,16 @@ pub struct RuleSource {
     pub rule_set_name: String,
     /// Where the rules are: a file or an HTTP address.
     pub location: RulesLocation,
+    /// How the source is read if it is a JSON document of another system.
+    pub document: DocumentOptions,
 }
 
 /// Where the rules of a source are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RulesLocation {
-    /// A file with rules, or an artifact (a file of compiled rules).
+    /// A file with rules, an artifact (a file of compiled rules), or a JSON document of another
+    /// system.
     File {
         /// The path of the file that contains the rules.
         path: PathBuf,
@@ -42,6 +46,7 @@ impl RuleSource {
         RuleSource {
             rule_set_name: name.into(),
             location: RulesLocation::File { path: path.into(), import_root: None },
+            document: DocumentOptions::default(),
         }
     }
 }
@@ -63,16 +68,18 @@ pub(crate) async fn open_rule_sources(
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
     let loaders = Loaders { trusted_keys, metrics, events, open_history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
-    for RuleSource { rule_set_name: name, location: place } in sources {
+    for RuleSource { rule_set_name: name, location: place, document } in sources {
         if sets.iter().any(|set| set.name() == name) {
             return Err(StartError::SameName(name.clone()));
         }
         sets.push(match place {
             RulesLocation::File { path, import_root: root } => {
-                file::open_rule_file(name, path, root.as_deref(), &loaders).await?
+                file::open_rule_file(name, path, root.as_deref(), *document, &loaders).await?
             }
             #[cfg(feature = "remote")]
-            RulesLocation::Address(address) => remote::open_remote_rules(name, address, &loaders).await?,
+            RulesLocation::Address(address) => {
+                remote::open_remote_rules(name, address, *document, &loaders).await?
+            }
         });
     }
     Ok(sets)

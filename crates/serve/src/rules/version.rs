@@ -2,14 +2,19 @@
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
-use rulec::{LiveRules, Rules, TableKind, artifact};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use rulec::{LiveRules, Rules, TableKind, artifact, payload};
+use rulec_import::Imported;
+use rulec_runtime::route::LoadedRules;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
 /// A version of the rules. Data that takes long to compute, such as the intent classifier, is
 /// computed on first use.
 pub(crate) struct Version {
     live: LiveRules,
+    /// The result of importing the JSON document from which the rules were loaded; `None` for other
+    /// rules.
+    document: Option<Arc<Imported>>,
     /// What created the version. `source`: the rules were loaded from their source. `edit`: a
     /// request edited them. `rollback`: earlier rules came into force again. `shadow`: the version
     /// is a candidate that is only compared with the version in force. `promotion`: such a
@@ -44,7 +49,8 @@ struct DerivedRuleData {
 }
 
 impl Version {
-    pub fn new(live: LiveRules, origin: &'static str) -> Version {
+    pub fn new(rules: impl Into<LoadedRules>, origin: &'static str) -> Version {
+        let LoadedRules { rules: live, document, .. } = rules.into();
         let rules = live.rules();
         let to_names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let default_entry = rules.default_entry().map(|entry| entry.name().to_owned()).map_err(to_names);
@@ -56,6 +62,7 @@ impl Version {
                 || rules.program().has_intents()
                 || rules.program().tables.iter().any(|table| table.kind == TableKind::Choice),
             live,
+            document,
             origin,
             in_force_since: OffsetDateTime::now_utc(),
             derived_data: OnceLock::new(),
@@ -76,6 +83,19 @@ impl Version {
 
     pub fn live(&self) -> &LiveRules {
         &self.live
+    }
+
+    /// Returns the result of importing the JSON document from which the rules were loaded; `None`
+    /// for other rules.
+    pub fn document(&self) -> Option<&Imported> {
+        self.document.as_deref()
+    }
+
+    /// Returns the rules as they were loaded, with the result of importing their document.
+    pub fn loaded_rules(&self) -> LoadedRules {
+        let mut loaded = LoadedRules::from(self.live.clone());
+        loaded.document.clone_from(&self.document);
+        loaded
     }
 
     pub fn origin(&self) -> &'static str {
@@ -105,14 +125,21 @@ impl Version {
         match (name, &self.default_entry) {
             (Some(name), _) => Ok(name),
             (None, Ok(name)) => Ok(name),
-            (None, Err(names)) if names.is_empty() => Err(Problem::unknown_entry(
-                "the rules contain no route, choice, router or flow to decide with",
-            )),
-            (None, Err(names)) => Err(Problem::unknown_entry(format!(
-                "the rules have several entries; choose one with `entry`: {}",
-                names.join(", ")
-            ))),
+            (None, Err(names)) => Err(self.no_default_entry(names)),
         }
+    }
+
+    /// Returns the error of a decision that names no entry, although `names` has several entries or
+    /// none. If the rules judge payloads, says where.
+    fn no_default_entry(&self, names: &[String]) -> Problem {
+        let has_payloads = payload::kinds(&self.live.rules()).next().is_some();
+        let help = if has_payloads { "; payloads are judged at `/v1/judge/KIND`" } else { "" };
+        Problem::unknown_entry(match names.is_empty() {
+            true => format!("the rules contain no route, choice, router or flow to decide with{help}"),
+            false => {
+                format!("the rules have several entries; choose one with `entry`: {}{help}", names.join(", "))
+            }
+        })
     }
 
     /// True if the next decision may have to wait until the derived data are computed.

@@ -146,7 +146,8 @@ fn judge_problem(error: JudgeError) -> Problem {
 
 impl Service {
     /// Judges a payload by the `payload` statement named `kind`, with the recorded messages if the
-    /// rules read any. Returns the judgement as JSON text.
+    /// rules read any. Without a context in the request, the payload context that was loaded with
+    /// the rules applies. Returns the judgement as JSON text.
     ///
     /// # Errors
     /// If the rules have no such statement, or the payload, context, options or message are
@@ -156,8 +157,9 @@ impl Service {
         let version = set.active();
         let rules = version.rules()?;
         let mut judge = Judge::new(rules, kind).map_err(judge_problem)?;
-        if let Some(context) = request.context {
-            judge = judge.context(read_json(context)?).map_err(judge_problem)?;
+        let loaded = version.document().and_then(|imported| imported.context.clone());
+        if let Some(context) = request.context.map(read_json).transpose()?.or(loaded) {
+            judge = judge.context(context).map_err(judge_problem)?;
         }
         if let Some(options) = request.options {
             judge = judge.options(read_json(options)?).map_err(judge_problem)?;

@@ -6,6 +6,7 @@ use crate::log::DecisionLog;
 use crate::problem::{Problem, finding_json};
 use crate::rules::{FileTexts, RuleSet, Version, compiler};
 use rulec::{Rules, TableKind, payload};
+use rulec_import::{Outcome, Report};
 use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
 
@@ -59,6 +60,7 @@ fn full_description(set: &RuleSet, version: &Version, texts: FileTexts) -> Resul
         ("findings", findings_json(rules)),
         ("main", main.unwrap_or_default()),
         ("texts", Json::Object(texts.collect())),
+        ("report", json!(version.document().map(|imported| &imported.report))),
     ];
     for (key, value) in details {
         description[key] = value;
@@ -88,9 +90,21 @@ fn short_description(set: &RuleSet, version: &Version) -> Result<Json, Problem> 
         "origin": version.origin(),
         "since": format_datetime(version.in_force_since()),
         "source": set.source_status(),
+        "document": version.document().map(|imported| document_summary(&imported.report)),
         "shadow": set.shadow_counts(),
         "kept_generations": set.kept_generations(),
     }))
+}
+
+/// Returns the numbers of items of a JSON document by the result of their import, and the items
+/// that were skipped.
+fn document_summary(report: &Report) -> Json {
+    let count = |outcome| report.items().iter().filter(|item| item.outcome == outcome).count();
+    json!({
+        "loaded": count(Outcome::Loaded),
+        "adapted": count(Outcome::Adapted),
+        "skipped": report.skipped().collect::<Vec<_>>(),
+    })
 }
 
 fn entry_descriptions(rules: &Rules) -> Json {

@@ -1,6 +1,7 @@
 //! Tests of folders of rules: files that appear become rule sets, and files that are removed leave.
 
 use super::{Running, start_with};
+use rulec_import::DocumentOptions;
 use rulec_serve::{RuleFolders, RuleListing, RuleSource, RulesLocation, ServerSignal};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -27,6 +28,7 @@ fn list(folder: &Path) -> RuleListing {
         listing.sources.push(RuleSource {
             rule_set_name: name,
             location: RulesLocation::File { path, import_root: None },
+            document: DocumentOptions::default(),
         });
     }
     listing

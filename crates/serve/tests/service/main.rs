@@ -5,6 +5,7 @@ mod admin;
 mod contract;
 mod decide;
 mod differential;
+mod documents;
 mod doors;
 mod floods;
 mod folders;

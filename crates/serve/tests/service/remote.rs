@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use rulec::{Compiler, SigningKey};
 use rulec_http::Secret;
+use rulec_import::{DocumentOptions, System};
 use rulec_serve::{Options, RemoteSource, RuleSource, RulesLocation, Server};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -111,8 +112,8 @@ fn remote(origin: &Origin) -> RemoteSource {
 }
 
 fn use_remote(options: &mut Options, remote: RemoteSource) {
-    options.rules =
-        vec![RuleSource { rule_set_name: "shop".to_owned(), location: RulesLocation::Address(remote) }];
+    let (rule_set_name, document) = ("shop".to_owned(), DocumentOptions::default());
+    options.rules = vec![RuleSource { rule_set_name, location: RulesLocation::Address(remote), document }];
 }
 
 async fn start(origin: &Origin, change: impl FnOnce(&mut Options, &Path)) -> Running {
@@ -306,4 +307,36 @@ async fn a_reload_asks_at_once() {
     service.stop.send(rulec_serve::ServerSignal::Reload).await.expect("it runs");
     service.wait_for("/v1/rules", |rules| rules["rules"][0]["source"]["loaded"] == 2).await;
     assert_eq!(target(&service).await, "two");
+}
+
+/// A document at an address whose path has no extension needs the name of its system. Its bad item
+/// is skipped, and a broken document changes nothing.
+#[tokio::test]
+async fn a_document_is_fetched() {
+    let flows = |pattern: &str| {
+        format!(
+            r#"[{{"flow_id": "odd", "type": "keyword", "trigger_patterns": ["(?!x)"], "match_type": "regex"}},
+                {{"flow_id": "greeting", "type": "keyword", "trigger_patterns": ["{pattern}"]}}]"#
+        )
+    };
+    let origin = Origin::start(text(&flows("hi"), "\"1\"")).await;
+    let service = start(&origin, |options, _| {
+        options.rules[0].document.system = Some(System::Flows);
+    })
+    .await;
+    let flow = async |text: &str| {
+        let body = serde_json::json!({"message": {"text": text}}).to_string();
+        service.post("/v1/decide", &body).await.json()["flow"].clone()
+    };
+    assert_eq!(flow("hi").await, "greeting");
+    let overview = service.get("/v1/rules").await.json();
+    assert_eq!(overview["rules"][0]["document"]["skipped"][0]["name"], "odd");
+    origin.set(text("[{", "\"2\""));
+    let refused = |rules: &Json| rules["rules"][0]["source"]["refused"] == 1;
+    let overview = service.wait_for("/v1/rules", refused).await;
+    assert!(error_of(&overview).contains("line 1"), "{overview}");
+    assert_eq!(flow("hi").await, "greeting");
+    origin.set(text(&flows("hello"), "\"3\""));
+    service.wait_for("/v1/rules", |rules| rules["rules"][0]["source"]["loaded"] == 2).await;
+    assert_eq!((flow("hi").await, flow("hello").await), (Json::Null, "greeting".into()));
 }
