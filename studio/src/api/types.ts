@@ -1342,6 +1342,10 @@ gap: string | null, };
  */
 export type Map = {
 /**
+ * Whether the rules were analysed. Otherwise, some findings are not known yet.
+ */
+analysed: boolean,
+/**
  * Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
  * come first.
  */

@@ -357,6 +357,8 @@ export const en = {
     foldAll: 'Fold all',
     unfoldAll: 'Unfold',
     nothingFound: 'Nothing is like that.',
+    analysing: 'The rules are still being analysed.',
+    tablesLeft: (count: number) => `${n(count)} more table${s(count)} not drawn. Search to find one.`,
     workflow: 'Workflow',
     payload: 'Payload',
     table: (name: string) => `Table ${name}`,

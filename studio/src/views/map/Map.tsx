@@ -22,6 +22,8 @@ interface Props {
 
 /** Number of rows of a table that are shown at first. */
 const FIRST = 14;
+/** Number of tables that are shown at first, because the layout of more takes seconds. */
+const FIRST_TABLES = 40;
 
 export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.Element {
   const [search, setSearch] = useState('');
@@ -29,14 +31,15 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
   const [asTable, setAsTable] = useState(false);
   const [chosen, setChosen] = useState<string | null>(target);
   const [limits, setLimits] = useState<ReadonlyMap<string, number>>(new Map());
+  const [most, setMost] = useState(FIRST_TABLES);
   const words = t().map;
   const narrow = useNarrow();
   const first = (table: MapTable): number =>
     (map.tables.length > 12 ? 5 : search === '' ? FIRST : 60) + (table.entered ? 0 : 4);
   const limit = (table: MapTable): number => limits.get(table.name) ?? first(table);
   const drawn = useMemo(
-    () => arrange(map, { search, show, limit, counts, narrow }),
-    [map, search, show, limits, counts, narrow],
+    () => arrange(map, { search, show, limit, counts, narrow, tables: most }),
+    [map, search, show, limits, counts, narrow, most],
   );
   const picked = chosen === null ? null : find(map, chosen);
   const setLimit = (name: string, change: (before: number) => number): void => {
@@ -69,7 +72,19 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
                   onFold={(name) => setLimit(name, (before) => (before === 0 ? FIRST : 0))}
                 />
               ) : (
-                map.tables.length > 0 && <p class="soft">{words.nothingFound}</p>
+                map.tables.length > 0 && (
+                  <p class="soft">
+                    {show === 'findings' && !map.analysed ? words.analysing : words.nothingFound}
+                  </p>
+                )
+              )}
+              {drawn.left > 0 && (
+                <p class="row soft">
+                  {words.tablesLeft(drawn.left)}
+                  <button type="button" onClick={() => setMost(most + FIRST_TABLES)}>
+                    {t().showMore(Math.min(drawn.left, FIRST_TABLES))}
+                  </button>
+                </p>
               )}
               {map.workflows.map((workflow) => (
                 <section key={workflow.name} class="panel">

@@ -19,7 +19,7 @@ const asked = new Set<string>();
  * that a late response is not shown for a newer version.
  */
 const latest = { key: '', generation: 0 };
-/** The latest map. It stays when the view is left, because a large map takes seconds to build. */
+/** The latest map. It stays when the view is left. */
 const kept = signal<{ key: string; map: RulesMap } | null>(null);
 
 /**
@@ -51,10 +51,14 @@ function tableOf(name: string): DecisionTable | null {
 
 export function MapView(): JSX.Element {
   const key = JSON.stringify([version.value, revision.value, language.value]);
-  const isKept = kept.value?.key === key;
+  const isKept = kept.value?.key === key && kept.value.map.analysed;
   const map = useResource(isKept ? null : key, async (abort) => {
-    const map = await api.map(version.peek(), abort);
-    kept.value = { key, map };
+    // The analysis of thousands of routes takes seconds, so the map is first shown without it.
+    for (const analysed of [false, true]) {
+      const map = await api.map(version.peek(), analysed, abort);
+      kept.value = { key, map };
+      if (map.analysed) return;
+    }
   });
   const shown = kept.value?.map;
   useEffect(() => {
