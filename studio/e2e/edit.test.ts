@@ -115,6 +115,25 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await end();
 });
 
+test('a statement is completed with places to fill in, which Tab visits', async () => {
+  const { page, end } = await look();
+  await show(page, 'Edit');
+  await page.locator('.tok-keyword').first().waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('lis');
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: 'list' }).first().click();
+  await page.locator('.cm-snippetField').first().waitFor();
+  await page.keyboard.type('words');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('urgent');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('down');
+  const lines = await page.locator('.cm-line').allInnerTexts();
+  expect(lines.at(-1)).toBe('list words = ["urgent", "down"]');
+  await end();
+});
+
 test('a file is written when asked, and never over one that has changed meanwhile', async () => {
   const { page, file, end } = await look();
   await show(page, 'Edit');

@@ -32,6 +32,7 @@ import { rules, session } from '../../state/studio';
 import { smallest } from './edits';
 import { highlighting, setHints, setTokens } from './highlight';
 import { setTests, testMargin } from './margin';
+import { insertion } from './snippet';
 import { applyFix, checked, file, format, open, opened, replaced, requestSave, text, typed } from './state';
 import { theme } from './theme';
 
@@ -57,6 +58,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
         detail: item.detail,
         boost: -Math.min(index, 99),
         ...(item.docs ? { info: item.docs } : {}),
+        ...insertion(item.snippet),
       })),
   };
 }
