@@ -1,6 +1,7 @@
 // Tests of the map of many routes: it is shown before the analysis ends, and with few elements.
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serious } from './axe';
 import { manyRoutes } from './rules';
 import { launch, open, show, studio } from './studio';
 
@@ -53,6 +54,39 @@ test('of a thousand tables the map draws some, more on request, and any by a sea
   await page.getByRole('searchbox').fill('in977');
   await page.locator('.map-row', { hasText: 'in977' }).waitFor();
   expect(await page.locator('.map-card').count()).toBe(1);
+  await context.close();
+  served.end();
+  expect(troubles).toEqual([]);
+});
+
+test('the map and the table mark the way of the message at hand, however far its row is', async () => {
+  const served = await studio(['many.rules'], { 'many.rules': manyRoutes(200) });
+  const { page, context, troubles } = await open(browser, served.address);
+  await page.getByRole('button', { name: 'JSON' }).click();
+  const message = { text: 'x', ctx: { team: `t${150 % 90}`, n: 150 } };
+  await page.locator('textarea').first().fill(JSON.stringify(message));
+  await page.locator('.headline-target', { hasText: `h${150 % 20}` }).waitFor();
+  await show(page, 'Map');
+  const row = page.locator('.map-row.is-taken');
+  await row.waitFor();
+  expect(await row.innerText()).toContain('r150');
+  expect(await page.locator('.jumps path.is-taken').count()).toBe(1);
+  expect(await serious(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  await page.getByRole('searchbox').fill('r150');
+  await page.locator('.grid-row .is-taken', { hasText: 'r150' }).waitFor();
+  expect(await page.locator('.grid-row .taken-sign').count()).toBe(1);
+  expect(await serious(page)).toEqual([]);
+  // A message that jumps is on its way at the jump and in the table that it leads to.
+  await show(page, 'Decide');
+  await page
+    .locator('textarea')
+    .first()
+    .fill(JSON.stringify({ ...message, text: 'more of it' }));
+  await page.locator('.headline-target', { hasText: 'shallow' }).waitFor();
+  await show(page, 'Map');
+  await page.locator('.map-row.is-taken', { hasText: 'to_more' }).waitFor();
+  expect(await page.locator('.map-row.is-taken').count()).toBe(2);
   await context.close();
   served.end();
   expect(troubles).toEqual([]);

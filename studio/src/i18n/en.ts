@@ -357,6 +357,7 @@ export const en = {
     foldAll: 'Fold all',
     unfoldAll: 'Unfold',
     nothingFound: 'Nothing is like that.',
+    takenLegend: 'the way of the message in Decide',
     analysing: 'The rules are still being analysed.',
     tablesLeft: (count: number) => `${n(count)} more table${s(count)} not drawn. Search to find one.`,
     workflow: 'Workflow',

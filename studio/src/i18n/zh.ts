@@ -337,6 +337,7 @@ export const zh: Strings = {
     foldAll: '全部折叠',
     unfoldAll: '展开',
     nothingFound: '没有这样的内容。',
+    takenLegend: '“决策”中这条消息的路径',
     analysing: '规则仍在分析中。',
     tablesLeft: (count) => `另有 ${n(count)} 个 table 未画出，可以搜索。`,
     workflow: '工作流',

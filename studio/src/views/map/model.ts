@@ -12,6 +12,8 @@ export interface Look {
   counts: ReadonlyMap<string, number> | null;
   /** Whether the page is narrow, as on a phone. */
   narrow?: boolean;
+  /** Keys of rows that are shown even if they exceed the limit of their table. */
+  keep?: ReadonlySet<string>;
   /** Maximum number of tables; all by default. */
   tables?: number;
 }
@@ -139,7 +141,8 @@ function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   // the arrows start at the foot of the card. In a folded table, arrows start at its head.
   let jumps = 0;
   const stays = (route: MapRoute, index: number): boolean =>
-    index < limit || (limit > 0 && route.goto !== null && (jumps += 1) <= MOST_JUMPS);
+    index < limit ||
+    (limit > 0 && (look.keep?.has(route.key) || (route.goto !== null && (jumps += 1) <= MOST_JUMPS)));
   const shown = rows.filter(stays);
   const reached = new Set(shown.map((route) => route.goto));
   const below = new Set(rows.map((route) => route.goto).filter((goto) => !reached.has(goto)));
