@@ -45,6 +45,16 @@ async function leadsTo(page: Page, name: string): Promise<void> {
   await page.locator('.headline-target', { hasText: name }).waitFor();
 }
 
+test('a reload keeps the message at hand', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('I want my money back');
+  await leadsTo(page, 'refund_handler');
+  await page.reload();
+  await leadsTo(page, 'refund_handler');
+  expect(await page.locator('textarea[name=text]').inputValue()).toBe('I want my money back');
+  await end();
+});
+
 test('a form decides as one types; values, near misses and the way are shown', async () => {
   const { page, end } = await look(['helpdesk.rules']);
   await page.locator('textarea[name=text]').fill('permission denied again');

@@ -115,6 +115,48 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await end();
 });
 
+test('a statement is completed with places to fill in, which Tab visits', async () => {
+  const { page, end } = await look();
+  await show(page, 'Edit');
+  await page.locator('.tok-keyword').first().waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('lis');
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: 'list' }).first().click();
+  await page.locator('.cm-snippetField').first().waitFor();
+  await page.keyboard.type('words');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('urgent');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('down');
+  const lines = await page.locator('.cm-line').allInnerTexts();
+  expect(lines.at(-1)).toBe('list words = ["urgent", "down"]');
+  await end();
+});
+
+test('coverage is marked next to the lines: by the tests, and after a replay by its messages', async () => {
+  const { page, end } = await look();
+  await show(page, 'Edit');
+  await page.locator('.tok-keyword').first().waitFor();
+  const button = page.getByRole('button', { name: 'Coverage' });
+  await button.click();
+  const marks = page.locator('.coverage-gutter .test-mark');
+  // The one test reaches the first route only.
+  await marks.filter({ hasText: '○' }).first().waitFor();
+  expect(await marks.filter({ hasText: '○' }).first().getAttribute('title')).toBe('never reached');
+  expect(await marks.filter({ hasText: '◐' }).count()).toBeGreaterThan(0);
+  expect(await serious(page)).toEqual([]);
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await page.locator('.going', { hasText: 'Done' }).waitFor();
+  await show(page, 'Edit');
+  const never = marks.filter({ hasText: '○' });
+  await until('all are reached', async () => (await marks.count()) > 0 && (await never.count()) === 0);
+  await button.click();
+  await until('no marks', async () => (await marks.count()) === 0);
+  await end();
+});
+
 test('a file is written when asked, and never over one that has changed meanwhile', async () => {
   const { page, file, end } = await look();
   await show(page, 'Edit');

@@ -221,7 +221,7 @@ test('a row of the decision table that holds together with another says with whi
   const { page, end } = await look(['few.rules'], { 'few.rules': rules });
   await show(page, 'Map');
   await page.getByRole('button', { name: 'Decision table' }).click();
-  await page.locator('.grid-row .overlap').first().waitFor();
+  await page.locator('.grid-row .table-sign.overlap').first().waitFor();
   expect(await page.getByRole('columnheader', { name: 'ctx.n' }).count()).toBe(1);
   // A gap is a row of its own, with an example message.
   await page.locator('.grid-row', { hasText: 'gap' }).waitFor();

@@ -133,7 +133,8 @@ export const api = {
   cancelReplay: (id: number) => ask<ReplaySums>(`replays/${id}`, { method: 'DELETE' }),
   rows: (id: number, body: AskRows, signal?: AbortSignal) => post<Rows>(`replays/${id}/rows`, body, signal),
   row: (id: number, line: number) => ask<RowMessage>(`replays/${id}/rows/${line}`),
-  map: (version: Version, signal?: AbortSignal) => ask<RulesMap>(`map?${versioned(version)}`, { signal }),
+  map: (version: Version, analysed: boolean, signal?: AbortSignal) =>
+    ask<RulesMap>(`map?${versioned(version, { analysed: String(analysed) })}`, { signal }),
   table: (version: Version, table: string, analysed: boolean) =>
     ask<DecisionTable>(`table?${versioned(version, { table, analysed: String(analysed) })}`),
   editRow: (body: EditRow) => post<EditedRow>('rows', body),

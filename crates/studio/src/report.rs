@@ -129,10 +129,9 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
-    let map = map::build_map(&snapshot)?;
-    // The replay's counts explain unused statements by the analysis findings, so these are computed
-    // first.
-    snapshot.findings();
+    // The replay's counts explain unused statements by the analysis findings, which the map has
+    // computed.
+    let map = map::build_map(&snapshot, true)?;
     let replay = request.replay.map(|id| studio.replay(id)).transpose()?;
     let sums = replay.as_ref().map(|replay| replay.sums());
     let (coverage, covered_by_tests) =

@@ -67,10 +67,16 @@ impl ProjectSnapshot {
         self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
+    /// Returns the findings of the rule analysis if they are already computed. Otherwise, waits for
+    /// them if `analysed`, and returns `None` if not.
+    pub fn findings_if(&self, analysed: bool) -> Option<&[Finding]> {
+        if analysed { Some(self.findings()) } else { self.findings.get().map(Vec::as_slice) }
+    }
+
     /// Returns the findings of the rule analysis if they are already computed, otherwise an empty
     /// slice. Never waits.
     pub fn findings_so_far(&self) -> &[Finding] {
-        self.findings.get().map_or(&[], Vec::as_slice)
+        self.findings_if(false).unwrap_or_default()
     }
 
     /// Returns the keys of all statements of the rules. A key is a text that identifies a

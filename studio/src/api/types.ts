@@ -1342,6 +1342,10 @@ gap: string | null, };
  */
 export type Map = {
 /**
+ * Whether the rules were analysed. Otherwise, some findings are not known yet.
+ */
+analysed: boolean,
+/**
  * Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
  * come first.
  */
@@ -2057,7 +2061,7 @@ items: Array<CompletionItem>, };
  */
 export type CompletionItem = {
 /**
- * Text that the item inserts.
+ * Name of the item, and the text that it inserts unless it has a snippet.
  */
 label: string,
 /**
@@ -2072,7 +2076,25 @@ detail: string,
 /**
  * Documentation of the item.
  */
-docs: string, };
+docs: string,
+/**
+ * Parts of the text that the item inserts instead of its label. Empty if the item inserts its
+ * label.
+ */
+snippet: Array<SnippetPart>, };
+
+/**
+ * A part of a text with placeholders that the author fills in.
+ */
+export type SnippetPart = {
+/**
+ * Text of the part. The text of a placeholder may be empty.
+ */
+text: string,
+/**
+ * Whether the author replaces the text.
+ */
+is_placeholder: boolean, };
 
 /**
  * Documentation of the name or keyword at a position.

@@ -3,15 +3,16 @@
 import { language } from '../state/prefs';
 import { en } from './en';
 import * as history from './history';
+import * as coverage from './coverage';
 import * as live from './live';
 import { zh } from './zh';
 
 export type Strings = typeof en;
-type Texts = Strings & { history: typeof history.en; live: typeof live.en };
+type Texts = Strings & { history: typeof history.en; live: typeof live.en; coverage: typeof coverage.en };
 
 const TABLES: Record<'en' | 'zh', Texts> = {
-  en: { ...en, history: history.en, live: live.en },
-  zh: { ...zh, history: history.zh, live: live.zh },
+  en: { ...en, history: history.en, live: live.en, coverage: coverage.en },
+  zh: { ...zh, history: history.zh, live: live.zh, coverage: coverage.zh },
 };
 
 /**

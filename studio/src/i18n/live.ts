@@ -1,12 +1,13 @@
 // Texts of the view of live traffic, in each language.
 
 export const en = {
-  decisions: (generation: number) => `Decisions by generation ${generation}`,
+  decisions: 'What the service decides',
+  generation: (generation: number) => `generation ${generation} of the rules`,
   route: 'Route',
   minute: 'The last minute',
-  perSecond: 'a second',
-  lastMinute: 'in a minute',
-  total: 'since the start',
+  perSecond: 'Per second',
+  lastMinute: 'In 60 seconds',
+  total: 'Since the start',
   undecided: 'no route',
   violations: 'violate the input',
   invalid: 'no JSON object',
@@ -17,7 +18,8 @@ export const en = {
 };
 
 export const zh: typeof en = {
-  decisions: (generation: number) => `第 ${generation} 版规则的决策`,
+  decisions: '服务的决策',
+  generation: (generation: number) => `第 ${generation} 版规则`,
   route: '路由',
   minute: '最近一分钟',
   perSecond: '每秒',

@@ -1,6 +1,6 @@
 // Checks the palette in both themes against WCAG 2 AA. The contrast of texts must be at least 4.5
 // to 1. The contrast of signs and of borders of inputs must be at least 3 to 1.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -50,6 +50,15 @@ function mix(one: string, share: number, other: string): string {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
+test('only the palettes name colours, so that the pairs below are all pairs', () => {
+  const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.css'));
+  for (const file of files) {
+    const text = readFileSync(join(import.meta.dirname, file), 'utf8');
+    const rules = text.replace(/:root(\[data-theme='dark'\])? \{[^}]*\}|box-shadow: [^;]*;/g, '');
+    expect(rules.match(/#[0-9a-f]{3,8}\b|\b(?:rgb|hsl)a?\(|: (?:white|black)\b/gi), file).toBeNull();
+  }
+});
+
 const GROUNDS = ['bg', 'panel', 'raised', 'field'];
 const HUES = [...Array.from({ length: 12 }, (_, index) => `h${index}`), 'h-none'];
 
@@ -76,6 +85,7 @@ describe.each([false, true])('dark: %s', (dark) => {
         [name, `${name}-soft`],
         [name, 'panel'],
         ['ink', `${name}-soft`],
+        ['ink-soft', `${name}-soft`],
       ]),
       ...Object.keys(colours)
         .filter((name) => name.startsWith('tok-'))

@@ -6,6 +6,7 @@ import { windowOf } from '../ui/window';
 import { fitting } from '../ui/fit';
 import { apply, smallest } from './edit/edits';
 import { blocks, pieces } from './edit/markdown';
+import { template } from './edit/snippet';
 import { arrange, find, matches, passing, standing } from './map/model';
 import { overlapsOf } from './map/overlaps';
 import { bands, MOST } from './replay/bands';
@@ -108,6 +109,7 @@ function rules(count: number): RulesMap {
   const routes = Array.from({ length: count }, (_, index) => route(`r${index}`));
   const table = { kind: 'routes' as const, docs: '', entered: false, indexed: false };
   return {
+    analysed: true,
     tables: [
       { ...table, name: 'routes', routes: [...routes, route('jump', { goto: 'inner' })] },
       { ...table, name: 'inner', entered: true, routes: [route('deep', { to: 'special' })] },
@@ -135,6 +137,30 @@ test('a card shows its first rows and all that jump; arrows begin at their rows'
   const folded = arrange(rules(500), { ...look, limit: () => 0 });
   expect(folded.cards.every((card) => card.rows.length === 0)).toBe(true);
   expect(folded.arrows.length).toBe(1);
+});
+
+test('of thousands of jumps and tables, few are drawn, those nearest to the beginning first', () => {
+  const map = rules(3);
+  const [routes, inner] = map.tables;
+  if (!routes || !inner) throw new Error('two tables');
+  const jumps = Array.from({ length: 5000 }, (_, index) => route(`j${index}`, { goto: `t${index % 500}` }));
+  const tables = Array.from({ length: 500 }, (_, index) => {
+    const next = route(`n${index}`, { goto: index === 499 ? 'last' : null });
+    return { ...inner, name: `t${index}`, routes: [next] };
+  });
+  map.tables = [{ ...routes, routes: jumps }, ...tables, { ...inner, name: 'last' }];
+  const look = { search: '', show: 'all' as const, limit: () => 10, counts: null };
+  const drawn = arrange(map, { ...look, tables: 40 });
+  expect([drawn.cards.length, drawn.left]).toEqual([40, 462]);
+  expect(drawn.cards[0]?.rows.length).toBe(22);
+  // Each table that is drawn has one arrow, from its row or from the foot of the card.
+  const ends = drawn.arrows.filter((arrow) => arrow.jump && arrow.from === drawn.cards[0]);
+  expect(new Set(ends.map((arrow) => arrow.to)).size).toBe(39);
+  expect(ends.length).toBe(39);
+  expect(ends.filter((arrow) => arrow.row === 22).length).toBe(17);
+  // A search draws the tables that match, however far they are.
+  const found = arrange(map, { ...look, search: 'last', tables: 40 });
+  expect(found.cards.map((card) => card.table.name)).toEqual(['last']);
 });
 
 test('the width of an arrow is by the number of messages', () => {
@@ -253,4 +279,12 @@ test('a page of Markdown becomes blocks of text', () => {
     { code: false, text: 'see the page and ' },
     { code: true, text: 'a' },
   ]);
+});
+
+test('a snippet becomes a template whose places are independent, with its braces as text', () => {
+  const part = (text: string, is_placeholder = false) => ({ text, is_placeholder });
+  const parts = [part('test "'), part('text', true), part('" {\n  given '), part('text', true), part('\n}')];
+  expect(template(parts)).toBe('test "${1:text}" \\{\n  given ${2:text}\n\\}');
+  expect(template([part('f('), part('', true), part(')')])).toBe('f(${1:})');
+  expect(template([part('{a}', true)])).toBe('\\{a\\}');
 });

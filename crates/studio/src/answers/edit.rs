@@ -2,7 +2,8 @@
 
 use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
-    Fold, Format, Formatted, Hint, Hover, OutlineItem, Save, Saved, SourceRange, TestRun, TextEdit,
+    Fold, Format, Formatted, Hint, Hover, OutlineItem, Save, Saved, SnippetPart, SourceRange, TestRun,
+    TextEdit,
 };
 use crate::error::{Answer, RequestError};
 use crate::language::{current_language, localized, localized_diagnostic};
@@ -13,6 +14,7 @@ use axum::extract::Path;
 use rulec::{Code, FileId, RenderOptions, Rules, Severity, TestOutcome, run_tests};
 use rulec_base::message;
 use rulec_ide::complete::CompletionKind;
+use rulec_ide::complete::snippets::{self, Snippet};
 use rulec_ide::{Edit, OutlineEntry, actions, tokens};
 use rulec_syntax::format as formatter;
 use serde::Deserialize;
@@ -179,8 +181,17 @@ pub(crate) fn complete(studio: &Arc<Studio>, request: At) -> Answer<Completions>
         .to_owned(),
         detail: item.detail,
         docs: localized(&item.docs),
+        snippet: item.snippet.map(snippet_parts).unwrap_or_default(),
     };
     Ok(Completions { start_utf16, end_utf16, items: completions.items.into_iter().map(item).collect() })
+}
+
+fn snippet_parts(snippet: Snippet) -> Vec<SnippetPart> {
+    let part = |part: snippets::SnippetPart| match part {
+        snippets::SnippetPart::Text(text) => SnippetPart { text, is_placeholder: false },
+        snippets::SnippetPart::Placeholder(text) => SnippetPart { text, is_placeholder: true },
+    };
+    snippet.parts.into_iter().map(part).collect()
 }
 
 pub(crate) fn hover(studio: &Arc<Studio>, request: At) -> Answer<Option<Hover>> {

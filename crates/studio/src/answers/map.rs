@@ -4,32 +4,44 @@
 use super::to_entry_kind;
 use crate::api::{
     EntryKind, FindingKind, HowFound, Map, MapEdge, MapFinding, MapNode, MapRoute, MapTable, MapWorkflow,
-    Version,
 };
 use crate::error::Answer;
 use crate::keys;
 use crate::language::{localized, localized_diagnostic};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
-use rulec::{Code, Rules, Span};
+use rulec::{Code, Finding, Rules, Span};
 use rulec_report::{coverage, drawing};
 use rulec_sema::hir::{
     FLOWS_TABLE, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
 };
+use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub(crate) fn rules_map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
-    let snapshot = studio.snapshot(version)?;
-    build_map(&snapshot)
+#[derive(Deserialize)]
+pub(crate) struct MapQuery {
+    rules: usize,
+    #[serde(default)]
+    draft: bool,
+    /// Whether to wait for the analysis of the rules, which finds hidden statements.
+    #[serde(default)]
+    analysed: bool,
 }
 
-/// Builds the map of a rule set: its tables, payload kinds, statements and workflows. Refuses the
-/// request if the rules do not compile.
-pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
+pub(crate) fn rules_map(studio: &Arc<Studio>, request: MapQuery) -> Answer<Map> {
+    let snapshot = studio.snapshot(crate::api::Version { rules: request.rules, draft: request.draft })?;
+    build_map(&snapshot, request.analysed)
+}
+
+/// Builds the map of a rule set: its tables, payload kinds, statements and workflows. If
+/// `analysed`, waits for the analysis and includes all findings. Otherwise, includes only the
+/// findings that are already known. Refuses the request if the rules do not compile.
+pub(crate) fn build_map(snapshot: &ProjectSnapshot, analysed: bool) -> Answer<Map> {
     let rules = snapshot.rules()?;
     let program = rules.program();
-    let builder = MapBuilder::new(snapshot, rules);
+    let findings = snapshot.findings_if(analysed);
+    let builder = MapBuilder::new(snapshot, rules, findings.unwrap_or_default());
     let entered_tables = drawing::goto_target_tables(program);
     let payload_tables: BTreeSet<TableId> =
         program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
@@ -44,6 +56,7 @@ pub(crate) fn build_map(snapshot: &ProjectSnapshot) -> Answer<Map> {
     }
     tables.sort_by_key(|table| table.entered);
     Ok(Map {
+        analysed: findings.is_some(),
         tables,
         targets: target_names(rules),
         workflows: program.workflows.iter().map(|workflow| map_workflow(rules, workflow)).collect(),
@@ -94,7 +107,7 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
 /// diagnostics and the analysis findings (`findings`) whose own span lies inside `span`.
 pub(crate) fn findings_in_span(
     snapshot: &ProjectSnapshot,
-    findings: &[rulec::Finding],
+    findings: &[Finding],
     span: Span,
 ) -> Vec<MapFinding> {
     let is_inside = |diagnostic_span: Span| {
@@ -128,6 +141,8 @@ pub(crate) fn findings_in_span(
 struct MapBuilder<'k> {
     snapshot: &'k ProjectSnapshot,
     rules: &'k Rules,
+    /// Findings of the analysis to show; empty before the analysis.
+    findings: &'k [Finding],
     /// For each rule, how the engine finds it (such as by an index key).
     access_paths: HashMap<RuleId, HowFound>,
     /// Tables for which the engine has an index, which finds the rules that a message may match.
@@ -138,7 +153,7 @@ struct MapBuilder<'k> {
 }
 
 impl<'k> MapBuilder<'k> {
-    fn new(snapshot: &'k ProjectSnapshot, rules: &'k Rules) -> MapBuilder<'k> {
+    fn new(snapshot: &'k ProjectSnapshot, rules: &'k Rules, findings: &'k [Finding]) -> MapBuilder<'k> {
         let plans = rules.plan();
         let access_paths = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
             let ((by, description), shared) =
@@ -155,6 +170,7 @@ impl<'k> MapBuilder<'k> {
         MapBuilder {
             snapshot,
             rules,
+            findings,
             access_paths: access_paths.collect(),
             indexed_tables: plans
                 .iter()
@@ -217,7 +233,7 @@ impl<'k> MapBuilder<'k> {
             goto,
             found: self.access_paths.get(&id).cloned(),
             steps: steps.copied().unwrap_or_default(),
-            findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
+            findings: findings_in_span(self.snapshot, self.findings, rule.span),
             place: self.snapshot.source_range(rule.span),
         }
     }
@@ -249,7 +265,7 @@ impl<'k> MapBuilder<'k> {
             Some(MapRoute {
                 condition: examples.join(", "),
                 docs: flow.description.to_string(),
-                findings: findings_in_span(self.snapshot, self.snapshot.findings(), flow.span),
+                findings: findings_in_span(self.snapshot, self.findings, flow.span),
                 place: self.snapshot.source_range(flow.span),
                 ..plain_route(keys::statement_key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
@@ -266,7 +282,7 @@ impl<'k> MapBuilder<'k> {
         let routes = rules.filter(|rule| distinct_names.insert(rule.name.clone())).map(|rule| MapRoute {
             condition: drawing::to_label_line(self.rules.sources().slice(rule.span)),
             docs: rule.docs.to_string(),
-            findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
+            findings: findings_in_span(self.snapshot, self.findings, rule.span),
             place: self.snapshot.source_range(rule.span),
             ..plain_route(keys::statement_key(&payload.name, &rule.name), &rule.name, String::new())
         });

@@ -65,7 +65,7 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool
     let enabled =
         table.evaluation_order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.is_disabled);
     let rows: Vec<&Rule> = enabled.chain(disabled).collect();
-    let findings = if analysed { snapshot.findings() } else { snapshot.findings_so_far() };
+    let findings = snapshot.findings_if(analysed).unwrap_or_default();
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
     let mut columns = choose_columns(&conjuncts);
     if columns.is_empty() && table.kind == TableKind::Routes {

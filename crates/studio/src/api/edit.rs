@@ -213,7 +213,7 @@ pub struct Completions {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CompletionItem {
-    /// Text that the item inserts.
+    /// Name of the item, and the text that it inserts unless it has a snippet.
     pub label: String,
     /// Kind of the item: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or
     /// `statement`.
@@ -222,6 +222,19 @@ pub struct CompletionItem {
     pub detail: String,
     /// Documentation of the item.
     pub docs: String,
+    /// Parts of the text that the item inserts instead of its label. Empty if the item inserts its
+    /// label.
+    pub snippet: Vec<SnippetPart>,
+}
+
+/// A part of a text with placeholders that the author fills in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct SnippetPart {
+    /// Text of the part. The text of a placeholder may be empty.
+    pub text: String,
+    /// Whether the author replaces the text.
+    pub is_placeholder: bool,
 }
 
 /// Documentation of the name or keyword at a position.

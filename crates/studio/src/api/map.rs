@@ -8,6 +8,8 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Map {
+    /// Whether the rules were analysed. Otherwise, some findings are not known yet.
+    pub analysed: bool,
     /// Tables of the rules: routes, choices, routers and flows. Tables to which no `goto` leads
     /// come first.
     pub tables: Vec<MapTable>,

@@ -27,7 +27,7 @@ fn all_declarations() -> String {
         StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
         Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind SourceRange
         MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap EditRow RowChange EditedRow FileText Check Checked Diagnostic
-        DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
+        DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem SnippetPart Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );
     let text = format!("{TYPES_FILE_HEAD}{declarations}\n{}", explanation_types());

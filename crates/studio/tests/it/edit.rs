@@ -84,6 +84,12 @@ fn words_are_offered_and_explained() {
         offers["items"].as_array().is_some_and(|items| items.iter().any(|item| item["label"] == "billing")),
         "{offers}"
     );
+    // A statement comes with places that the author fills in.
+    let offers = ask("/api/complete", "lis", 3);
+    let list = offers["items"].as_array().into_iter().flatten().find(|item| item["label"] == "list");
+    let part = |text: &str, is_placeholder: bool| json!({"text": text, "is_placeholder": is_placeholder});
+    let first_parts = list.map(|list| (&list["snippet"][0], &list["snippet"][1]));
+    assert_eq!(first_parts, Some((&part("list ", false), &part("name", true))), "{offers}");
     let hover = ask("/api/hover", DESK, units(DESK, "ctx.user.role") + 10);
     assert!(hover["code"].as_str().is_some_and(|code| code.contains("role: string")), "{hover}");
     assert_eq!(ask("/api/hover", DESK, 1_000_000), Json::Null);

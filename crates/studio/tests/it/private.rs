@@ -94,7 +94,9 @@ fn drive_views(driver: &mut Driver) {
     driver.get("/api/codes/{code}", "/api/codes/W0217");
     for draft in ["", "&draft=true"] {
         driver.get("/api/overview", &format!("/api/overview?rules=0{draft}"));
-        driver.get("/api/map", &format!("/api/map?rules=0{draft}"));
+        for analysed in [true, false] {
+            driver.get("/api/map", &format!("/api/map?rules=0{draft}&analysed={analysed}"));
+        }
         for table in ["routes", "tone", "mood", "flows", "rounds"] {
             for analysed in [true, false] {
                 let asked = format!("/api/table?rules=0{draft}&table={table}&analysed={analysed}");

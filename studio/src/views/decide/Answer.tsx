@@ -95,7 +95,7 @@ function Form({ answer }: { answer: Decided }): JSX.Element {
 
 function RunPanel({ run }: { run: Extract<Decided, { kind: 'workflow' }> }): JSX.Element {
   const map = useResource(JSON.stringify([version.value, revision.value]), (signal) =>
-    api.map(version.value, signal),
+    api.map(version.value, false, signal),
   );
   return (
     <section class="panel">

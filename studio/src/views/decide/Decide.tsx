@@ -8,10 +8,14 @@ import { Before } from './Before';
 import { Form } from './Form';
 import { Kept } from './Kept';
 import { parse, write } from './message';
+import { keepOverReload } from './reload';
 import { context, decided, entry, entryInfo, followMessage, masksTyped, message, row } from './state';
 
 export function Decide(): JSX.Element {
-  useEffect(followMessage, []);
+  useEffect(() => {
+    keepOverReload();
+    followMessage();
+  }, []);
   return (
     <div class="decide">
       <div class="stack">

@@ -97,6 +97,17 @@ function walk(explanation: Explanation, table: TableTrace, stops: Stop[]): void 
   stops.push({ kind: target ? 'target' : 'nothing', of, name: target });
 }
 
+/** Returns the keys of the statements on the path of a decision, as maps and tables use them. */
+export function keysOf(explanation: Explanation): Set<string> {
+  const keys = new Set<string>();
+  let table = '';
+  for (const stop of way(explanation)) {
+    if (stop.kind === 'table') table = stop.name;
+    if (stop.kind === 'statement') keys.add(`${table}/${stop.name}`);
+  }
+  return keys;
+}
+
 /** Returns the step of a path that names the answer: the target, or the branch of a choice. */
 export function answerOf(explanation: Explanation): Stop {
   const stops = way(explanation);

@@ -12,6 +12,7 @@ import { say } from '../../ui/toast';
 import { compareAtHand } from '../replay/at-hand';
 import { compareWithSaved, source, start } from '../replay/state';
 import { CodeHelp } from './CodeHelp';
+import { CoverageButton } from './CoverageButton';
 import { Editor } from './Editor';
 import * as state from './state';
 
@@ -63,6 +64,7 @@ function Bar(): JSX.Element {
         {dirty ? `● ${words.unsaved}` : `✓ ${words.saved}`}
       </span>
       <span class="spacer" />
+      <CoverageButton />
       <button
         type="button"
         onClick={() => void state.format().then((done) => done || say(words.cannotFormat))}

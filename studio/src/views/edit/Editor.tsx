@@ -31,7 +31,9 @@ import { editTarget } from '../../state/place';
 import { rules, session } from '../../state/studio';
 import { smallest } from './edits';
 import { highlighting, setHints, setTokens } from './highlight';
-import { setTests, testMargin } from './margin';
+import { coverage, coverageSigns, showsCoverage } from './coverage';
+import { margins, setCoverage, setTests, type Sign } from './margin';
+import { insertion } from './snippet';
 import { applyFix, checked, file, format, open, opened, replaced, requestSave, text, typed } from './state';
 import { theme } from './theme';
 
@@ -57,6 +59,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
         detail: item.detail,
         boost: -Math.min(index, 99),
         ...(item.docs ? { info: item.docs } : {}),
+        ...insertion(item.snippet),
       })),
   };
 }
@@ -123,7 +126,7 @@ function keys(): Extension {
 function extensions(label: string): Extension {
   return [
     lineNumbers(),
-    testMargin(),
+    margins(),
     lintGutter(),
     foldGutter(),
     codeFolding(),
@@ -167,8 +170,12 @@ function lintOf(found: Diagnostic, length: number): Lint {
   };
 }
 
-function describe(test: TestRun): string {
-  return test.passed ? t().edit.passed(test.name) : t().edit.failed(test.name, test.expected, test.actual);
+function signOf(test: TestRun): Sign[] {
+  if (test.place?.file !== file.peek()) return [];
+  const { line } = test.place;
+  if (test.passed) return [{ line, kind: 'passed', sign: '✓', words: t().edit.passed(test.name) }];
+  const words = t().edit.failed(test.name, test.expected, test.actual);
+  return [{ line, kind: 'failed', sign: '✗', words }];
 }
 
 /** Shows the results of a check, if the text is still the checked text. */
@@ -185,9 +192,15 @@ function take(view: EditorView, found: Checked): void {
     effects: [
       setTokens.of({ tokens: found.tokens, classes: session.peek()?.token_classes ?? [] }),
       setHints.of(found.hints),
-      setTests.of({ tests: found.tests, file: file.peek(), describe }),
+      setTests.of(found.tests.flatMap(signOf)),
     ],
   });
+}
+
+/** The signs of coverage in the open file; none if coverage is not shown. */
+function shownSigns(): Sign[] {
+  const items = showsCoverage.value ? (coverage.value ?? []) : [];
+  return coverageSigns(items, opened.value?.file ?? '');
 }
 
 export function Editor(): JSX.Element {
@@ -202,6 +215,7 @@ export function Editor(): JSX.Element {
     const made = new EditorView({ state, parent: root, root });
     view.current = made;
     if (checked.peek()) take(made, checked.peek() as Checked);
+    made.dispatch({ effects: setCoverage.of(shownSigns()) });
     return () => {
       made.destroy();
       view.current = null;
@@ -211,6 +225,10 @@ export function Editor(): JSX.Element {
   useSignalEffect(() => {
     const found = checked.value;
     if (found && view.current) take(view.current, found);
+  });
+  useSignalEffect(() => {
+    const signs = shownSigns();
+    view.current?.dispatch({ effects: setCoverage.of(signs) });
   });
   useSignalEffect(() => {
     const next = replaced.value;

@@ -1,68 +1,76 @@
-// The gutter: a green tick or red cross next to each test, with the test's name and result as its
-// text.
-import { type Extension, RangeSet, StateEffect, StateField } from '@codemirror/state';
+// The gutters: a sign next to each test, and next to each statement and condition whose coverage is
+// shown. The text of a sign says what it means.
+import { type Extension, RangeSet, StateEffect, type StateEffectType, StateField } from '@codemirror/state';
 import { EditorView, gutter, GutterMarker } from '@codemirror/view';
-import type { TestRun } from '../../api/types';
 
-/** Returns the text of a marker in the page's language. */
-export type Describe = (test: TestRun) => string;
-
-interface Shown {
-  tests: readonly TestRun[];
-  file: string;
-  describe: Describe;
+/** A sign next to a line. */
+export interface Sign {
+  /** Number of the line, from 1. */
+  line: number;
+  kind: 'passed' | 'failed' | 'partly';
+  sign: string;
+  /** Text of the sign in the page's language. */
+  words: string;
 }
 
-export const setTests = StateEffect.define<Shown>();
-
-class TestMarker extends GutterMarker {
-  constructor(
-    readonly passed: boolean,
-    readonly words: string,
-  ) {
+class SignMarker extends GutterMarker {
+  constructor(readonly shown: Omit<Sign, 'line'>) {
     super();
   }
 
-  override eq(other: TestMarker): boolean {
-    return other.passed === this.passed && other.words === this.words;
+  override eq(other: SignMarker): boolean {
+    return other.shown.kind === this.shown.kind && other.shown.words === this.shown.words;
   }
 
   override toDOM(): HTMLElement {
+    const { kind, sign, words } = this.shown;
     const element = document.createElement('span');
-    element.className = this.passed ? 'test-mark passed' : 'test-mark failed';
-    element.textContent = this.passed ? '✓' : '✗';
-    element.title = this.words;
+    element.className = `test-mark ${kind}`;
+    element.textContent = sign;
+    element.title = words;
     element.setAttribute('role', 'img');
-    element.setAttribute('aria-label', this.words);
+    element.setAttribute('aria-label', words);
     return element;
   }
 }
 
-const markers = StateField.define<RangeSet<GutterMarker>>({
-  create: () => RangeSet.empty,
-  update(set, transaction) {
-    let next = set.map(transaction.changes);
-    for (const effect of transaction.effects) {
-      if (!effect.is(setTests)) continue;
-      const { tests, file, describe } = effect.value;
-      const { doc } = transaction.state;
-      const ranges = tests.flatMap((test) => {
-        if (test.place?.file !== file || test.place.from > doc.length) return [];
-        return [new TestMarker(test.passed, describe(test)).range(doc.lineAt(test.place.from).from)];
-      });
-      next = RangeSet.of(ranges, true);
-    }
-    return next;
-  },
-});
+/** Returns a gutter, and the effect that sets its signs, at most one per line. */
+function margin(
+  name: string,
+  spacer: boolean,
+): { set: StateEffectType<readonly Sign[]>; extension: Extension } {
+  const set = StateEffect.define<readonly Sign[]>();
+  const markers = StateField.define<RangeSet<GutterMarker>>({
+    create: () => RangeSet.empty,
+    update(before, transaction) {
+      let next = before.map(transaction.changes);
+      for (const effect of transaction.effects) {
+        if (!effect.is(set)) continue;
+        const { doc } = transaction.state;
+        const known = effect.value.filter((each) => each.line <= doc.lines);
+        next = RangeSet.of(
+          known.map((each) => new SignMarker(each).range(doc.line(each.line).from)),
+          true,
+        );
+      }
+      return next;
+    },
+  });
+  const shown = gutter({
+    class: name,
+    markers: (view: EditorView) => view.state.field(markers),
+    // The gutter of the tests always has its width, so that the text does not move as one types.
+    ...(spacer ? { initialSpacer: () => new SignMarker({ kind: 'passed', sign: '✓', words: '' }) } : {}),
+  });
+  return { set, extension: [markers, shown] };
+}
 
-export function testMargin(): Extension {
-  return [
-    markers,
-    gutter({
-      class: 'test-gutter',
-      markers: (view: EditorView) => view.state.field(markers),
-      initialSpacer: () => new TestMarker(true, ''),
-    }),
-  ];
+const tests = margin('test-gutter', true);
+const coverage = margin('coverage-gutter', false);
+
+export const setTests = tests.set;
+export const setCoverage = coverage.set;
+
+export function margins(): Extension {
+  return [tests.extension, coverage.extension];
 }

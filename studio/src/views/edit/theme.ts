@@ -59,6 +59,7 @@ export const theme = EditorView.theme({
   '.test-mark': { fontWeight: '700', padding: '0 4px' },
   '.test-mark.passed': { color: 'var(--yes)' },
   '.test-mark.failed': { color: 'var(--no)' },
+  '.test-mark.partly': { color: 'var(--unknown)' },
   '.inlay': { color: 'var(--ink-soft)', fontSize: 'inherit', fontStyle: 'italic' },
   '.hover-box': { padding: '8px 12px', whiteSpace: 'pre-wrap', maxHeight: '320px', overflow: 'auto' },
   '.hover-code': { fontFamily: 'var(--mono)', fontWeight: '600', marginBottom: '4px' },

@@ -5,6 +5,7 @@ import { api, isAborted, type RequestError } from '../../client';
 import { t } from '../../i18n';
 import { language } from '../../state/prefs';
 import { ruleSet } from '../../state/studio';
+import { pieces } from '../edit/markdown';
 import { type Counts, lastMinute, points, rate, type SetTraffic, type Traffic } from './traffic';
 
 /** Time between two requests, in milliseconds. */
@@ -60,12 +61,17 @@ function Set({ of }: { of: SetTraffic }): JSX.Element {
   return (
     <>
       <section class="panel">
-        <h2>{words.decisions(of.generation)}</h2>
+        <header>
+          <h2>{words.decisions}</h2>
+          <span class="soft small">{words.generation(of.generation)}</span>
+        </header>
         <table class="live-table">
           <thead>
             <tr>
               <th scope="col">{words.route}</th>
-              <th scope="col">{words.minute}</th>
+              <th scope="col" class="line">
+                {words.minute}
+              </th>
               <th scope="col" class="number">
                 {words.perSecond}
               </th>
@@ -83,7 +89,7 @@ function Set({ of }: { of: SetTraffic }): JSX.Element {
                 <th scope="row" class="mono">
                   {name}
                 </th>
-                <td>
+                <td class="line">
                   <Line of={counts} />
                 </td>
                 <td class="number">{rate(counts).toFixed(1)}</td>
@@ -96,14 +102,18 @@ function Set({ of }: { of: SetTraffic }): JSX.Element {
       </section>
       <NearMisses of={of} />
       <section class="panel">
-        <h2>{words.unknown}</h2>
-        {of.unknown.length === 0 && <p>{words.none}</p>}
+        <header>
+          <h2>{words.unknown}</h2>
+        </header>
+        {of.unknown.length === 0 && <p class="soft">{words.none}</p>}
         <ul class="live-list">
           {of.unknown.map((unknown, index) => (
             <li key={index}>
               <span class="mono">{unknown.route}</span>: <code>{unknown.condition}</code> ×{unknown.count}
               {unknown.because.map((because, at) => (
-                <div key={at}>{because}</div>
+                <div key={at}>
+                  <Words text={because} />
+                </div>
               ))}
             </li>
           ))}
@@ -117,8 +127,10 @@ function NearMisses({ of }: { of: SetTraffic }): JSX.Element {
   const words = t().live;
   return (
     <section class="panel">
-      <h2>{words.near}</h2>
-      {of.near_misses.length === 0 && <p>{words.none}</p>}
+      <header>
+        <h2>{words.near}</h2>
+      </header>
+      {of.near_misses.length === 0 && <p class="soft">{words.none}</p>}
       <ul class="live-list">
         {of.near_misses.map((miss, index) => (
           <li key={index}>
@@ -126,13 +138,26 @@ function NearMisses({ of }: { of: SetTraffic }): JSX.Element {
             <span class="mono">{miss.route}</span> {words.insteadOf(miss.chosen)}
             <ul>
               {miss.because.map((because, at) => (
-                <li key={at}>{because}</li>
+                <li key={at}>
+                  <Words text={because} />
+                </li>
               ))}
             </ul>
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** A text of the server, in which backquotes enclose code. */
+function Words({ text }: { text: string }): JSX.Element {
+  return (
+    <>
+      {pieces(text).map((piece, index) =>
+        piece.code ? <code key={index}>{piece.text}</code> : <span key={index}>{piece.text}</span>,
+      )}
+    </>
   );
 }
 

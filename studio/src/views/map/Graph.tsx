@@ -16,6 +16,8 @@ interface Props {
   width: number;
   height: number;
   counts: ReadonlyMap<string, number> | null;
+  /** Keys of the statements on the way of the message at hand. */
+  taken: ReadonlySet<string>;
   chosen: string | null;
   onPick: (key: string) => void;
   onMore: (table: string) => void;
@@ -45,9 +47,9 @@ export function Graph(props: Props): JSX.Element {
           <path
             key={index}
             d={arrow.path}
-            class={arrow.jump ? 'jump' : undefined}
+            class={`${arrow.jump ? 'jump' : ''} ${isTaken(arrow, props.taken) ? 'is-taken' : ''}`}
             style={{ stroke: arrow.jump ? 'var(--accent)' : hue(arrow.to) }}
-            stroke-width={arrow.width}
+            stroke-width={isTaken(arrow, props.taken) ? Math.max(4, arrow.width) : arrow.width}
             marker-end="url(#jump)"
           />
         ))}
@@ -60,6 +62,11 @@ export function Graph(props: Props): JSX.Element {
       ))}
     </ZoomBox>
   );
+}
+
+function isTaken(arrow: Arrow, taken: ReadonlySet<string>): boolean {
+  const route = arrow.from.rows[arrow.row];
+  return route !== undefined && taken.has(route.key);
 }
 
 function TargetBox({ target }: { target: Target }): JSX.Element {
@@ -83,6 +90,7 @@ function TableCard({
   map,
   card,
   counts,
+  taken,
   chosen,
   onPick,
   onMore,
@@ -113,7 +121,12 @@ function TableCard({
       </header>
       <ul>
         {card.rows.map((route) => (
-          <Row key={route.key} {...{ map, route, counts, onPick }} chosen={chosen === route.key} />
+          <Row
+            key={route.key}
+            {...{ map, route, counts, onPick }}
+            taken={taken.has(route.key)}
+            chosen={chosen === route.key}
+          />
         ))}
       </ul>
       {card.hidden > 0 && !folded && (
@@ -142,24 +155,35 @@ interface RowProps {
   map: RulesMap;
   route: MapRoute;
   counts: ReadonlyMap<string, number> | null;
+  taken: boolean;
   chosen: boolean;
   onPick: (key: string) => void;
 }
 
-function Row({ map, route, counts, chosen, onPick }: RowProps): JSX.Element {
+/** The sign of a statement on the way of the message at hand. */
+export function Taken(): JSX.Element {
+  return (
+    <span class="taken-sign" title={t().map.takenLegend}>
+      <span aria-hidden="true">✓</span>
+      <span class="visually-hidden">{t().map.takenLegend}</span>
+    </span>
+  );
+}
+
+function Row({ map, route, counts, taken, chosen, onPick }: RowProps): JSX.Element {
   const passed = passing(route, map, counts);
   const kind = standing(route);
   return (
     <li style={{ height: `${ROW}px` }}>
       <button
         type="button"
-        class={`map-row ${kind ?? ''} ${passed?.count === 0 ? 'unused' : ''}`}
+        class={`map-row ${kind ?? ''} ${passed?.count === 0 ? 'unused' : ''} ${taken ? 'is-taken' : ''}`}
         aria-pressed={chosen}
         title={route.condition}
         onClick={() => onPick(route.key)}
       >
         <span class="map-row-name mono">
-          <Standing route={route} /> {route.name}
+          {taken && <Taken />} <Standing route={route} /> {route.name}
         </span>
         {route.condition !== '' && <span class="map-row-if mono soft">{route.condition}</span>}
         {passed && <span class="map-row-count">{countText(passed)}</span>}

@@ -14,30 +14,36 @@ import { Rules } from './Table';
 interface Props {
   map: RulesMap;
   counts: ReadonlyMap<string, number> | null;
+  /** Keys of the statements on the way of the message at hand. */
+  taken?: ReadonlySet<string> | undefined;
   /** Returns the decision table of a table; null while it is loading. */
   tableOf: (name: string) => DecisionTable | null;
   /** Statement to show first. */
   target?: string | null;
 }
 
+const NONE: ReadonlySet<string> = new Set();
 /** Number of rows of a table that are shown at first. */
 const FIRST = 14;
+/** Number of tables that are shown at first, because the layout of more takes seconds. */
+const FIRST_TABLES = 40;
 
-export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.Element {
+export function MapPicture({ map, counts, taken = NONE, tableOf, target = null }: Props): JSX.Element {
   const [search, setSearch] = useState('');
   const [show, setShow] = useState<Show>('all');
   const [asTable, setAsTable] = useState(false);
   const [chosen, setChosen] = useState<string | null>(target);
   const [limits, setLimits] = useState<ReadonlyMap<string, number>>(new Map());
+  const [most, setMost] = useState(FIRST_TABLES);
   const words = t().map;
   const narrow = useNarrow();
   const first = (table: MapTable): number =>
     (map.tables.length > 12 ? 5 : search === '' ? FIRST : 60) + (table.entered ? 0 : 4);
   const limit = (table: MapTable): number => limits.get(table.name) ?? first(table);
-  const drawn = useMemo(
-    () => arrange(map, { search, show, limit, counts, narrow }),
-    [map, search, show, limits, counts, narrow],
-  );
+  const drawn = useMemo(() => {
+    const keep = new Set(target === null ? taken : [...taken, target]);
+    return arrange(map, { search, show, limit, counts, narrow, keep, tables: most });
+  }, [map, search, show, limits, counts, narrow, taken, target, most]);
   const picked = chosen === null ? null : find(map, chosen);
   const setLimit = (name: string, change: (before: number) => number): void => {
     const table = map.tables.find((each) => each.name === name);
@@ -51,10 +57,11 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
         {...{ search, setSearch, show, setShow, asTable, setAsTable, foldAll }}
         hasCounts={counts !== null}
       />
+      {taken.size > 0 && <TakenLegend />}
       <div class={`map-body ${asTable ? 'as-table' : ''} ${picked ? 'with-detail' : ''}`}>
         <div class="stack">
           {asTable ? (
-            <Rules map={map} tableOf={tableOf} search={search} chosen={chosen} onPick={setChosen} />
+            <Rules {...{ map, tableOf, search, chosen, taken }} onPick={setChosen} />
           ) : (
             <>
               {drawn.cards.length > 0 ? (
@@ -63,14 +70,20 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
                   {...drawn}
                   map={map}
                   counts={counts}
+                  taken={taken}
                   chosen={chosen}
                   onPick={setChosen}
                   onMore={(name) => setLimit(name, (before) => before + 100)}
                   onFold={(name) => setLimit(name, (before) => (before === 0 ? FIRST : 0))}
                 />
               ) : (
-                map.tables.length > 0 && <p class="soft">{words.nothingFound}</p>
+                map.tables.length > 0 && (
+                  <p class="soft">
+                    {show === 'findings' && !map.analysed ? words.analysing : words.nothingFound}
+                  </p>
+                )
               )}
+              <Left count={drawn.left} onMore={() => setMost(most + FIRST_TABLES)} />
               {map.workflows.map((workflow) => (
                 <section key={workflow.name} class="panel">
                   <header>
@@ -88,6 +101,30 @@ export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.
         {picked && <Detail map={map} {...picked} counts={counts} onClose={() => setChosen(null)} />}
       </div>
     </div>
+  );
+}
+
+function TakenLegend(): JSX.Element {
+  return (
+    <p class="soft small">
+      <span class="taken-sign" aria-hidden="true">
+        ✓
+      </span>{' '}
+      {t().map.takenLegend}
+    </p>
+  );
+}
+
+/** The number of tables that are not drawn, and a button that draws more. */
+function Left({ count, onMore }: { count: number; onMore: () => void }): JSX.Element | null {
+  if (count === 0) return null;
+  return (
+    <p class="row soft">
+      {t().map.tablesLeft(count)}
+      <button type="button" onClick={onMore}>
+        {t().showMore(Math.min(count, FIRST_TABLES))}
+      </button>
+    </p>
   );
 }
 

@@ -1,5 +1,5 @@
 // The view Map in the studio: the map of the selected version, from the server.
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { DecisionTable, Map as RulesMap } from '../../api/types';
@@ -10,6 +10,8 @@ import { mapTarget } from '../../state/place';
 import { language } from '../../state/prefs';
 import { useResource } from '../../state/resource';
 import { overview, revision, version } from '../../state/studio';
+import { decided } from '../decide/state';
+import { keysOf } from '../decide/trace';
 import { MapPicture } from './Map';
 
 const tables = signal<ReadonlyMap<string, DecisionTable>>(new Map());
@@ -19,7 +21,11 @@ const asked = new Set<string>();
  * that a late response is not shown for a newer version.
  */
 const latest = { key: '', generation: 0 };
-/** The latest map. It stays when the view is left, because a large map takes seconds to build. */
+/** Statements on the way of the message that the view Decide shows. */
+const taken = computed(() =>
+  decided.value?.kind === 'decision' ? keysOf(decided.value.explanation) : undefined,
+);
+/** The latest map. It stays when the view is left. */
 const kept = signal<{ key: string; map: RulesMap } | null>(null);
 
 /**
@@ -51,10 +57,14 @@ function tableOf(name: string): DecisionTable | null {
 
 export function MapView(): JSX.Element {
   const key = JSON.stringify([version.value, revision.value, language.value]);
-  const isKept = kept.value?.key === key;
+  const isKept = kept.value?.key === key && kept.value.map.analysed;
   const map = useResource(isKept ? null : key, async (abort) => {
-    const map = await api.map(version.peek(), abort);
-    kept.value = { key, map };
+    // The analysis of thousands of routes takes seconds, so the map is first shown without it.
+    for (const analysed of [false, true]) {
+      const map = await api.map(version.peek(), analysed, abort);
+      kept.value = { key, map };
+      if (map.analysed) return;
+    }
   });
   const shown = kept.value?.map;
   useEffect(() => {
@@ -71,7 +81,14 @@ export function MapView(): JSX.Element {
       {map.error !== null && <p class="note bad">{broken > 0 ? t().decide.broken(broken) : map.error}</p>}
       {map.loading && !shown && <p role="status">{t().loading}</p>}
       {shown && (
-        <MapPicture key={target} map={shown} counts={numbers.value} tableOf={tableOf} target={target} />
+        <MapPicture
+          key={target}
+          map={shown}
+          counts={numbers.value}
+          taken={taken.value}
+          tableOf={tableOf}
+          target={target}
+        />
       )}
     </div>
   );

@@ -31,33 +31,35 @@ export function RowTools({ table, chosen, extensible, onPick }: Props): JSX.Elem
     <div class="stack row-tools">
       {extensible && <NewRow table={table.table} onPick={onPick} />}
       <div class="row" role="toolbar" aria-label={words.rowTools}>
-        <button type="button" disabled={!row} onClick={() => act({ kind: 'add' })}>
-          {words.addRow}
-        </button>
-        <button
-          type="button"
-          disabled={!row || !before}
-          onClick={() => before && act({ kind: 'move', before: before.key })}
-        >
-          <span aria-hidden="true">↑</span> {words.moveUp}
-        </button>
-        <button
-          type="button"
-          disabled={!row || !after}
-          onClick={() => row && after && void changeRow(after.key, { kind: 'move', before: row.key })}
-        >
-          <span aria-hidden="true">↓</span> {words.moveDown}
-        </button>
-        <button
-          type="button"
-          disabled={!row}
-          onClick={() => act({ kind: 'disable', disabled: !row?.disabled })}
-        >
-          {row?.disabled ? words.enableRow : words.disableRow}
-        </button>
-        <button type="button" disabled={undoable.value.length === 0} onClick={() => void undo()}>
-          <span aria-hidden="true">↶</span> {words.undo}
-        </button>
+        {row && (
+          <>
+            <button type="button" onClick={() => act({ kind: 'add' })}>
+              {words.addRow}
+            </button>
+            <button
+              type="button"
+              disabled={!before}
+              onClick={() => before && act({ kind: 'move', before: before.key })}
+            >
+              <span aria-hidden="true">↑</span> {words.moveUp}
+            </button>
+            <button
+              type="button"
+              disabled={!after}
+              onClick={() => after && void changeRow(after.key, { kind: 'move', before: row.key })}
+            >
+              <span aria-hidden="true">↓</span> {words.moveDown}
+            </button>
+            <button type="button" onClick={() => act({ kind: 'disable', disabled: !row.disabled })}>
+              {row.disabled ? words.enableRow : words.disableRow}
+            </button>
+          </>
+        )}
+        {(row || undoable.value.length > 0) && (
+          <button type="button" disabled={undoable.value.length === 0} onClick={() => void undo()}>
+            <span aria-hidden="true">↶</span> {words.undo}
+          </button>
+        )}
         <span class="soft small">{row ? words.editHint : words.chooseRow}</span>
       </div>
       {refused.value && (

@@ -1,5 +1,5 @@
 // Routes as a decision table: a row per route, a column per field. Rows that overlap with another
-// target, and messages that no row matches, have a colour and a sign.
+// target, messages that no row matches, and the row of the message at hand have a sign.
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DecisionTable, Gap, Map as RulesMap, TableRow } from '../../api/types';
@@ -8,6 +8,7 @@ import { useLinks } from '../../ui/links';
 import { type Column, VirtualTable } from '../../ui/VirtualTable';
 import { Target } from '../../ui/Target';
 import { CellInput } from './Cell';
+import { Taken } from './Graph';
 import { RowTools } from './RowTools';
 import { useNarrow } from './narrow';
 import { overlapsOf, type RowOverlaps } from './overlaps';
@@ -17,6 +18,8 @@ interface Props {
   tableOf: (name: string) => DecisionTable | null;
   search: string;
   chosen: string | null;
+  /** Keys of the rows that the message at hand takes. */
+  taken: ReadonlySet<string>;
   onPick: (key: string) => void;
 }
 
@@ -25,7 +28,7 @@ const FIRST_COLUMNS = 12;
 
 type Line = { row: TableRow; number: number } | { gap: Gap };
 
-export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Element {
+export function Rules({ map, tableOf, search, chosen, taken, onPick }: Props): JSX.Element {
   const names = map.tables
     .filter((table) => table.kind === 'routes' || table.kind === 'choice')
     .map((table) => table.name);
@@ -58,7 +61,7 @@ export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Elem
         </span>
       </div>
       {table ? (
-        <TableOf key={name} {...{ table, search, chosen, onPick, extensible }} />
+        <TableOf key={name} {...{ table, search, chosen, taken, onPick, extensible }} />
       ) : (
         <p role="status" class="soft">
           {names.length > 0 ? t().loading : words.noTables}
@@ -72,16 +75,17 @@ interface TableProps {
   table: DecisionTable;
   search: string;
   chosen: string | null;
+  taken: ReadonlySet<string>;
   extensible: boolean;
   onPick: (key: string) => void;
 }
 
-function TableOf({ table, search, chosen, onPick, extensible }: TableProps): JSX.Element {
+function TableOf({ table, search, chosen, taken, onPick, extensible }: TableProps): JSX.Element {
   const [columns, setColumns] = useState(FIRST_COLUMNS);
   const words = t().map;
   const links = useLinks();
   const overlaps = useMemo(() => overlapsOf(table), [table]);
-  const editing = { chosen, editable: links.edit !== undefined, narrow: useNarrow() };
+  const editing = { chosen, taken, editable: links.edit !== undefined, narrow: useNarrow() };
   const wanted = search.toLowerCase();
   const text = (row: TableRow): string =>
     [row.name, row.to, ...row.cells, ...row.others].join(' ').toLowerCase();
@@ -118,6 +122,7 @@ function TableOf({ table, search, chosen, onPick, extensible }: TableProps): JSX
 /** The selected row, whether its cells are inputs, and whether the page is narrow. */
 interface Editing {
   chosen: string | null;
+  taken: ReadonlySet<string>;
   editable: boolean;
   /** Whether the page is narrow, so that names and targets must leave space for the cells. */
   narrow: boolean;
@@ -126,12 +131,12 @@ interface Editing {
 type Overlaps = Map<string, RowOverlaps>;
 
 /** The class of the cells of a row. */
-function classOf(line: Line, overlaps: Overlaps, chosen: string | null): string {
+function classOf(line: Line, overlaps: Overlaps, { chosen, taken }: Editing): string {
   if ('gap' in line) return 'gap';
   const own = overlaps.get(line.row.key);
   const with_ = chosen !== null && own?.keys.has(chosen);
   return [
-    own?.differs ? 'overlap' : '',
+    taken.has(line.row.key) ? 'is-taken' : '',
     with_ ? 'with-chosen' : '',
     line.row.key === chosen ? 'is-chosen' : '',
     line.row.disabled ? 'is-disabled' : '',
@@ -141,7 +146,7 @@ function classOf(line: Line, overlaps: Overlaps, chosen: string | null): string 
 /** The columns of the table; those that are empty in all rows are left out. */
 function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editing: Editing): Column<Line>[] {
   const words = t().map;
-  const className = (line: Line): string => classOf(line, overlaps, editing.chosen);
+  const className = (line: Line): string => classOf(line, overlaps, editing);
   const isMarked = (row: TableRow): boolean =>
     overlaps.has(row.key) || row.findings.some((each) => each.kind !== 'other');
   const hasMarks = table.gaps.length > 0 || table.rows.some(isMarked);
@@ -162,7 +167,8 @@ function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editi
       cell: (line) =>
         'row' in line ? (
           <>
-            <span class="soft row-number">{line.number}</span> <b class="mono">{line.row.name}</b>
+            <span class="soft row-number">{line.number}</span> {editing.taken.has(line.row.key) && <Taken />}{' '}
+            <b class="mono">{line.row.name}</b>
           </>
         ) : (
           <b>▢ {words.gap}</b>

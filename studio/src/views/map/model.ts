@@ -12,6 +12,10 @@ export interface Look {
   counts: ReadonlyMap<string, number> | null;
   /** Whether the page is narrow, as on a phone. */
   narrow?: boolean;
+  /** Keys of rows that are shown even if they exceed the limit of their table. */
+  keep?: ReadonlySet<string>;
+  /** Maximum number of tables; all by default. */
+  tables?: number;
 }
 
 export interface Card {
@@ -19,6 +23,8 @@ export interface Card {
   rows: MapRoute[];
   /** Number of rows that match the filter but exceed the limit. */
   hidden: number;
+  /** Tables to which only hidden rows jump. */
+  below: string[];
   x: number;
   y: number;
   width: number;
@@ -53,6 +59,8 @@ export const HEAD = 50;
 export const ROW = 44;
 export const TARGET_HEIGHT = 40;
 const FOOT = 34;
+/** Maximum number of rows of a card that exceed its limit and are shown because they jump. */
+const MOST_JUMPS = 12;
 /** Smallest and greatest width of an arrow. */
 const THIN = 1.5;
 const THICK = 11;
@@ -129,18 +137,55 @@ function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   const named = look.search !== '' && table.name.toLowerCase().includes(look.search.toLowerCase());
   if (rows.length === 0 && !plain && !named) return null;
   const limit = look.limit(table);
-  // Rows with a jump stay visible, so that every arrow has a start. In a folded table, arrows start
-  // at its head.
-  const shown = limit === 0 ? [] : rows.filter((route, index) => index < limit || route.goto !== null);
+  // Rows with a jump stay visible, so that arrows start at their rows. Of thousands of such rows,
+  // the arrows start at the foot of the card. In a folded table, arrows start at its head.
+  let jumps = 0;
+  const stays = (route: MapRoute, index: number): boolean =>
+    index < limit ||
+    (limit > 0 && (look.keep?.has(route.key) || (route.goto !== null && (jumps += 1) <= MOST_JUMPS)));
+  const shown = rows.filter(stays);
+  const reached = new Set(shown.map((route) => route.goto));
+  const below = new Set(rows.map((route) => route.goto).filter((goto) => !reached.has(goto)));
   const hidden = rows.length - shown.length;
   const height = HEAD + shown.length * ROW + (hidden > 0 && limit > 0 ? FOOT : 8);
-  return { table, rows: shown, hidden, x: 0, y: 0, width: widths(look).card, height };
+  const width = widths(look).card;
+  return {
+    table,
+    rows: shown,
+    hidden,
+    below: [...below].filter((name) => name !== null),
+    x: 0,
+    y: 0,
+    width,
+    height,
+  };
+}
+
+/**
+ * Returns the cards to draw: at most `most`. The tables at which decisions begin come first, then
+ * the tables that they jump to.
+ */
+function nearest(cards: Card[], most: number): Card[] {
+  if (cards.length <= most) return cards;
+  const byName = new Map(cards.map((card) => [card.table.name, card]));
+  const found = new Set(cards.filter((card) => !card.table.entered));
+  // The iteration over a set includes cards that are added during the iteration.
+  for (const card of found) {
+    for (const name of [...card.rows.map((route) => route.goto), ...card.below]) {
+      const next = name === null ? undefined : byName.get(name);
+      if (next) found.add(next);
+    }
+  }
+  const drawn = new Set([...found, ...cards].slice(0, most));
+  return cards.filter((card) => drawn.has(card));
 }
 
 export interface Arranged {
   cards: Card[];
   targets: Target[];
   arrows: Arrow[];
+  /** Number of tables that match the filter and are not drawn. */
+  left: number;
   width: number;
   height: number;
 }
@@ -151,7 +196,8 @@ type End = Pick<Arrow, 'from' | 'row' | 'to' | 'jump'> & { count: number };
 /** Lays out the cards of the tables, their targets, and the arrows between them. */
 export function arrange(map: RulesMap, look: Look): Arranged {
   const plain = look.search === '' && look.show === 'all';
-  const cards = map.tables.map((table) => cardOf(table, look, plain)).filter((card) => card !== null);
+  const found = map.tables.map((table) => cardOf(table, look, plain)).filter((card) => card !== null);
+  const cards = nearest(found, look.tables ?? Infinity);
   const ends = cards.flatMap((card) => endsOf(card, cards, map, look.counts));
   const names = [...new Set(ends.filter((end) => !end.jump).map((end) => end.to))];
   const placed = place(
@@ -178,7 +224,8 @@ export function arrange(map: RulesMap, look: Look): Arranged {
     const width = look.counts ? Math.max(THIN, (THICK * end.count) / most) : THIN + 0.5;
     return { ...end, width, path: curve(end, { x: to.x, y: to.y + (end.jump ? HEAD : TARGET_HEIGHT) / 2 }) };
   });
-  return { cards, targets, arrows, width: placed.width, height: placed.height };
+  const left = found.length - cards.length;
+  return { cards, targets, arrows, left, width: placed.width, height: placed.height };
 }
 
 /**
@@ -214,18 +261,20 @@ function distinct(arrows: { from: string; to: string }[]): { from: string; to: s
 /** Returns the arrows of a card. A branch of a choice is its own target and has no arrow. */
 function endsOf(card: Card, cards: readonly Card[], map: RulesMap, counts: Look['counts']): End[] {
   const tables = new Set(cards.map((each) => each.table.name));
-  const folded = card.rows.length === 0;
-  return (folded ? card.table.routes.filter((route) => route.goto !== null) : card.rows).flatMap(
-    (route, index): End[] => {
-      const row = folded ? -1 : index;
-      if (route.goto !== null) {
-        const count = passing(route, map, counts)?.count ?? 0;
-        return tables.has(route.goto) ? [{ from: card, row, to: route.goto, jump: true, count }] : [];
-      }
-      if (route.to === '' || route.to === route.name) return [];
-      return [{ from: card, row, to: route.to, jump: false, count: counts?.get(route.key) ?? 0 }];
-    },
-  );
+  const rows = card.rows.flatMap((route, row): End[] => {
+    if (route.goto !== null) {
+      const count = passing(route, map, counts)?.count ?? 0;
+      return tables.has(route.goto) ? [{ from: card, row, to: route.goto, jump: true, count }] : [];
+    }
+    if (route.to === '' || route.to === route.name) return [];
+    return [{ from: card, row, to: route.to, jump: false, count: counts?.get(route.key) ?? 0 }];
+  });
+  // The arrows of hidden rows start at the foot of the card or, in a folded card, at its head.
+  const row = card.rows.length === 0 ? -1 : card.rows.length;
+  const below = card.below
+    .filter((name) => tables.has(name))
+    .map((to) => ({ from: card, row, to, jump: true, count: counts ? inside(to, map, counts) : 0 }));
+  return [...rows, ...below];
 }
 
 /** Number of messages that the statements of a table took. */
