@@ -175,7 +175,11 @@ fn check_program_or_route(
     if let Some(input) = checker.fields.declared_root_fields() {
         checker.program.hash_private_history(input);
     }
-    (checker.program, checker.diagnostics, checker.fields)
+    let Checker { program, mut diagnostics, fields, .. } = checker;
+    for (file, source) in loaded.sources.iter() {
+        rulec_syntax::parse::remove_broken_fixes(file, &source.text, &mut diagnostics);
+    }
+    (program, diagnostics, fields)
 }
 
 /// A checked definition of a name that expressions can use: a `let`, `def`, `list` or `extern fn`.

@@ -42,6 +42,7 @@ mod words;
 pub use durations::foreign_duration_at;
 pub use foreign::template_to_join_call;
 pub use literal::{UNITS_WITH_FACTORS, meant_number, number_with_unit};
+pub use remedy::remove_broken_fixes;
 pub use words::{WordDoc, word_doc, word_docs};
 
 use crate::ast::{AllowComment, Ident, Statement, StatementKind};
@@ -108,6 +109,13 @@ pub struct ParseResult {
 
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
+    let mut parsed = parse_with_unchecked_fixes(threads, file, text);
+    remove_broken_fixes(file, text, &mut parsed.diagnostics);
+    parsed
+}
+
+/// Parses a file, but does not test whether the fixes of its diagnostics lead to other errors.
+fn parse_with_unchecked_fixes(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
     let mut parsed = ParseResult::default();
     let mut characters = scan::CharacterChecker::new(file, text, &mut parsed.diagnostics);
     let stream = stream::tokenize_in_parts(

@@ -1,6 +1,10 @@
 //! Parses the text that a help text would suggest. If the suggestion has an error itself, following
 //! it would only lead to the next error. The help text is then more general.
 
+mod broken_fixes;
+
+pub use broken_fixes::remove_broken_fixes;
+
 use super::{FileParser, scan, stream, terminals};
 use crate::lex::TokenKind;
 
