@@ -95,6 +95,7 @@ impl<'a> Checker<'a> {
             let help = self
                 .field_in_quotes_help(left, right)
                 .or_else(|| self.nested_lists_help(binary))
+                .or_else(|| self.named_lists_help(binary, right))
                 .or_else(|| self.epoch_difference_help(left).or_else(|| self.epoch_difference_help(right)))
                 .or_else(|| self.number_and_text_help(left, right))
                 .or_else(|| operand_pair_help(row, left, right));

@@ -5,9 +5,10 @@
 use super::names::is_message_text;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names, nested};
+use crate::hir::STEPS_FIELD;
 use crate::resolve::collect_names;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic, Label, Message, has_one_near_candidate, is_typing_error};
+use rulec_base::diag::{Code, Diagnostic, Label, Message, has_one_near_candidate, is_typing_error, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
@@ -119,7 +120,9 @@ impl<'a> Checker<'a> {
                 Some(path) => diagnostic.likely_fix(name_span, path),
                 None => diagnostic,
             }
-        } else if let Some((help, word)) = foreign_constant_help(name) {
+        } else if let Some(near) = self.bound_name_near_constant(name) {
+            diagnostic.did_you_mean(name_span, Some(&near))
+        } else if let Some((help, word)) = foreign_constant_help(name).filter(|_| names_of_path == 1) {
             let is_certain = is_capital_bool(name);
             diagnostic.help(help).did_you_mean(name_span, word).mark_fixes_certain_if(is_certain)
         } else {
@@ -146,6 +149,14 @@ impl<'a> Checker<'a> {
                 .suggest_or_help(name_span, self.nearest(name, names), help)
                 .mark_fixes_certain_if(is_certain)
         }
+    }
+
+    /// Returns the name in scope that is spelled almost like a constant of another language, such as
+    /// `one` for `on`. `None` for other names.
+    fn bound_name_near_constant(&self, name: &str) -> Option<String> {
+        foreign_constant_help(name)?;
+        let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
+        self.nearest(name, bound).map(str::to_owned)
     }
 
     /// True for a name that is spelled almost like a value with fields: a record of the message, a
@@ -211,6 +222,9 @@ impl<'a> Checker<'a> {
             let diagnostic = fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
             return self.diagnostics.push(diagnostic);
         }
+        if self.warn_near_implicit_name(name, span) {
+            return;
+        }
         if let Some((help, word)) = foreign_constant_help(name) {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
@@ -249,6 +263,26 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
         }
+    }
+
+    /// Warns about an undeclared field that is a misspelt `steps` in a choice, or a name in scope
+    /// that is spelled like a constant of another language. Returns true if it warns.
+    pub(super) fn warn_near_implicit_name(&mut self, name: &str, span: Span) -> bool {
+        let is_steps = self.is_in_choice && name != STEPS_FIELD && nearest(name, [STEPS_FIELD]).is_some();
+        let (near, message) = if is_steps {
+            let message = message!(
+                "`{name}` is read as a field of the message; the outputs of the steps are in `steps`"
+            );
+            (STEPS_FIELD.to_owned(), message)
+        } else if let Some(near) = self.bound_name_near_constant(name) {
+            let message = message!("`{name}` is read as a field of the message, but `{near}` is a name here");
+            (near, message)
+        } else {
+            return false;
+        };
+        let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+        self.diagnostics.push(diagnostic.did_you_mean(span, Some(&near)));
+        true
     }
 
     /// Warns about an undeclared field whose name is spelled almost like a name in scope: a field

@@ -2,8 +2,10 @@
 //! recognized by the tokens around the parser's position. The suggested fix contains the author's
 //! own operands, so that it can be applied unchanged.
 
+mod brackets;
 mod calls;
 mod comparisons;
+mod element_patterns;
 mod methods;
 mod quantities;
 mod records;
