@@ -31,10 +31,10 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return diagnostic.help(help);
     }
     if let Some(keyword) = keyword_after_verb(&lower, &line[token_text.len()..]) {
-        let gap = line[token_text.len()..].len() - line[token_text.len()..].trim_start().len();
+        let length = line[token_text.len()..].find(keyword).unwrap_or_default();
         let message = message!("a `{keyword}` statement begins with `{keyword}`");
-        let help = message!("remove `{shown}`");
-        let removed = Span { end: span.end + gap as u32, ..span };
+        let removed = Span { end: span.end + length as u32, ..span };
+        let help = message!("remove `{shown}`", shown = text[removed.range()].trim_end().to_owned());
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help).fix(removed, "");
     }
     if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
@@ -119,6 +119,9 @@ fn keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
             | "声明"
             | "添加"
     );
+    // SQL writes `create or replace table`.
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix("or replace").unwrap_or(rest);
     let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (next, name) = (words.next()?, words.next());
     let keyword = terminals::statement_words().find(|keyword| *keyword == next)?;

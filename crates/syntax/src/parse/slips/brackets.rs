@@ -28,23 +28,37 @@ impl PrecedenceClimber<'_, '_, '_> {
         };
         let is_inside = |index: &usize| is_element(*index) || self.token_text(*index) == ",";
         let open = (self.cx.tokens.start..element).rev().find(|index| !is_inside(index))?;
-        let close = (element..self.cx.tokens.end).find(|index| !is_inside(index))?;
-        if !matches!((self.token_text(open), self.token_text(close)), ("(", ")") | ("{", "}")) {
-            return None;
-        }
-        let elements: Vec<&str> = (open + 1..close)
-            .filter(|index| is_element(*index))
-            .map(|index| self.token_text(index))
-            .collect();
+        let end = (element..self.cx.tokens.end).find(|index| !is_inside(index)).unwrap_or(self.cx.tokens.end);
+        let is_list = self.token_text(self.cx.tokens.start) == "list";
+        // `list words = "a" "b"` has no brackets at all.
+        let (first, close) = match self.token_text(open) {
+            "=" if is_list && end == self.cx.tokens.end => (open + 1, end - 1),
+            "(" if self.token_text(end) == ")" => (open, end),
+            _ => return None,
+        };
+        let elements: Vec<&str> =
+            (open + 1..end).filter(|index| is_element(*index)).map(|index| self.token_text(index)).collect();
         let written = format!("[{}]", elements.join(", "));
         let token = |index: usize| self.cx.significant[index].token.span(self.cx.file);
         let message = message!("a list is written in `[` and `]`, with `,` between its elements");
-        let span = token(open).to(token(close));
+        let span = token(first).to(token(close));
         if elements.len() < 2 || written.len() > remedy::MAX_PARSED_BYTES {
             return None;
         }
         let help = message!("write `{written}`", written = written.clone());
         Some(unexpected_token(span, message, help).likely_fix(span, written))
+    }
+
+    /// Returns the index of the brace that closes the brace at `open`, or the end of the statement.
+    fn closing_brace(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        let closes = |index: &usize| {
+            let kind = self.cx.significant[*index].token.kind;
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            depth == 0
+        };
+        (open..self.cx.tokens.end).find(closes).unwrap_or(self.cx.tokens.end)
     }
 
     /// Returns the diagnostic for a condition in braces after `when` or `unless`, as other
@@ -72,21 +86,28 @@ impl PrecedenceClimber<'_, '_, '_> {
                 break;
             }
             depth += usize::from(kind.opens_bracket());
-            let is_removed = match self.token_text(index) {
+            // The source text in place of the token.
+            let text = match self.token_text(index) {
+                "{" if introduces(index) => {
+                    let is_part = matches!(self.token_text(index - 1), "and" | "or" | "not")
+                        || matches!(self.token_text(self.closing_brace(index) + 1), "and" | "or");
+                    let (opening, closing) = if is_part { ("(", ")") } else { ("", "") };
+                    open.push(closing);
+                    opening
+                }
                 "{" => {
-                    open.push(introduces(index));
-                    open.last() == Some(&true)
+                    open.push("}");
+                    "{"
                 }
                 "}" => open.pop()?,
-                _ => false,
+                text => text,
             };
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
             last = index;
-            if !is_removed {
-                let gap = index > first && self.cx.significant[index - 1].token.end < token(index).start;
-                written.push_str(if gap && !written.is_empty() { " " } else { "" });
-                written.push_str(self.token_text(index));
-            }
+            let gap = index > first && self.cx.significant[index - 1].token.end < token(index).start;
+            let is_tight = text.is_empty() || text == ")" || written.is_empty() || written.ends_with('(');
+            written.push_str(if gap && !is_tight { " " } else { "" });
+            written.push_str(text);
         }
         if !remedy::is_valid_expression(&written) {
             return None;

@@ -46,10 +46,13 @@ impl ParseFailure<'_, '_> {
         // Go writes `_, one := range items`: the first name is the index.
         let name =
             start + if self.text_of_token(start + 2) == "," && self.is_word(start + 3) { 3 } else { 1 };
+        // `<-` is two tokens.
         let sign = name + 1;
-        let list = sign + 1 + usize::from(matches!(self.text_of_token(sign + 1), "range" | "each" | "in"));
+        let is_arrow = self.text_of_token(sign) == "<" && self.text_of_token(sign + 1) == "-";
+        let sign_end = sign + 1 + usize::from(is_arrow);
+        let list = sign_end + usize::from(matches!(self.text_of_token(sign_end), "range" | "each" | "in"));
         let end = self.path_end(list);
-        if !is_sign(sign)
+        if !(is_arrow || is_sign(sign))
             || !self.is_word(list)
             || self.text_of_token(end) != ":"
             || !(start + 1..=end).contains(&self.token_index)
@@ -161,11 +164,8 @@ impl ParseFailure<'_, '_> {
                 | "when"
                 | "case"
         );
-        if !is_if || arrow > self.token_index {
-            return None;
-        }
-        let [condition, first, second] =
-            self.parts_of_conditional(word)?.map(|part| self.source_of_tokens(part));
+        let parts = if is_if { self.parts_of_conditional(word) } else { self.parts_of_choice(word) };
+        let [condition, first, second] = parts?.map(|part| self.source_of_tokens(part));
         let is_target = |target: &str| remedy::is_valid_short_statement(&format!("default -> {target}"));
         if !remedy::is_valid_expression(condition) || !is_target(first) || !is_target(second) {
             return None;
@@ -183,6 +183,27 @@ impl ParseFailure<'_, '_> {
             ),
         };
         Some(unexpected_token(span, message, help))
+    }
+
+    /// Returns the condition and the two targets of `C ? a : b` or `a if C else b`. The choice
+    /// begins at the token `first`. `None` for other forms.
+    fn parts_of_choice(&self, first: usize) -> Option<[Range<usize>; 3]> {
+        let end = self.cx.tokens.end;
+        let find = |text: &str, from: usize| (from..end).find(|index| self.text_of_token(*index) == text);
+        let parts = match find("?", first) {
+            // Another diagnostic explains the choice in a route.
+            Some(_) if self.rule == Rule::route_statement => return None,
+            Some(mark) => {
+                let colon = find(":", mark)?;
+                [first..mark, mark + 1..colon, colon + 1..end]
+            }
+            None => {
+                let word = find("if", first)?;
+                let other = find("else", word)?;
+                [word + 1..other, first..word, other + 1..end]
+            }
+        };
+        parts.iter().all(|part| !part.is_empty()).then_some(parts)
     }
 
     /// Returns the condition and the two values of `IF(C, a, b)` or `if C then a else b`. The token
@@ -269,11 +290,12 @@ impl ParseFailure<'_, '_> {
         };
         let is_sign = |index: usize| matches!(self.text_of_token(index), ":" | "=" | "(" | "[");
         let first = self.token_index;
+        let is_colon = is_sign(first) && is_word(first + 1);
         let text = (first..self.cx.tokens.end).find(|index| !is_word(*index) && !is_sign(*index))?;
         let is_text = self.kind_of_token(text) == Some(TokenKind::String);
         let closes = |index: usize| matches!(self.text_of_token(index), ")" | "]");
         let end = (text + 1..self.cx.tokens.end).find(|index| !closes(*index)).unwrap_or(self.cx.tokens.end);
-        if !is_text || !is_word(first) || self.is_preceded_by("requires") {
+        if !is_text || !(is_word(first) || is_colon) || self.is_preceded_by("requires") {
             return None;
         }
         let written = format!("requires permission {}", self.text_of_token(text));

@@ -129,6 +129,7 @@ impl ParseFailure<'_, '_> {
         }
         // `any tags: …`
         if self.found_text == ":"
+            && self.rule != Rule::each_item
             && let Some(start) = self.path_start(self.token_index)
             && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of_token(index)))
         {
