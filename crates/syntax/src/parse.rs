@@ -110,7 +110,7 @@ pub struct ParseResult {
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
     let mut parsed = parse_with_unchecked_fixes(threads, file, text);
-    remove_broken_fixes(file, text, &mut parsed.diagnostics);
+    remedy::remove_broken_fixes_in_file(file, text, &mut parsed.diagnostics);
     parsed
 }
 

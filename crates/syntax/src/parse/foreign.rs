@@ -12,7 +12,6 @@ pub(super) use patterns::regex_literal;
 pub use values::template_to_join_call;
 pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
 
-use super::remedy;
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -278,7 +277,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
     if let Some(written) =
-        modules::module_call(base, name, args).or_else(|| parsed_quantity(base, name, args))
+        modules::module_call(base, name, args).or_else(|| modules::parsed_quantity(base, name, args))
     {
         return Some(written);
     }
@@ -350,37 +349,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             Some(op) => format!("{base} {op} {args}"),
             None => match function_name() {
                 Some(function) => format!("{function}({base}, {args})"),
-                None => compared(base, name, args)?,
+                None => modules::comparison_of_method(base, name, args)?,
             },
         },
     })
-}
-
-/// Returns the number with a unit that a call reads from a text: `10MB` for
-/// `units.parse_bytes("10MB")`. `None` for other calls.
-fn parsed_quantity(base: &str, name: &str, args: &str) -> Option<String> {
-    let words = format!("{base}_{name}").to_lowercase();
-    let reads = words.contains("parse") || words.contains("from") || words.ends_with("_of");
-    let is_quantity = ["unit", "byte", "size", "duration", "time", "period"];
-    let text = args.strip_prefix('"')?.strip_suffix('"')?;
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit())
-        && text.ends_with(|c: char| c.is_ascii_alphabetic())
-        && remedy::is_valid_expression(text);
-    (reads && is_quantity.into_iter().any(|word| words.contains(word)) && is_number).then(|| text.to_owned())
-}
-
-/// Returns the comparison that a method means: `a > 10.50` for
-/// `a.greaterThan(decimal("10.50"))`. `None` for other methods.
-fn compared(base: &str, name: &str, args: &str) -> Option<String> {
-    let operator = operator_of_name(name)?;
-    let lower = args.to_lowercase();
-    let wrapped = ["decimal(", "bigdecimal(", "number(", "int(", "long(", "float("];
-    let inner = wrapped.into_iter().find_map(|word| lower.strip_prefix(word)?.strip_suffix(')'));
-    let inner = inner.map(|inner| inner.trim().trim_matches('"'));
-    let is_number = |text: &&str| text.parse::<f64>().is_ok();
-    let value = inner.filter(is_number).unwrap_or(args);
-    let written = format!("{base} {operator} {value}");
-    remedy::is_valid_expression(&written).then_some(written)
 }
 
 /// Returns a regular expression between slashes as a raw text, or `r"…"` if it has no equivalent.

@@ -4,6 +4,7 @@
 mod broken_fixes;
 
 pub use broken_fixes::remove_broken_fixes;
+pub(super) use broken_fixes::remove_broken_fixes_in_file;
 
 use super::{FileParser, scan, stream, terminals};
 use crate::lex::TokenKind;

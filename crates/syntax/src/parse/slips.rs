@@ -30,8 +30,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.elements.get(index).map(|element| element.kind)
     }
 
-    /// Returns the source text of the expression's element (a token or bracketed group) at an
-    /// index. Empty past the last element.
+    /// Returns the source text of the element at an index. Empty past the last element.
     fn text_at(&self, index: usize) -> &'cx str {
         self.elements.get(index).map_or("", |element| self.element_text(*element))
     }

@@ -9,16 +9,28 @@ use super::super::{Rule, parse_with_unchecked_fixes};
 use super::MAX_PARSED_BYTES;
 use rulec_base::diag::{Code, Diagnostic, Fix, Message, pad_replacement};
 use rulec_base::parallel::ThreadLimit;
+use rulec_base::source::SourceMap;
 use rulec_base::span::FileId;
 use std::cell::OnceCell;
 use std::ops::Range;
+
+/// Tests the fixes of a check of all files, as [`remove_broken_fixes_in_file`] does for one file.
+pub fn remove_broken_fixes(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
+    for (file, source) in sources.iter() {
+        remove_broken_fixes_in_file(file, &source.text, diagnostics);
+    }
+}
 
 /// Removes the fixes of each diagnostic that lead to another error at or before the changed place.
 /// Replaces the help text of such a diagnostic by the shape of its statement.
 ///
 /// The statement's other errors are left out: a fix need not mend them. Fixes in long statements
 /// and in other files stay as they are.
-pub fn remove_broken_fixes(file: FileId, text: &str, diagnostics: &mut [Diagnostic]) {
+pub(in super::super) fn remove_broken_fixes_in_file(
+    file: FileId,
+    text: &str,
+    diagnostics: &mut [Diagnostic],
+) {
     let statements = OnceCell::new();
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
         if diagnostic.fixes.iter().any(|fix| fix.span.file != file) {
@@ -189,7 +201,7 @@ fn errors(text: &str) -> Vec<(Code, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::remove_broken_fixes;
+    use super::remove_broken_fixes_in_file;
     use rulec_base::diag::{Code, Diagnostic};
     use rulec_base::message;
     use rulec_base::span::{FileId, Span};
@@ -201,7 +213,7 @@ mod tests {
         let span = Span::new(FileId(0), start, start + found.len());
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("wrong"));
         let mut diagnostics = [diagnostic.did_you_mean(span, Some(replacement))];
-        remove_broken_fixes(FileId(0), text, &mut diagnostics);
+        remove_broken_fixes_in_file(FileId(0), text, &mut diagnostics);
         let [diagnostic] = diagnostics;
         (diagnostic.fixes.len(), diagnostic.help.as_deref().unwrap_or_default().to_owned())
     }
