@@ -91,6 +91,8 @@ impl<'a> Checker<'a> {
             Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
+        let root = root_with_field(record, names).map(str::to_owned);
+        let near = root.or_else(|| self.bound_name_near_constant(name));
         if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
@@ -100,8 +102,8 @@ impl<'a> Checker<'a> {
         } else if let Some(written) = self.capture_call_for_group(name, name_span) {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
-        } else if let Some(root) = root_with_field(record, names) {
-            diagnostic.did_you_mean(name_span, Some(root))
+        } else if let Some(near) = near {
+            diagnostic.did_you_mean(name_span, Some(&near))
         } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -120,11 +122,9 @@ impl<'a> Checker<'a> {
                 Some(path) => diagnostic.likely_fix(name_span, path),
                 None => diagnostic,
             }
-        } else if let Some(near) = self.bound_name_near_constant(name) {
-            diagnostic.did_you_mean(name_span, Some(&near))
         } else if let Some((help, word)) = foreign_constant_help(name).filter(|_| names_of_path == 1) {
-            let is_certain = is_capital_bool(name);
-            diagnostic.help(help).did_you_mean(name_span, word).mark_fixes_certain_if(is_certain)
+            let diagnostic = diagnostic.help(help).did_you_mean(name_span, word);
+            diagnostic.mark_fixes_certain_if(is_capital_bool(name))
         } else {
             let symbols = self.symbols;
             let definitions = symbols.definitions.iter();

@@ -14,6 +14,10 @@ use rulec_base::span::FileId;
 use std::cell::OnceCell;
 use std::ops::Range;
 
+/// Maximum number of diagnostics of a file whose fixes are tested. Each test parses a statement, so
+/// this limits the time that a file with many mistakes takes. The fixes of later diagnostics stay.
+const MAX_TESTED_DIAGNOSTICS: usize = 1000;
+
 /// Tests the fixes of a check of all files, as [`remove_broken_fixes_in_file`] does for one file.
 pub fn remove_broken_fixes(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     for (file, source) in sources.iter() {
@@ -32,10 +36,10 @@ pub(in super::super) fn remove_broken_fixes_in_file(
     diagnostics: &mut [Diagnostic],
 ) {
     let statements = OnceCell::new();
-    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
-        if diagnostic.fixes.iter().any(|fix| fix.span.file != file) {
-            continue;
-        }
+    // The text of a file may be unknown, for example if the rules were compiled elsewhere.
+    let is_here = |fix: &Fix| fix.span.file == file && text.get(fix.span.range()).is_some();
+    let is_tested = |found: &&mut Diagnostic| !found.fixes.is_empty() && found.fixes.iter().all(is_here);
+    for diagnostic in diagnostics.iter_mut().filter(is_tested).take(MAX_TESTED_DIAGNOSTICS) {
         let statements = statements.get_or_init(|| Statements::of_text(text));
         let Some((region, rule)) = statements.around(text, &diagnostic.fixes) else { continue };
         if region.len() <= MAX_PARSED_BYTES && leads_to_error(text, region, diagnostic) {

@@ -78,11 +78,6 @@ impl PrecedenceClimber<'_, '_, '_> {
                 // The value of a call of a module is its first argument.
                 let first = written.split_once(' ').map_or(base_text, |(first, _)| first).to_owned();
                 let value = if written.contains(base_text) { base_text } else { &first };
-                let ahead = if chained.is_some() { 3 } else { 1 };
-                if let Some((whole, written)) = self.chained_calls(call_span, &written, ahead) {
-                    let help = message!("write `{written}`", written = written.clone());
-                    return Some(diagnostic.help(help).likely_fix(whole, written));
-                }
                 self.replaced_call(diagnostic, (value, args), (call_span, written))
             }
             None if foreign::is_time_parser(name, base_text) => diagnostic.help(message!(
@@ -98,12 +93,12 @@ impl PrecedenceClimber<'_, '_, '_> {
         })
     }
 
-    /// Returns the span and the replacement of a chain of calls, as in `text.trim().lower()`. The
-    /// first call ends before the element that is `ahead` elements after the parser's position, and
-    /// is replaced by `written`. `None` if no call follows, or if a call has no equivalent.
-    fn chained_calls(&self, first: Span, written: &str, ahead: usize) -> Option<(Span, String)> {
+    /// Returns the span and the replacement of a chain of calls, as in `text.trim().lower()`.
+    /// `first` is the span of the first call, and `written` its replacement. `None` if no call
+    /// follows, or if a call has no equivalent.
+    pub(super) fn chained_calls(&self, first: Span, written: &str) -> Option<(Span, String)> {
         let (mut span, mut written) = (first, written.to_owned());
-        let mut index = self.position + ahead;
+        let mut index = self.elements.iter().position(|element| element.span.start >= first.end)?;
         while self.kind_at(index) == Some(ExprElementKind::Member)
             && self.kind_at(index + 1) == Some(ExprElementKind::Group)
         {
