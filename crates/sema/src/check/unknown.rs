@@ -91,8 +91,7 @@ impl<'a> Checker<'a> {
             Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
-        let root = root_with_field(record, names).map(str::to_owned);
-        let near = root.or_else(|| self.bound_name_near_constant(name));
+        let near = self.meant_root(record, names);
         if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
@@ -149,6 +148,13 @@ impl<'a> Checker<'a> {
                 .suggest_or_help(name_span, self.nearest(name, names), help)
                 .mark_fixes_certain_if(is_certain)
         }
+    }
+
+    /// Returns the first name that the author of a path probably meant: the only field with a field
+    /// of its second name, or a name in scope. `None` for another path.
+    fn meant_root(&self, record: &RecordType, names: &[&str]) -> Option<String> {
+        let root = root_with_field(record, names).map(str::to_owned);
+        root.or_else(|| self.bound_name_near_constant(names.first()?))
     }
 
     /// Returns the name in scope that is spelled almost like a constant of another language, such as
