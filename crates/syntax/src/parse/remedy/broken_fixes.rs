@@ -163,9 +163,9 @@ impl FixedStatement {
         i64::from(offset) + before.map(|(_, length)| length).sum::<i64>()
     }
 
-    /// True for a position in the changed text, or of the token directly after it.
+    /// True for a position in the changed text, or of the next token on its line.
     fn is_near_change(&self, offset: u32) -> bool {
-        let after = self.text[self.changed.end as usize..].trim_start();
+        let after = self.text[self.changed.end as usize..].trim_start_matches([' ', '\t']);
         let next = (self.text.len() - after.len()) as u32;
         (self.changed.start..=next).contains(&offset)
     }
