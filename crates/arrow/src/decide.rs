@@ -333,8 +333,8 @@ impl MessageConverter {
     }
 }
 
-/// Converts decisions and judgements that exist as JSON to columns, one row each. The schema is the
-/// same as that of [`Decider`] and [`PayloadJudge`].
+/// Converts decisions and judgements that exist as JSON to columns, one row each. [`Decider`] and
+/// [`PayloadJudge`] have the same schema.
 pub struct AnswerColumns {
     answers: AnswerBuilder,
 }

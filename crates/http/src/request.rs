@@ -99,8 +99,8 @@ impl Request {
     }
 
     /// Makes the client return the response's body as [`Body::Text`], without parsing it, even if
-    /// it is JSON. Needed for JSON that is nested more than 128 levels deep, which the client cannot
-    /// parse.
+    /// it is JSON. Needed for JSON that is nested more than 128 levels deep, which the client
+    /// cannot parse.
     #[must_use]
     pub fn as_text(mut self) -> Request {
         self.wants_text = true;

@@ -19,8 +19,8 @@ pub struct ReadPath {
 }
 
 impl AtomTable {
-    /// True if `literal` (an atom with the truth value that it must have) requires that a field
-    /// declared as an enumeration has one of its texts.
+    /// True if `literal` (an atom with the truth value that it must have) requires that an
+    /// enumeration field has one of its declared texts.
     pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
         let atom = &self.atoms[literal.atom_index];
         match (&atom.missing_slot, &atom.term_index_and_cond) {
