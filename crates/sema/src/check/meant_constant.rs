@@ -50,7 +50,7 @@ impl Checker<'_> {
     }
 
     /// Warns about metadata whose text has a placeholder of another language, such as `${user.id}`,
-    /// `{{id}}` or `%s`. Nothing replaces the placeholder. `condition` is the condition of the route.
+    /// `{{id}}` or `%s`. Nothing replaces the placeholder. `condition` belongs to the route.
     pub(super) fn warn_templates_of_metadata(
         &mut self,
         entries: &[(Ident, ast::Expr)],
@@ -79,9 +79,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the reference to a group of a regular expression in a text, such as `$1`, and the call
-    /// that reads this group. `condition` is the condition of the route. `None` if the condition
-    /// has no regular expression with this group.
+    /// Returns the reference to a group of a regular expression in a text, such as `$1`, and the
+    /// call that reads this group. `condition` is the condition of the route. `None` if the
+    /// condition has no regular expression with this group.
     fn captured_text(&self, text: &str, condition: Span) -> Option<(String, String)> {
         let mut marks = text.match_indices(['$', '\\']);
         let (group, digits) = marks.find_map(|(at, mark)| {

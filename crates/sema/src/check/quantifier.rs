@@ -76,8 +76,8 @@ impl<'a> Checker<'a> {
         Ok(Term::Expr(Expr { kind, ty, may_be_missing: optional, span }))
     }
 
-    /// Reports a quantifier in which the list comes before the name of its element, as in `any items
-    /// in one: …`. `None` for another quantifier.
+    /// Reports a quantifier in which the list comes before the name of its element, as in
+    /// `any items in one: …`. `None` for another quantifier.
     fn report_element_before_list<T>(
         &mut self,
         kind: &QuantifierKind,

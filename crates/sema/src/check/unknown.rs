@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
         root.or_else(|| self.bound_name_near_constant(names.first()?))
     }
 
-    /// Returns the name in scope that is spelled almost like a constant of another language, such as
+    /// Returns the name in scope that is spelled almost like `name`, a constant of another language:
     /// `one` for `on`. `None` for other names.
     fn bound_name_near_constant(&self, name: &str) -> Option<String> {
         foreign_constant_help(name)?;
@@ -271,8 +271,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about an undeclared field that is a misspelt `steps` in a choice, or a name in scope
-    /// that is spelled like a constant of another language. Returns true if it warns.
+    /// Warns about an undeclared field that probably means another name: `steps` in a choice, or
+    /// the name `one` in scope for the constant `on`. Returns true if it warns.
     pub(super) fn warn_near_implicit_name(&mut self, name: &str, span: Span) -> bool {
         let is_steps = self.is_in_choice && name != STEPS_FIELD && nearest(name, [STEPS_FIELD]).is_some();
         let (near, message) = if is_steps {

@@ -213,7 +213,10 @@ impl PrecedenceClimber<'_, '_, '_> {
                 .or_else(|| self.list_with_type())
         };
         let block = || self.block_after_method(left?).or_else(|| self.list_in_other_brackets());
-        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call).or_else(block) {
+        let end = self.end_of_conditional(&self.cx.text[span.range()], span);
+        if let Some(diagnostic) =
+            end.or_else(|| self.method_call_error()).or(record).or_else(call).or_else(block)
+        {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

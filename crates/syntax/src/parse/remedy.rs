@@ -1,11 +1,6 @@
 //! Parses the text that a help text would suggest. If the suggestion has an error itself, following
 //! it would only lead to the next error. The help text is then more general.
 
-mod broken_fixes;
-
-pub use broken_fixes::remove_broken_fixes;
-pub(super) use broken_fixes::remove_broken_fixes_in_file;
-
 use super::{FileParser, scan, stream, terminals};
 use crate::lex::TokenKind;
 

@@ -30,8 +30,8 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     if let Some(help) = foreign_word_help(&lower, rest) {
         return diagnostic.help(help);
     }
-    if let Some(keyword) = keyword_after_verb(&lower, &line[token_text.len()..]) {
-        let length = line[token_text.len()..].find(keyword).unwrap_or_default();
+    if let Some(keyword) = keyword_after_verb(&lower, &rest[token_text.len()..]) {
+        let length = rest[token_text.len()..].find(keyword).unwrap_or_default();
         let message = message!("a `{keyword}` statement begins with `{keyword}`");
         let removed = Span { end: span.end + length as u32, ..span };
         let help = message!("remove `{shown}`", shown = text[removed.range()].trim_end().to_owned());
@@ -91,8 +91,8 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
 }
 
 /// Returns the keyword of a statement that follows a verb or another word of other languages, as in
-/// `create table billing {`. `lower` is the word in lower case, and `rest` is the line after it.
-/// `None` for other lines.
+/// `create table billing {`. `lower` is the word in lower case, and `rest` is the source text
+/// after it. `None` for other words.
 fn keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
     let is_verb = matches!(
         lower,

@@ -1,7 +1,6 @@
 //! Replacements for calls of a function in a module of another language, such as
 //! `strings.HasPrefix(url, "https")`, whose first argument is the value.
 
-use super::super::remedy;
 use super::{is_condition_operator, operator_of_name};
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::Op;
@@ -96,9 +95,8 @@ pub(super) fn parsed_quantity(base: &str, name: &str, args: &str) -> Option<Stri
     let reads = words.contains("parse") || words.contains("from") || words.ends_with("_of");
     let is_quantity = ["unit", "byte", "size", "duration", "time", "period"];
     let text = args.strip_prefix('"')?.strip_suffix('"')?;
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit())
-        && text.ends_with(|c: char| c.is_ascii_alphabetic())
-        && remedy::is_valid_expression(text);
+    let is_number =
+        text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(|c: char| c.is_ascii_alphabetic());
     (reads && is_quantity.into_iter().any(|word| words.contains(word)) && is_number).then(|| text.to_owned())
 }
 
@@ -112,8 +110,7 @@ pub(super) fn comparison_of_method(base: &str, name: &str, args: &str) -> Option
     let inner = inner.map(|inner| inner.trim().trim_matches('"'));
     let is_number = |text: &&str| text.parse::<f64>().is_ok();
     let value = inner.filter(is_number).unwrap_or(args);
-    let written = format!("{base} {operator} {value}");
-    remedy::is_valid_expression(&written).then_some(written)
+    Some(format!("{base} {operator} {value}"))
 }
 
 /// True if an argument begins like a text literal of some programming language: with a single

@@ -1,5 +1,5 @@
-//! Diagnostics for a part in the form of another language whose words are those of this language:
-//! the head of a quantifier, the name of a definition at its end, and a handler with a condition.
+//! Diagnostics for a part with right words in the form of another language. Examples: the head of
+//! a quantifier, the name of a definition at its end, and a handler with a condition.
 
 mod blocks;
 mod nodes;
@@ -114,14 +114,14 @@ impl ParseFailure<'_, '_> {
         if !remedy::is_valid_expression(&format!("any p in history {written}: true")) {
             return None;
         }
-        let message = message!("a part of the history is written in another way");
+        let message = message!("a part of the history follows `within`");
         let help = message!("write `history {written}`", written = written.clone());
         let span = self.span_of_tokens(window);
         Some(unexpected_token(span, message, help).likely_fix(span, written))
     }
 
-    /// Returns the diagnostic for a definition whose name follows its value, as in `let user.role ==
-    /// "admin" = trusted`. `None` without such a name.
+    /// Returns the diagnostic for a definition whose name follows its value, as in
+    /// `let user.role == "admin" = trusted`. `None` without such a name.
     fn name_after_value(&self) -> Option<Diagnostic> {
         let (start, end) = (self.cx.tokens.start, self.cx.tokens.end);
         let (name, sign) = (end.checked_sub(1)?, end.checked_sub(2)?);

@@ -192,7 +192,7 @@ impl ParseFailure<'_, '_> {
                     || matches!(self.text_of_token(before), ">" | "}")
             });
             // In `private secret: string`, the second word is the name of the field.
-            let is_name = *index < self.token_index && self.text_of_token(index + 1) == ":";
+            let is_name = self.text_of_token(index + 1) == ":";
             *index > self.cx.tokens.start + 1 && follows_type && !is_name && !self.begins_line(*index)
         };
         let is_word = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::Word);

@@ -129,8 +129,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).likely_fix(span, format!("{nodes} ")))
     }
 
-    /// Returns the declarations of the nodes in data with the keys `name`, `type` and `next`. `None`
-    /// if a node has no name.
+    /// Returns the declarations of the nodes in data with the keys `name`, `type` and `next`.
+    /// `None` if a node has no name.
     fn nodes_of_data(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, &str, Vec<&str>)> = Vec::new();
         let mut key = "";

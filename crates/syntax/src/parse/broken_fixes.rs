@@ -1,12 +1,12 @@
-//! Tests every change of the source text that a diagnostic proposes, because an author who follows
-//! a proposal must not meet the next error at the same place. The change is applied to its
+//! Tests every change of the source text that a diagnostic proposes. An author who follows a
+//! proposal must not meet the next error at the same place. The change is applied to its
 //! statement, and the statement is parsed again, once for each diagnostic.
 
-use super::super::errors::part_shapes::{Part, shape_help};
-use super::super::splitter::{self, RawStatement};
-use super::super::stream::{self, TokenStream};
-use super::super::{Rule, parse_with_unchecked_fixes};
-use super::MAX_PARSED_BYTES;
+use super::errors::part_shapes::{Part, shape_help};
+use super::remedy::MAX_PARSED_BYTES;
+use super::splitter::{self, RawStatement};
+use super::stream::{self, TokenStream};
+use super::{Rule, parse_with_unchecked_fixes};
 use rulec_base::diag::{Code, Diagnostic, Fix, Message, pad_replacement};
 use rulec_base::parallel::ThreadLimit;
 use rulec_base::source::SourceMap;
@@ -30,11 +30,7 @@ pub fn remove_broken_fixes(sources: &SourceMap, diagnostics: &mut [Diagnostic]) 
 ///
 /// The statement's other errors are left out: a fix need not mend them. Fixes in long statements
 /// and in other files stay as they are.
-pub(in super::super) fn remove_broken_fixes_in_file(
-    file: FileId,
-    text: &str,
-    diagnostics: &mut [Diagnostic],
-) {
+pub(super) fn remove_broken_fixes_in_file(file: FileId, text: &str, diagnostics: &mut [Diagnostic]) {
     let statements = OnceCell::new();
     // The text of a file may be unknown, for example if the rules were compiled elsewhere.
     let is_here = |fix: &Fix| fix.span.file == file && text.get(fix.span.range()).is_some();
@@ -229,7 +225,7 @@ mod tests {
         assert!(help.starts_with("a definition is written `let NAME = VALUE`"), "{help}");
         // The next token is an error, too.
         assert_eq!(kept("payload p rank 1 {\n  include group g\n}", "group", "`group`").0, 0);
-        assert_eq!(kept("table t {\n  route a when b end -> h\n}", "end", "and").0, 0);
+        assert_eq!(kept("table t {\n  route a when if b then c else d end -> h\n}", "end", "and").0, 0);
     }
 
     #[test]
