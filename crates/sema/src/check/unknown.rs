@@ -157,8 +157,8 @@ impl<'a> Checker<'a> {
         root.or_else(|| self.bound_name_near_constant(names.first()?))
     }
 
-    /// Returns the name in scope that is spelled almost like `name`, a constant of another language:
-    /// `one` for `on`. `None` for other names.
+    /// Returns the name in scope that is spelled almost like `name`, a constant of another
+    /// language: `one` for `on`. `None` for other names.
     fn bound_name_near_constant(&self, name: &str) -> Option<String> {
         foreign_constant_help(name)?;
         let bound = self.scope.bindings().iter().map(|binding| &*binding.name);

@@ -202,8 +202,7 @@ fn errors(text: &str) -> Vec<(Code, u32)> {
 #[cfg(test)]
 mod tests {
     use super::remove_broken_fixes_in_file;
-    use rulec_base::diag::{Code, Diagnostic};
-    use rulec_base::message;
+    use rulec_base::diag::{Code, Diagnostic, Message};
     use rulec_base::span::{FileId, Span};
 
     /// Returns the number of fixes and the help text that remain of a diagnostic at `found`, which
@@ -211,7 +210,7 @@ mod tests {
     fn kept(text: &str, found: &str, replacement: &str) -> (usize, String) {
         let start = text.find(found).expect("the text contains the place");
         let span = Span::new(FileId(0), start, start + found.len());
-        let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("wrong"));
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, Message::verbatim("wrong"));
         let mut diagnostics = [diagnostic.did_you_mean(span, Some(replacement))];
         remove_broken_fixes_in_file(FileId(0), text, &mut diagnostics);
         let [diagnostic] = diagnostics;
