@@ -13,6 +13,7 @@ use crate::codec::impl_codec;
 use crate::message;
 use crate::source::SourceMap;
 use crate::span::Span;
+use std::ops::Range;
 
 /// One error or warning about the rules that an author wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,6 +291,17 @@ pub fn has_one_near_candidate<'a>(name: &str, candidates: impl IntoIterator<Item
     name.chars().count() > 2 && close.next().is_some() && close.next().is_none()
 }
 
+/// Adds spaces around a replacement where it would merge with a neighbouring word: `a&&b` becomes
+/// `a and b`. The replacement takes the place of the bytes `range` of `text`.
+#[doc(hidden)]
+pub fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (preceding, following) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
+    let space_before = replacement.starts_with(|c| is_word(c) || c == '"') && preceding.is_some_and(is_word);
+    let space_after = replacement.ends_with(is_word) && following.is_some_and(is_word);
+    format!("{}{replacement}{}", if space_before { " " } else { "" }, if space_after { " " } else { "" })
+}
+
 impl_codec!(struct Diagnostic { code, message, labels, help, fixes });
 impl_codec!(struct Label { span, text });
 impl_codec!(struct Fix { span, replacement, applicability });
@@ -297,7 +309,7 @@ impl_codec!(enum Applicability { 0 MachineApplicable, 1 MaybeIncorrect });
 
 #[cfg(test)]
 mod tests {
-    use super::{has_one_near_candidate, is_typing_error, nearest, sort_by_spelling};
+    use super::{has_one_near_candidate, is_typing_error, nearest, pad_replacement, sort_by_spelling};
 
     #[test]
     fn typing_errors_are_recognized() {
@@ -353,5 +365,15 @@ mod tests {
         check("MessageCount", Some("message_count"));
         check("USER", Some("user"));
         check("U", None);
+    }
+
+    /// Regression test: `x&&y` became the name `xandy`, which compiled.
+    #[test]
+    fn a_replacement_does_not_grow_together_with_its_neighbours() {
+        assert_eq!(pad_replacement("x&&y", 1..3, "and"), " and ");
+        assert_eq!(pad_replacement("x && y", 2..4, "and"), "and");
+        assert_eq!(pad_replacement("!x", 0..1, "not"), "not ");
+        assert_eq!(pad_replacement("r'x'", 1..4, "\"x\""), " \"x\"");
+        assert_eq!(pad_replacement("a=>b", 1..3, "->"), "->");
     }
 }

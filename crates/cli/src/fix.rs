@@ -7,6 +7,7 @@ use super::language::singular_or_plural;
 use super::term::Out;
 use super::{CliError, files, patch};
 use rulec::{Applicability, Diagnostic, Message};
+use rulec_base::diag::pad_replacement;
 use rulec_base::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -199,16 +200,6 @@ fn collect_fixes(compiled_files: &[CompiledFile], named_paths: &HashSet<PathBuf>
     repairs
 }
 
-/// Adds spaces around a replacement where it would merge with a neighbouring word: `a&&b` becomes
-/// `a and b`.
-fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (preceding, following) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
-    let space_before = replacement.starts_with(|c| is_word(c) || c == '"') && preceding.is_some_and(is_word);
-    let space_after = replacement.ends_with(is_word) && following.is_some_and(is_word);
-    format!("{}{replacement}{}", if space_before { " " } else { "" }, if space_after { " " } else { "" })
-}
-
 /// Adds the edits of the fix `repair` to `combined`, unless one of them overlaps or touches an edit
 /// in `combined`. Returns true if the edits were added.
 fn try_add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
@@ -225,19 +216,4 @@ fn try_add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
         }
     }
     is_separate
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pad_replacement;
-
-    /// Regression test: `x&&y` became the name `xandy`, which compiled.
-    #[test]
-    fn a_replacement_does_not_grow_together_with_its_neighbours() {
-        assert_eq!(pad_replacement("x&&y", 1..3, "and"), " and ");
-        assert_eq!(pad_replacement("x && y", 2..4, "and"), "and");
-        assert_eq!(pad_replacement("!x", 0..1, "not"), "not ");
-        assert_eq!(pad_replacement("r'x'", 1..4, "\"x\""), " \"x\"");
-        assert_eq!(pad_replacement("a=>b", 1..3, "->"), "->");
-    }
 }

@@ -297,15 +297,15 @@ impl Ty {
     /// for `varchar`. `None` for other names.
     pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
         Some(match name.to_lowercase().as_str() {
-            "string" | "str" | "text" | "varchar" | "char" => "string",
-            "int" | "integer" | "i64" | "i32" | "long" | "bigint" => "int",
-            "float" | "double" | "f64" | "real" => "float",
-            "decimal" | "numeric" | "money" => "decimal",
-            "number" => "number",
-            "bool" | "boolean" => "bool",
-            "datetime" | "timestamp" => "datetime",
-            "array" => "list<any>",
-            "map" | "object" => "dict<any>",
+            "string" | "str" | "text" | "varchar" | "char" | "字符串" | "文本" | "文字" => "string",
+            "int" | "integer" | "i64" | "i32" | "long" | "bigint" | "整数" | "整型" => "int",
+            "float" | "double" | "f64" | "real" | "浮点数" | "小数" => "float",
+            "decimal" | "numeric" | "money" | "金额" => "decimal",
+            "number" | "数字" | "数值" => "number",
+            "bool" | "boolean" | "布尔" | "布尔值" | "布尔型" => "bool",
+            "datetime" | "timestamp" | "日期" | "时间" | "日期时间" | "时间戳" => "datetime",
+            "array" | "列表" | "数组" | "清单" => "list<any>",
+            "map" | "object" | "字典" | "映射" | "对象" => "dict<any>",
             _ => return None,
         })
     }

@@ -175,6 +175,7 @@ fn check_program_or_route(
     if let Some(input) = checker.fields.declared_root_fields() {
         checker.program.hash_private_history(input);
     }
+    rulec_syntax::parse::remove_broken_fixes(&loaded.sources, &mut checker.diagnostics);
     (checker.program, checker.diagnostics, checker.fields)
 }
 
@@ -219,9 +220,8 @@ struct Checker<'a> {
     entry_tables: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// The declared names that cannot be used as values in the checked expression: names of
-    /// statements such as tables, and names that other rules define after `where`. Collected when
-    /// the first unknown name is reported.
+    /// The declared names that are no values: names of statements such as tables, and names that
+    /// other rules define after `where`. Collected when the first unknown name is reported.
     other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the indexes of its own table and its target table, and its span.
     goto_edges: Vec<(usize, usize, Span)>,

@@ -2,6 +2,7 @@
 //! and the grammar parses each statement separately. One run therefore reports every statement with
 //! an error, and keeps all other statements.
 
+mod broken_fixes;
 mod build;
 mod case_when;
 mod comments;
@@ -39,6 +40,7 @@ mod types;
 mod unknown;
 mod words;
 
+pub use broken_fixes::remove_broken_fixes;
 pub use durations::foreign_duration_at;
 pub use foreign::template_to_join_call;
 pub use literal::{UNITS_WITH_FACTORS, meant_number, number_with_unit};
@@ -108,6 +110,13 @@ pub struct ParseResult {
 
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
+    let mut parsed = parse_with_unchecked_fixes(threads, file, text);
+    broken_fixes::remove_broken_fixes_in_file(file, text, &mut parsed.diagnostics);
+    parsed
+}
+
+/// Parses a file, but does not test whether the fixes of its diagnostics lead to other errors.
+fn parse_with_unchecked_fixes(threads: ThreadLimit, file: FileId, text: &str) -> ParseResult {
     let mut parsed = ParseResult::default();
     let mut characters = scan::CharacterChecker::new(file, text, &mut parsed.diagnostics);
     let stream = stream::tokenize_in_parts(

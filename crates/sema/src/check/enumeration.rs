@@ -3,6 +3,7 @@
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind, Term};
+use crate::resolve::Definition;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -123,6 +124,12 @@ impl<'a> Checker<'a> {
             Some(ast::ExprKind::List(items)) => items.get(index).map(|item| item.span),
             _ => None,
         };
+        if let Some((written, index)) = right_expr.zip(index)
+            && let Some(element) = self.element_of_named_list(written, index)
+        {
+            let field = if is_left { right } else { left };
+            return self.report_element_not_in_enumeration(values, text, (element, written.span), field);
+        }
         let span = index.and_then(element_span).unwrap_or(constant_expr.span);
         self.report_not_in_enumeration(
             values,
@@ -206,6 +213,44 @@ impl<'a> Checker<'a> {
                         "compare with a value of the enumeration, or add the text to its declaration"
                     ))
             }
+        };
+        self.report_enumeration(diagnostic, field)
+    }
+
+    /// Returns the span of the element `index` of the list that a name means. `None` for other
+    /// expressions, and for a list from a file.
+    fn element_of_named_list(&self, written: &ast::Expr, index: usize) -> Option<Span> {
+        let ast::ExprKind::Name(name) = &written.kind else { return None };
+        let symbol = self.symbols.definitions.get(name)?;
+        let Definition::List { source: ast::ListSource::Elements(elements) } = &symbol.declaration else {
+            return None;
+        };
+        let ast::ExprKind::List(items) = &elements.kind else { return None };
+        items.get(index).map(|item| item.span)
+    }
+
+    /// Reports a text of a list with a name. `element` is the span of the text, and `used` the name
+    /// of the list in a comparison with `field`.
+    fn report_element_not_in_enumeration(
+        &mut self,
+        values: &Enumeration,
+        text: &str,
+        (element, used): (Span, Span),
+        field: &Expr,
+    ) -> Checked<()> {
+        let shown = values.to_string();
+        let message = message!("\"{}\" is not one of {shown}", rulec_base::text::to_one_line(text));
+        let diagnostic = Diagnostic::new(Code::NotInEnumeration, element, message)
+            .label(used, message!("the list is compared with the enumeration here"));
+        let near = find_value_ignoring_case(values, text);
+        let texts = || values.values().iter().map(|value| &**value);
+        let diagnostic = match near.or_else(|| self.nearest(text, texts())) {
+            Some(near) => diagnostic
+                .help(message!("did you mean \"{near}\"?"))
+                .likely_fix(element, rulec_syntax::write::quote_string(near)),
+            None => diagnostic.help(message!(
+                "remove the text from the list, or add it to the declaration of the enumeration"
+            )),
         };
         self.report_enumeration(diagnostic, field)
     }

@@ -2,6 +2,7 @@
 //! another language, or a size in quotes in a list.
 
 use super::Checker;
+use crate::hir::{self, Cond};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -49,10 +50,25 @@ impl Checker<'_> {
     }
 
     /// Warns about metadata whose text has a placeholder of another language, such as `${user.id}`,
-    /// `{{id}}` or `%s`. Nothing replaces the placeholder.
-    pub(super) fn warn_templates_of_metadata(&mut self, entries: &[(Ident, ast::Expr)]) {
-        for (_, value) in entries {
+    /// `{{id}}` or `%s`. Nothing replaces the placeholder. `condition` belongs to the route.
+    pub(super) fn warn_templates_of_metadata(
+        &mut self,
+        entries: &[(Ident, ast::Expr)],
+        condition: Option<&Cond>,
+    ) {
+        for (key, value) in entries {
             let ast::ExprKind::Literal(Literal::String(text)) = &value.kind else { continue };
+            let captured = condition.and_then(|condition| self.captured_text(text, condition.span));
+            if let Some((group, call)) = captured {
+                let message =
+                    message!("`{group}` is not replaced by a part of the text: it is used literally");
+                let help = message!(
+                    "metadata are constants: pass the part that matched as an argument, `-> HANDLER({key}: {call})`",
+                    key = key.node.to_owned()
+                );
+                self.emit(Code::TemplateText, value.span, message, help);
+                continue;
+            }
             let Some(opening) = self.placeholder_opening(text, value.span) else { continue };
             let message = message!("`{opening}` is not replaced by a value: the text is used literally");
             let help = message!(
@@ -61,6 +77,34 @@ impl Checker<'_> {
             );
             self.emit(Code::TemplateText, value.span, message, help);
         }
+    }
+
+    /// Returns the reference to a group of a regular expression in a text, such as `$1`, and the
+    /// call that reads this group. `condition` is the condition of the route. `None` if the
+    /// condition has no regular expression with this group.
+    fn captured_text(&self, text: &str, condition: Span) -> Option<(String, String)> {
+        let mut marks = text.match_indices(['$', '\\']);
+        let (group, digits) = marks.find_map(|(at, mark)| {
+            let rest = text[at + mark.len()..].trim_start_matches('{');
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            // An amount such as `$100` is no group.
+            (digits == 1 && !rest[1..].starts_with(['.', ',']))
+                .then(|| (format!("{mark}{}", &rest[..1]), &rest[..1]))
+        })?;
+        let number: usize = digits.parse().ok().filter(|number| *number > 0)?;
+        let source = self.loaded.sources.slice(condition);
+        let (before, after) = source.split_once(" matches ")?;
+        let value = before.rsplit(|c: char| c.is_whitespace() || c == '(').next()?;
+        let after = after.trim_start();
+        let open = after.find('"').filter(|open| *open <= 1)?;
+        let literal = &after[..open + 2 + after[open + 1..].find('"')?];
+        let hir = rulec_base::text::parse_cached(literal[open..].trim_matches('"'), false).ok()?;
+        let has_group =
+            rulec_base::text::capture_groups(&hir).iter().any(|group| group.number as usize == number);
+        let argument = if number == 1 { String::new() } else { format!(", {number}") };
+        let is_path =
+            value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')) && !value.is_empty();
+        (has_group && is_path).then(|| (group, format!("capture({value}, {literal}{argument})")))
     }
 
     /// Returns the shape of the first placeholder of another language in a text. `None` for a text
@@ -137,6 +181,68 @@ impl Checker<'_> {
             items.iter().map(|item| format!("{left} {op} {of} {}", slice(item.span))).collect();
         let written = parts.join(joint);
         Some(message!("a list contains no lists here: write `({written})`"))
+    }
+
+    /// Returns the help for lists with names inside a list, as in `contains any [verbs, nouns]`.
+    /// `None` for other operands.
+    pub(super) fn named_lists_help(&self, binary: &ast::Binary, right: &crate::hir::Expr) -> Option<Message> {
+        let ast::ExprKind::List(items) = &binary.right.kind else { return None };
+        let quantity = binary.modifiers.quantity?.spelling();
+        let is_list = right.ty.element().kinds == rulec_lang::ty::KindSet::LIST;
+        let slice = |span| self.loaded.sources.slice(span);
+        let names: Vec<&str> = items.iter().map(|item| slice(item.span)).collect();
+        if !is_list || names.is_empty() || binary.negated {
+            return None;
+        }
+        let operator = slice(binary.op.span);
+        let is_word = self.loaded.sources.slice(binary.left.span.to(binary.right.span)).contains(" word ");
+        let operator = if is_word && !operator.contains("word") {
+            format!("{operator} word")
+        } else {
+            operator.to_owned()
+        };
+        let operator = match operator.ends_with(quantity) {
+            true => operator,
+            false => format!("{operator} {quantity}"),
+        };
+        let left = slice(binary.left.span);
+        let parts: Vec<String> = names.iter().map(|name| format!("{left} {operator} {name}")).collect();
+        let written = parts.join(if quantity == "any" { " or " } else { " and " });
+        Some(message!("lists do not nest: write `{written}`, or one list with all texts"))
+    }
+
+    /// Returns the help text for a text after `??` where a time is needed, as in `due ?? "today"`.
+    /// `None` for other operands.
+    pub(super) fn time_in_words_help(&self, value: &hir::Expr, other: &hir::Expr) -> Option<Message> {
+        let constant = other.as_const()?;
+        let text = constant.value().as_str()?.to_lowercase();
+        let source = self.loaded.sources.slice(value.span);
+        if value.ty.kinds != rulec_lang::ty::KindSet::DATETIME {
+            return None;
+        }
+        let is_now = matches!(
+            text.as_str(),
+            "today"
+                | "now"
+                | "now()"
+                | "current"
+                | "current_timestamp"
+                | "sysdate"
+                | "getdate()"
+                | "今天"
+                | "现在"
+        );
+        let has_now = self.fields.declared_root_fields().is_none_or(|roots| roots.get("now").is_some());
+        Some(match is_now {
+            true if !has_now => message!(
+                "a time to use for a missing one is a datetime: declare `now: datetime` in `input`, and write \
+                `{source} ?? now`"
+            ),
+            true => message!("a time to use for a missing one is a datetime: write `{source} ?? now`"),
+            false => message!(
+                "a time to use for a missing one is a datetime, such as `now` or another field: a text is no time"
+            ),
+        })
     }
 
     /// Returns the help for a difference between a time and a number, which another system counts

@@ -95,6 +95,7 @@ impl<'a> Checker<'a> {
             let help = self
                 .field_in_quotes_help(left, right)
                 .or_else(|| self.nested_lists_help(binary))
+                .or_else(|| self.named_lists_help(binary, right))
                 .or_else(|| self.epoch_difference_help(left).or_else(|| self.epoch_difference_help(right)))
                 .or_else(|| self.number_and_text_help(left, right))
                 .or_else(|| operand_pair_help(row, left, right));
@@ -104,12 +105,14 @@ impl<'a> Checker<'a> {
         self.with_type_origin(diagnostic, right)
     }
 
-    /// Returns the help text for a number in quotes after `??`. `None` for other operands.
-    pub(super) fn number_in_quotes_help(&self, value: &Expr, other: &Expr) -> Option<Message> {
+    /// Returns the help text for a text after `??` that is meant as a number or as a time. `None`
+    /// for other operands.
+    pub(super) fn text_after_coalesce_help(&self, value: &Expr, other: &Expr) -> Option<Message> {
         let constant = other.as_const()?;
         let text = constant.value().as_str()?;
         let is_number = text.trim().parse::<f64>().is_ok() || meant_number(text).is_some();
-        is_number.then(|| self.number_and_text_help(value, other)).flatten()
+        let number = is_number.then(|| self.number_and_text_help(value, other)).flatten();
+        number.or_else(|| self.time_in_words_help(value, other))
     }
 
     /// Returns the help text for a number that is compared with a text in quotes. `None` for other

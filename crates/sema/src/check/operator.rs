@@ -364,8 +364,8 @@ impl<'a> Checker<'a> {
                 diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
                 let value = self.loaded.sources.slice(left.span);
-                let number = right.as_ref().and_then(|right| self.number_in_quotes_help(&left, right));
-                diagnostic = diagnostic.help(number.unwrap_or_else(|| message!(
+                let text = right.as_ref().and_then(|right| self.text_after_coalesce_help(&left, right));
+                diagnostic = diagnostic.help(text.unwrap_or_else(|| message!(
                     "both sides of `??` must have the same type; to test for a missing value, write `{value} is \
                     missing`"
                 )));

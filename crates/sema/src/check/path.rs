@@ -109,7 +109,9 @@ impl<'a> Checker<'a> {
                     1 => self.warn_near_name(names[0], span),
                     _ if self.warn_foreign_day(path) || self.warn_module_prefix(path) => {}
                     _ if self.fields.is_first_check_of_name(names[0]) => {
-                        self.warn_near_local(names[0], path.segment_spans[0].0);
+                        let span = path.segment_spans[0].0;
+                        let _ = self.warn_near_implicit_name(names[0], span)
+                            || self.warn_near_local(names[0], span);
                     }
                     _ => {}
                 }
@@ -310,6 +312,10 @@ impl<'a> Checker<'a> {
             span,
         };
         if let Some(path) = undeclared {
+            let (root, root_span) = (path.names[0], path.segment_spans[0].0);
+            if self.is_in_choice && self.fields.is_first_check_of_name(root) {
+                self.warn_near_implicit_name(root, root_span);
+            }
             // `resolve_path` also records that the parents of the path are records.
             let private =
                 matches!(self.fields.resolve_path(&path.names, operand.span), Ok(field) if field.is_private);

@@ -3,6 +3,7 @@
 use super::fields::NarrowingReason;
 use super::{Binding, Checked, Checker};
 use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Term, Var, VarId};
+use crate::resolve::Definition;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -21,6 +22,9 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Term> {
         if let Some(failed) = self.report_quantifier_as_list(kind, var, list, body) {
+            return failed;
+        }
+        if let Some(failed) = self.report_element_before_list(kind, var, list) {
             return failed;
         }
         let list = self.check_value(list)?;
@@ -70,6 +74,42 @@ impl<'a> Checker<'a> {
         };
         let kind = ExprKind::Fold { fold, list, var: element_var, body };
         Ok(Term::Expr(Expr { kind, ty, may_be_missing: optional, span }))
+    }
+
+    /// Reports a quantifier in which the list comes before the name of its element, as in
+    /// `any items in one: …`. `None` for another quantifier.
+    fn report_element_before_list<T>(
+        &mut self,
+        kind: &QuantifierKind,
+        var: &Ident,
+        list: &ast::Expr,
+    ) -> Option<Checked<T>> {
+        let ast::ExprKind::Name(element) = &list.kind else { return None };
+        let roots = self.fields.declared_root_fields()?;
+        let definitions = &self.symbols.definitions;
+        let is_defined = |name: &str| definitions.get(name).is_some() || self.scope.get(name).is_some();
+        let is_list = roots.get(&var.node).is_some_and(|field| field.ty.kinds.overlaps(KindSet::LIST))
+            || definitions
+                .get(&var.node)
+                .is_some_and(|symbol| matches!(symbol.declaration, Definition::List { .. }));
+        let is_known = roots.get(element).is_some() || is_defined(element) || element == "history";
+        if !is_list || is_known || self.scope.get(&var.node).is_some() {
+            return None;
+        }
+        let word = match kind {
+            QuantifierKind::Any => "any",
+            QuantifierKind::All => "all",
+            QuantifierKind::First => "first",
+            QuantifierKind::Last => "last",
+            QuantifierKind::Count => "count",
+            QuantifierKind::Sum(_) => "for",
+        };
+        let name = &var.node;
+        let message = message!("the name of the element comes before `in`, and the list after it");
+        let help = message!("write `{word} {element} in {name}: …`", element = element.to_string());
+        let diagnostic = Diagnostic::new(Code::UnknownName, list.span, message).help(help);
+        let diagnostic = diagnostic.likely_fix(var.span, element.to_string());
+        Some(self.report(diagnostic.likely_fix(list.span, name.as_str())))
     }
 
     /// Returns the help text for a quantifier over a value that is no list:

@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
                         for (key, value) in entries {
                             self.warn_blanks_in_identifier(Some(&key.node), value);
                         }
-                        self.warn_templates_of_metadata(entries);
+                        self.warn_templates_of_metadata(entries, condition);
                         self.constant_map(entries).map(Arc::new)
                     }
                 };

@@ -89,7 +89,7 @@ impl Suppressions {
                 None => message!("this is not the code of a warning"),
             };
             if let Some(code) = allow.first_code_in_comment.filter(|_| allow.code.is_none()) {
-                let message = message!("the code of the warning comes before the reason");
+                let message = message!("the code of the warning follows `allow`, without quotes or brackets");
                 let help =
                     message!("write `# rulec: allow {code} reason`, with your reason in place of `reason`");
                 return Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help);

@@ -16,7 +16,7 @@ use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use value::{insert_at_path, value_mismatch};
+use value::{insert_at_path, mismatched_part, number_in_quotes, value_mismatch};
 
 impl<'a> Checker<'a> {
     /// Checks the `test` blocks of the main file, and adds them to the program.
@@ -160,8 +160,18 @@ impl<'a> Checker<'a> {
             return found;
         }
         if let Some(message) = ty.and_then(|ty| value_mismatch(&json, ty, &name)) {
-            let help = message!("give a value of the declared type; write `null` for a missing value");
-            return self.fail(Code::TestInput, value.span, message, help);
+            let (part, part_ty) = ty.map_or((value, None), |ty| {
+                (mismatched_part(value, ty).0, Some(mismatched_part(value, ty).1))
+            });
+            let number = part_ty.and_then(|ty| number_in_quotes(part, &ty));
+            let diagnostic = Diagnostic::new(Code::TestInput, part.span, message);
+            return self.report(match number {
+                Some(number) => diagnostic
+                    .help(message!("a number is written without quotes: write `{number}`"))
+                    .likely_fix(part.span, number),
+                None => diagnostic
+                    .help(message!("give a value of the declared type; write `null` for a missing value")),
+            });
         }
         if !insert_at_path(message, path, json) {
             let path_span = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);

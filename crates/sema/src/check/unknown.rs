@@ -5,9 +5,10 @@
 use super::names::is_message_text;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names, nested};
+use crate::hir::STEPS_FIELD;
 use crate::resolve::collect_names;
 use hashbrown::HashMap;
-use rulec_base::diag::{Code, Diagnostic, Label, Message, has_one_near_candidate, is_typing_error};
+use rulec_base::diag::{Code, Diagnostic, Label, Message, has_one_near_candidate, is_typing_error, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::reserved_words;
@@ -90,6 +91,7 @@ impl<'a> Checker<'a> {
             Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
+        let near = self.meant_root(record, names);
         if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
@@ -99,8 +101,8 @@ impl<'a> Checker<'a> {
         } else if let Some(written) = self.capture_call_for_group(name, name_span) {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
-        } else if let Some(root) = root_with_field(record, names) {
-            diagnostic.did_you_mean(name_span, Some(root))
+        } else if let Some(near) = near {
+            diagnostic.did_you_mean(name_span, Some(&near))
         } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -119,9 +121,9 @@ impl<'a> Checker<'a> {
                 Some(path) => diagnostic.likely_fix(name_span, path),
                 None => diagnostic,
             }
-        } else if let Some((help, word)) = foreign_constant_help(name) {
-            let is_certain = is_capital_bool(name);
-            diagnostic.help(help).did_you_mean(name_span, word).mark_fixes_certain_if(is_certain)
+        } else if let Some((help, word)) = foreign_constant_help(name).filter(|_| names_of_path == 1) {
+            let diagnostic = diagnostic.help(help).did_you_mean(name_span, word);
+            diagnostic.mark_fixes_certain_if(is_capital_bool(name))
         } else {
             let symbols = self.symbols;
             let definitions = symbols.definitions.iter();
@@ -146,6 +148,21 @@ impl<'a> Checker<'a> {
                 .suggest_or_help(name_span, self.nearest(name, names), help)
                 .mark_fixes_certain_if(is_certain)
         }
+    }
+
+    /// Returns the first name that the author of a path probably meant: the only field with a field
+    /// of its second name, or a name in scope. `None` for another path.
+    fn meant_root(&self, record: &RecordType, names: &[&str]) -> Option<String> {
+        let root = root_with_field(record, names).map(str::to_owned);
+        root.or_else(|| self.bound_name_near_constant(names.first()?))
+    }
+
+    /// Returns the name in scope that is spelled almost like `name`, a constant of another
+    /// language: `one` for `on`. `None` for other names.
+    fn bound_name_near_constant(&self, name: &str) -> Option<String> {
+        foreign_constant_help(name)?;
+        let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
+        self.nearest(name, bound).map(str::to_owned)
     }
 
     /// True for a name that is spelled almost like a value with fields: a record of the message, a
@@ -211,6 +228,9 @@ impl<'a> Checker<'a> {
             let diagnostic = fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
             return self.diagnostics.push(diagnostic);
         }
+        if self.warn_near_implicit_name(name, span) {
+            return;
+        }
         if let Some((help, word)) = foreign_constant_help(name) {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
@@ -249,6 +269,26 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
         }
+    }
+
+    /// Warns about an undeclared field that probably means another name: `steps` in a choice, or
+    /// the name `one` in scope for the constant `on`. Returns true if it warns.
+    pub(super) fn warn_near_implicit_name(&mut self, name: &str, span: Span) -> bool {
+        let is_steps = self.is_in_choice && name != STEPS_FIELD && nearest(name, [STEPS_FIELD]).is_some();
+        let (near, message) = if is_steps {
+            let message = message!(
+                "`{name}` is read as a field of the message; the outputs of the steps are in `steps`"
+            );
+            (STEPS_FIELD.to_owned(), message)
+        } else if let Some(near) = self.bound_name_near_constant(name) {
+            let message = message!("`{name}` is read as a field of the message, but `{near}` is a name here");
+            (near, message)
+        } else {
+            return false;
+        };
+        let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+        self.diagnostics.push(diagnostic.did_you_mean(span, Some(&near)));
+        true
     }
 
     /// Warns about an undeclared field whose name is spelled almost like a name in scope: a field

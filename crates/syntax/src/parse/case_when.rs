@@ -18,21 +18,43 @@ pub(super) fn case_when_error(cx: &StatementContext<'_>, index: usize) -> Option
             .to_lowercase()
     };
     let last = index.min(cx.tokens.end - 1);
+    // In Drools, the first word of a value may be `when`.
+    let is_value = |index: usize| {
+        matches!(word(index.saturating_sub(1)).as_str(), ":" | "(" | "," | "=" | "[" | "??")
+            && matches!(word(index).as_str(), "when" | "当")
+    };
     let is_case = |index: &usize| {
         word(*index) == "case"
             && !matches!(word(index.saturating_sub(1)).as_str(), "ignoring" | "matching" | ".")
+            || is_value(*index)
     };
     let case = (cx.tokens.start + 1..=last).rev().find(is_case)?;
-    let is_end =
-        |index: &usize| matches!(word(*index).as_str(), "end" | "->" | "=>") || *index == cx.tokens.end;
+    let mut depth = 0_usize;
+    let is_end = |index: &usize| {
+        let Some(item) = cx.significant.get(*index).filter(|_| *index < cx.tokens.end) else { return true };
+        let closes = depth == 0 && (item.token.kind.closes_bracket() || word(*index) == ",");
+        depth += usize::from(item.token.kind.opens_bracket());
+        depth = depth.saturating_sub(usize::from(item.token.kind.closes_bracket()));
+        closes || matches!(word(*index).as_str(), "end" | "->" | "=>" | "结束")
+    };
     let end = (case + 1..=cx.tokens.end).find(is_end)?;
-    let marks: Vec<usize> =
-        (case + 1..end).filter(|index| matches!(word(*index).as_str(), "when" | "then" | "else")).collect();
+    let is_mark = |index: &usize| {
+        matches!(word(*index).as_str(), "when" | "then" | "else" | "当" | "则" | "那么" | "否则")
+    };
+    let first_mark = case + usize::from(word(case) == "case");
+    let marks: Vec<usize> = (first_mark..end).filter(is_mark).collect();
+    let word = |index: usize| match word(index).as_str() {
+        "当" => "when".to_owned(),
+        "则" | "那么" => "then".to_owned(),
+        "否则" => "else".to_owned(),
+        "结束" => "end".to_owned(),
+        word => word.to_owned(),
+    };
     let first = *marks.first().filter(|first| word(**first) == "when")?;
     let source = |tokens: Range<usize>| {
         (!tokens.is_empty()).then(|| cx.text[shapes::span_of(cx, tokens).range()].replace('\'', "\""))
     };
-    let operand = source(case + 1..first);
+    let operand = if first > case { source(case + 1..first) } else { None };
     let (mut written, mut position) = (String::new(), 0);
     while marks.get(position).is_some_and(|mark| word(*mark) == "when") {
         let (when, then) = (marks[position], *marks.get(position + 1)?);

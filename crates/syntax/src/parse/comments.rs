@@ -23,9 +23,14 @@ pub(super) fn read_allow_comment(comment: &str) -> Option<(Option<Code>, Option<
     let rest = rest.trim_start().strip_prefix("allow")?;
     let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
     let mut words =
-        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，'));
+        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '，') || encloses_code(c));
     let first = rest.split_whitespace().next().and_then(warning);
     Some((first, words.find_map(warning)))
+}
+
+/// True for a bracket or quote in which authors write a code, as in `allow "W0123"`.
+fn encloses_code(c: char) -> bool {
+    matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '"' | '\'' | '`' | '“' | '”' | '「' | '」' | '（' | '）')
 }
 
 /// Returns the warning for a comment that was meant to suppress a warning, as in `# rulec: alow

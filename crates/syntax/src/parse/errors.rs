@@ -198,7 +198,14 @@ impl<'a> ParseFailure<'_, 'a> {
         if let Some(diagnostic) = self.small_mistake() {
             return Some(diagnostic);
         }
-        let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
+        let names = [
+            Rule::name,
+            Rule::node_id,
+            Rule::type_name,
+            Rule::target,
+            Rule::handler_target,
+            Rule::goto_target,
+        ];
         let expects_name = names.into_iter().any(|rule| self.expects_rule(rule));
         let is_foreign_keyword = matches!(found, "input" | "else" | "otherwise" | "default");
         if let (true, Some(diagnostic)) = (is_foreign_keyword, self.foreign_syntax()) {

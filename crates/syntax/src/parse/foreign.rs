@@ -276,7 +276,9 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .map(|function| function.info().name)
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
-    if let Some(written) = modules::module_call(base, name, args) {
+    if let Some(written) =
+        modules::module_call(base, name, args).or_else(|| modules::parsed_quantity(base, name, args))
+    {
         return Some(written);
     }
     // In another language, the value before the dot may be a module, such as `re` or `math`. A
@@ -345,7 +347,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
                 format!("{base} matches {}", pattern_in_slashes(args))
             }
             Some(op) => format!("{base} {op} {args}"),
-            None => format!("{}({base}, {args})", function_name()?),
+            None => match function_name() {
+                Some(function) => format!("{function}({base}, {args})"),
+                None => modules::comparison_of_method(base, name, args)?,
+            },
         },
     })
 }

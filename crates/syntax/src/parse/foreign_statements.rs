@@ -6,6 +6,7 @@ mod blocks;
 mod cases;
 mod conditionals;
 mod definitions;
+mod documentation;
 mod facts;
 mod functions;
 mod routes;
@@ -148,6 +149,7 @@ impl<'a> StatementReader<'a> {
             "let" => self.function_as_value(index).or_else(|| self.definition(index)),
             "declare" => self.declare_block(index),
             "@" => self.annotation(index),
+            word if word.starts_with(['"', '\'']) => self.documentation_in_quotes(index),
             "it" | "describe" | "test" if self.text(index + 1) == "(" => self.test_call(index),
             word if starts_statement(word) && self.line_ends_with_colon(index) => {
                 self.block_after_colon(index)

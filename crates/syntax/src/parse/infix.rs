@@ -145,6 +145,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
             return self.report(foreign::foreign_syntax_error(span, message, "ignoring case"));
         }
+        if let Some(diagnostic) = self.end_of_conditional(word, span) {
+            return self.report(diagnostic);
+        }
         if let Some(help) = foreign::operator_help(word) {
             return self.report(diagnostic.help(help));
         }
@@ -182,6 +185,22 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
+    /// Returns the diagnostic for a word that ends a conditional in other languages, as in `if C
+    /// then a else b end`. `None` for other words.
+    fn end_of_conditional(&self, word: &str, span: Span) -> Option<Diagnostic> {
+        let is_end = matches!(word.to_lowercase().as_str(), "end" | "endif" | "fi" | "end_if" | "结束");
+        let is_conditional =
+            self.cx.tokens.clone().any(|index| self.cx.significant[index].token.text(self.cx.text) == "then");
+        if !is_end || !is_conditional {
+            return None;
+        }
+        let written = &self.cx.text[span.range()];
+        let message = message!("`if … then … else …` has no `{}`", written.to_owned());
+        let start = self.cx.text[..span.start as usize].trim_end().len() as u32;
+        let help = message!("remove `{written}`", written = written.to_owned());
+        Some(unexpected_token(span, message, help).fix(Span { start, ..span }, ""))
+    }
+
     /// Reports that an operator is missing between two operands. `left` is the span of the first
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> BuildFailed {
@@ -193,8 +212,11 @@ impl PrecedenceClimber<'_, '_, '_> {
                 .or_else(|| self.function_in_words())
                 .or_else(|| self.list_with_type())
         };
-        let block = || self.block_after_method(left?);
-        if let Some(diagnostic) = self.method_call_error().or(record).or_else(call).or_else(block) {
+        let block = || self.block_after_method(left?).or_else(|| self.list_in_other_brackets());
+        let end = self.end_of_conditional(&self.cx.text[span.range()], span);
+        if let Some(diagnostic) =
+            end.or_else(|| self.method_call_error()).or(record).or_else(call).or_else(block)
+        {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

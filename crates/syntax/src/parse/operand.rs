@@ -301,6 +301,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let word =
             self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));
+        if let Some(diagnostic) = self.pattern_of_element(word, span) {
+            return Some(self.report(diagnostic));
+        }
         let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
         let help = match word {
             "first" | "last" | "latest" if next_is_number => message!(
@@ -423,6 +426,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 if inner.chars().all(is_path) {
                     let message = message!("a field is read by its name, without braces");
                     return Err(self.report(foreign::foreign_syntax_error(element.span, message, inner)));
+                }
+                if let Some(diagnostic) = self.condition_in_braces(element) {
+                    return Err(self.report(diagnostic));
                 }
                 let help = message!("conditions in braces come after `all`, `any` or `none`");
                 return Err(self.report(unexpected_token(

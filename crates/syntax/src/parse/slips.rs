@@ -2,8 +2,10 @@
 //! recognized by the tokens around the parser's position. The suggested fix contains the author's
 //! own operands, so that it can be applied unchanged.
 
+mod brackets;
 mod calls;
 mod comparisons;
+mod element_patterns;
 mod methods;
 mod quantities;
 mod records;
@@ -28,8 +30,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.elements.get(index).map(|element| element.kind)
     }
 
-    /// Returns the source text of the expression's element (a token or bracketed group) at an
-    /// index. Empty past the last element.
+    /// Returns the source text of the element at an index. Empty past the last element.
     fn text_at(&self, index: usize) -> &'cx str {
         self.elements.get(index).map_or("", |element| self.element_text(*element))
     }

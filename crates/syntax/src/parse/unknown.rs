@@ -8,7 +8,7 @@ use super::{is_reserved, terminals};
 use crate::lex::{Token, TokenKind, is_name, tokenize};
 use rulec_base::diag::{Code, Diagnostic, Message, has_one_near_candidate, list_alternatives, nearest};
 use rulec_base::message;
-use rulec_base::span::FileId;
+use rulec_base::span::{FileId, Span};
 
 /// Creates the diagnostic for a word that begins no statement.
 pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) -> Diagnostic {
@@ -29,6 +29,13 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     let line = rest.lines().next().unwrap_or_default();
     if let Some(help) = foreign_word_help(&lower, rest) {
         return diagnostic.help(help);
+    }
+    if let Some(keyword) = keyword_after_verb(&lower, &rest[token_text.len()..]) {
+        let length = rest[token_text.len()..].find(keyword).unwrap_or_default();
+        let message = message!("a `{keyword}` statement begins with `{keyword}`");
+        let removed = Span { end: span.end + length as u32, ..span };
+        let help = message!("remove `{shown}`", shown = text[removed.range()].trim_end().to_owned());
+        return Diagnostic::new(Code::UnknownStatement, span, message).help(help).fix(removed, "");
     }
     if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
         return diagnostic.help(message!(
@@ -81,6 +88,46 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         }
         None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
     }
+}
+
+/// Returns the keyword of a statement that follows a verb or another word of other languages, as in
+/// `create table billing {`. `lower` is the word in lower case, and `rest` is the source text
+/// after it. `None` for other words.
+fn keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
+    let is_verb = matches!(
+        lower,
+        "create"
+            | "new"
+            | "define"
+            | "declare"
+            | "add"
+            | "make"
+            | "begin"
+            | "start"
+            | "static"
+            | "const"
+            | "public"
+            | "export"
+            | "pub"
+            | "private"
+            | "final"
+            | "abstract"
+            | "async"
+            | "创建"
+            | "新建"
+            | "定义"
+            | "声明"
+            | "添加"
+    );
+    // SQL writes `create or replace table`.
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix("or replace").unwrap_or(rest);
+    let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let (next, name) = (words.next()?, words.next());
+    let keyword = terminals::statement_words().find(|keyword| *keyword == next)?;
+    let is_named = name.is_some_and(|name| is_name(name) && !is_reserved(name));
+    let has_no_name = matches!(keyword, "input" | "settings" | "default" | "test" | "import" | "history");
+    (is_verb && rest.trim_start().starts_with(next) && (is_named || has_no_name)).then_some(keyword)
 }
 
 /// Returns the first character of the source text after the first word of a line.

@@ -93,7 +93,19 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(list_or_dict) {
             let message = message!("expected a list or dict, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report(diagnostic.here(list.ty.to_message()));
+            let diagnostic = diagnostic.here(list.ty.to_message());
+            let diagnostic = match &each.list.kind {
+                ast::ExprKind::Name(name) => {
+                    let ty = list.ty.to_message();
+                    diagnostic.help(message!(
+                        "an `each` reads the elements of a list: declare it as `{name}: list<{ty}>`",
+                        name = name.to_string()
+                    ))
+                }
+                _ => diagnostic
+                    .help(message!("an `each` reads the elements of a list or the values of a dict")),
+            };
+            return self.report_with_type_origin(diagnostic, &list);
         }
         let place = self.object_path_of(&each.list);
         let scope = self.scope.len();

@@ -5,7 +5,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Value, parse_datetime};
-use rulec_syntax::ast::Ident;
+use rulec_syntax::ast::{self, ExprKind, Ident, Literal};
 use serde_json::{Map, Value as Json};
 
 /// Writes a value at a path; returns false if the path already has a value or is not an object.
@@ -66,4 +66,34 @@ pub(super) fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message
         }
         _ => None,
     }
+}
+
+/// Returns the innermost part of a given value that is a literal without its declared type, and
+/// this type. The part is the whole value if no literal inside has another type.
+pub(super) fn mismatched_part<'e>(value: &'e ast::Expr, ty: &Ty) -> (&'e ast::Expr, Ty) {
+    fn find<'e>(value: &'e ast::Expr, ty: &Ty) -> Option<(&'e ast::Expr, Ty)> {
+        let literal = match &value.kind {
+            ExprKind::Literal(Literal::String(text)) => Value::Str(text),
+            ExprKind::Literal(Literal::Int(number)) => Value::Int(*number),
+            ExprKind::Literal(Literal::Bool(truth)) => Value::Bool(*truth),
+            ExprKind::Record(entries) => {
+                let record = ty.fields()?;
+                return entries
+                    .iter()
+                    .find_map(|(key, value)| find(value, &record.get(key.node.as_str())?.ty));
+            }
+            ExprKind::List(items) => return items.iter().find_map(|item| find(item, &ty.element())),
+            _ => return None,
+        };
+        (!value_fits(literal, ty.kinds)).then(|| (value, ty.clone()))
+    }
+    find(value, ty).unwrap_or_else(|| (value, ty.clone()))
+}
+
+/// Returns the number in the quotes of a given text whose declared type is a number. `None` for
+/// other values.
+pub(super) fn number_in_quotes<'e>(value: &'e ast::Expr, ty: &Ty) -> Option<&'e str> {
+    let ExprKind::Literal(Literal::String(text)) = &value.kind else { return None };
+    let is_number = text.parse::<f64>().is_ok() && text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    (is_number && ty.kinds.is_subset_of(KindSet::NUMBER)).then_some(text)
 }

@@ -13,6 +13,7 @@ mod field_words;
 mod fields;
 mod flows;
 mod foreign_types;
+mod forms;
 mod functions;
 mod graphs;
 mod imports;
@@ -52,7 +53,8 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.malformed_list_file() {
             return Some(diagnostic);
         }
-        self.address()
+        self.part_in_other_form()
+            .or_else(|| self.address())
             .or_else(|| self.node_slip())
             .or_else(|| self.definition_or_target_slip())
             .or_else(|| self.let_with_parameters())

@@ -88,6 +88,31 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
     })
 }
 
+/// Returns the number with a unit that a call reads from a text: `10MB` for
+/// `units.parse_bytes("10MB")`. `None` for other calls.
+pub(super) fn parsed_quantity(base: &str, name: &str, args: &str) -> Option<String> {
+    let words = format!("{base}_{name}").to_lowercase();
+    let reads = words.contains("parse") || words.contains("from") || words.ends_with("_of");
+    let is_quantity = ["unit", "byte", "size", "duration", "time", "period"];
+    let text = args.strip_prefix('"')?.strip_suffix('"')?;
+    let is_number =
+        text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(|c: char| c.is_ascii_alphabetic());
+    (reads && is_quantity.into_iter().any(|word| words.contains(word)) && is_number).then(|| text.to_owned())
+}
+
+/// Returns the comparison that a method means: `a > 10.50` for
+/// `a.greaterThan(decimal("10.50"))`. `None` for other methods.
+pub(super) fn comparison_of_method(base: &str, name: &str, args: &str) -> Option<String> {
+    let operator = operator_of_name(name)?;
+    let lower = args.to_lowercase();
+    let wrapped = ["decimal(", "bigdecimal(", "number(", "int(", "long(", "float("];
+    let inner = wrapped.into_iter().find_map(|word| lower.strip_prefix(word)?.strip_suffix(')'));
+    let inner = inner.map(|inner| inner.trim().trim_matches('"'));
+    let is_number = |text: &&str| text.parse::<f64>().is_ok();
+    let value = inner.filter(is_number).unwrap_or(args);
+    Some(format!("{base} {operator} {value}"))
+}
+
 /// True if an argument begins like a text literal of some programming language: with a single
 /// quote, a double quote or a backquote, also after a prefix such as `r` or `@`.
 fn is_quoted_text(arg: &str) -> bool {

@@ -12,8 +12,11 @@ impl StatementReader<'_> {
     /// Returns the function at the token `start`: `function f(a) { return a > 3; }` or `function
     /// f(a) = a > 3`. `None` for other statements.
     pub(super) fn function_definition(&self, start: usize) -> Option<ForeignStatement> {
-        let (name, open) = (start + 1, start + 2);
-        let is_def = self.text(start) == "def";
+        // C and Java write the type of the result before the name.
+        let has_type = self.is_word(start + 1) && self.is_word(start + 2) && self.text(start + 3) == "(";
+        let name = start + 1 + usize::from(has_type);
+        let open = name + 1;
+        let is_def = self.text(start) == "def" && !has_type;
         let found = self.function(start, name, open)?;
         // A `def` with a plain value is a statement of this language.
         let close = self.closing_bracket(open)?;

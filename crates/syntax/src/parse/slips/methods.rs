@@ -93,6 +93,24 @@ impl PrecedenceClimber<'_, '_, '_> {
         })
     }
 
+    /// Returns the span and the replacement of a chain of calls, as in `text.trim().lower()`.
+    /// `first` is the span of the first call, and `written` its replacement. `None` if no call
+    /// follows, or if a call has no equivalent.
+    pub(super) fn chained_calls(&self, first: Span, written: &str) -> Option<(Span, String)> {
+        let (mut span, mut written) = (first, written.to_owned());
+        let mut index = self.elements.iter().position(|element| element.span.start >= first.end)?;
+        while self.kind_at(index) == Some(ExprElementKind::Member)
+            && self.kind_at(index + 1) == Some(ExprElementKind::Group)
+        {
+            let name = self.text_at(index).trim_start_matches('.').trim();
+            let args = self.text_at(index + 1).strip_prefix('(')?.strip_suffix(')')?.trim();
+            written = foreign::method_replacement(&written, name, args).filter(|next| !next.contains('…'))?;
+            span = span.to(self.element_span(index + 1));
+            index += 2;
+        }
+        (span != first).then_some((span, written))
+    }
+
     /// Returns the diagnostic for a condition on elements in braces, as in `items.any { it.cost > 3
     /// }`. The braces are the current element, and `left` is the span of the value before them.
     /// `None` for other braces.

@@ -203,6 +203,11 @@ impl PrecedenceClimber<'_, '_, '_> {
         (value, args): (&str, &str),
         (call, written): (Span, String),
     ) -> Diagnostic {
+        if let Some((whole, written)) = self.chained_calls(call, &written) {
+            return diagnostic
+                .help(message!("write `{written}`", written = written.clone()))
+                .likely_fix(whole, written);
+        }
         let has_operator = |index: Option<usize>| {
             index.is_some_and(|index| {
                 let word = self.text_at(index);

@@ -368,6 +368,19 @@ impl ParseFailure<'_, '_> {
         let written = format!("def {head} = {}", self.source_of_tokens(first..last));
         let span = self.span_of_tokens(start..end);
         let is_short = written.len() <= MAX_REPEATED_BYTES && !written.contains('\n');
+        let names = (start..self.token_index).filter(|index| self.text_of_token(index + 1) == ":");
+        let names: Vec<&str> = names.map(|index| self.text_of_token(index)).collect();
+        let reads_parameter = (first..last).any(|index| names.contains(&self.text_of_token(index)));
+        // A body that reads no parameter is probably a value for tests.
+        if !reads_parameter && has_result && is_short {
+            let kept = self.source_of_tokens(start..self.token_index);
+            let removed =
+                Span { start: self.token_before()?.end, ..self.span_of_tokens(self.token_index..end) };
+            let help = message!(
+                "remove the body: write `{kept}`; for a value that the rules compute, write `{written}`"
+            );
+            return Some(unexpected_token(self.span, message, help).likely_fix(removed, ""));
+        }
         Some(match is_short {
             true => {
                 unexpected_token(self.span, message, message!("write `{written}`")).likely_fix(span, written)

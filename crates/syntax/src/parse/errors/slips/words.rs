@@ -129,6 +129,7 @@ impl ParseFailure<'_, '_> {
         }
         // `any tags: …`
         if self.found_text == ":"
+            && self.rule != Rule::each_item
             && let Some(start) = self.path_start(self.token_index)
             && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of_token(index)))
         {
@@ -190,7 +191,9 @@ impl ParseFailure<'_, '_> {
                 matches!(self.kind_of_token(before), Some(TokenKind::Word | TokenKind::String))
                     || matches!(self.text_of_token(before), ">" | "}")
             });
-            *index > self.cx.tokens.start + 1 && follows_type && !self.begins_line(*index)
+            // In `private secret: string`, the second word is the name of the field.
+            let is_name = self.text_of_token(index + 1) == ":";
+            *index > self.cx.tokens.start + 1 && follows_type && !is_name && !self.begins_line(*index)
         };
         let is_word = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::Word);
         let index = [self.token_index, self.token_index - 1].into_iter().find(|index| {
