@@ -2,6 +2,7 @@
 //! becomes active if it compiles and each of its targets has a handler. Otherwise the last good
 //! version stays active, and the error is available in [`WatchStatus`].
 
+use super::low_priority::run_at_low_priority;
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rulec::{CompileError, Compiler, DiskLoader, LiveRules, artifact};
@@ -203,7 +204,9 @@ pub(super) struct FirstVersion {
 
 impl FirstVersion {
     pub async fn load(files: WatchedFiles) -> Result<FirstVersion, WatchError> {
-        let RulesVersion { rules, file_digests } = files.clone().compile_version().await?;
+        let compiled = files.clone();
+        let version = tokio::task::spawn_blocking(move || compiled.compile_version());
+        let RulesVersion { rules, file_digests } = version.await?;
         Ok(FirstVersion { rules: rules?, files, file_digests })
     }
 
@@ -253,10 +256,9 @@ impl WatchedFiles {
         WatchedFiles { requires_artifact: signed_only, ..self }
     }
 
-    /// Reads and compiles the rule files on a separate thread, because this work blocks. Returns an
-    /// error only if the thread panics: the result contains the errors of the rules.
-    async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
-        tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
+    /// Reads and compiles the rule files, which blocks the thread.
+    fn compile_version(&self) -> RulesVersion {
+        match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
                 let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
                 let rules = self.compile(&loader, &name);
@@ -264,8 +266,7 @@ impl WatchedFiles {
                 RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
             }
             Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
-        })
-        .await
+        }
     }
 
     /// Compiles the main file, which `disk` loads under the path `name`. If the file is an artifact
@@ -437,7 +438,9 @@ impl<T: WatchTarget> WatchTask<T> {
     /// Compiles the current rule files and makes them active in the target. If they are refused,
     /// stores the reason in the status. Returns an error only if the compiling thread panics.
     async fn reload_rules(&mut self) -> Result<(), tokio::task::JoinError> {
-        let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
+        let files = self.files.clone();
+        let compile = move || run_at_low_priority(|| files.compile_version());
+        let RulesVersion { rules, file_digests } = tokio::task::spawn_blocking(compile).await?;
         self.file_digests = file_digests;
         if let Err(error) = self.folder_watcher.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");
