@@ -51,11 +51,11 @@ fn a_choice_is_a_tool_whose_parameters_are_what_it_reads() {
 
 #[test]
 fn reasons_are_sentences_in_the_order_of_the_search() {
-    let told = |name: &str, message: Json| -> Vec<String> {
+    let sentences_for = |name: &str, message: Json| -> Vec<String> {
         reasons(&rules(), name, &message).unwrap().map(String::from).collect()
     };
     let steps = json!({"payment": {"status": "paid"}, "stock": {"missing": 0}, "customer": {"tags": []}});
-    let sentences = told("next_step", json!({"steps": steps, "ctx": {"total": 1, "phone": "0555"}}));
+    let sentences = sentences_for("next_step", json!({"steps": steps, "ctx": {"total": 1, "phone": "0555"}}));
     assert_eq!(
         sentences,
         [
@@ -65,15 +65,15 @@ fn reasons_are_sentences_in_the_order_of_the_search() {
         ]
     );
     assert!(!sentences.concat().contains("0555"), "private values are not shown");
-    let nothing = told("bare", json!({}));
+    let nothing = sentences_for("bare", json!({}));
     assert_eq!(nothing, ["`b` is not chosen: steps.x is missing: steps is missing.", "No branch matches."]);
-    assert_eq!(told("alone", json!({})), ["`a` is chosen."]);
+    assert_eq!(sentences_for("alone", json!({})), ["`a` is chosen."]);
     assert_eq!(
-        told("mood", json!({"answers": {"mood": "angry"}})),
+        sentences_for("mood", json!({"answers": {"mood": "angry"}})),
         ["`angry` is the answer to: how do they feel?"]
     );
     assert_eq!(
-        told("mood", json!({})),
+        sentences_for("mood", json!({})),
         ["`calm` is chosen, because no model has answered: the message has no `answers.mood`."]
     );
     assert!(reasons(&rules(), "routes", &json!({})).is_err());

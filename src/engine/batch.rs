@@ -55,15 +55,16 @@ mod tests {
         let rules = Rules::from_text(text).expect("the rules compile");
         for count in [0, 1, 2, 5, 101] {
             let messages: Vec<_> = (0..count).map(|n| json!({"n": n})).collect();
-            let told =
+            let described =
                 |decision: &crate::Decision| (decision.chosen().map(str::to_owned), decision.args().clone());
-            let expected: Vec<_> = messages.iter().map(|message| told(&rules.decide(message))).collect();
+            let expected: Vec<_> = messages.iter().map(|message| described(&rules.decide(message))).collect();
             assert_eq!(rules.main().decide_all(&messages).len(), count);
-            let all: Vec<_> = rules.main().decide_all(&messages).map(|decision| told(&decision)).collect();
+            let all: Vec<_> =
+                rules.main().decide_all(&messages).map(|decision| described(&decision)).collect();
             assert_eq!(all, expected);
             for jobs in [0, 1, 2, 3, 200] {
                 let all = rules.main().decide_all_on(jobs, &messages);
-                assert_eq!(all.iter().map(told).collect::<Vec<_>>(), expected, "{count} on {jobs}");
+                assert_eq!(all.iter().map(described).collect::<Vec<_>>(), expected, "{count} on {jobs}");
             }
         }
     }

@@ -333,8 +333,8 @@ impl MessageConverter {
     }
 }
 
-/// Builds answer columns from answers that already exist as JSON. The schema is the same as for
-/// [`Decider`] and [`PayloadJudge`].
+/// Converts decisions and judgements that exist as JSON to columns, one row each. [`Decider`] and
+/// [`PayloadJudge`] have the same schema.
 pub struct AnswerColumns {
     answers: AnswerBuilder,
 }

@@ -219,9 +219,10 @@ fn no_question_error(args: &Args) -> CliError {
     ))
 }
 
-/// Decides all messages of a run whose input or output is columnar (a Parquet, Arrow or CSV file).
-/// Plain decisions (without explanation or intent flow) are made directly on the columns, without
-/// conversion to JSON. Returns the workers, the summary, and the number of rejected messages.
+/// Decides all messages of `rulec run` if its input or output is columnar (a Parquet, Arrow or CSV
+/// file). Decisions that need neither an explanation nor a language model are made directly on the
+/// columns, without conversion to JSON. Returns the state of each worker thread, the summary, and
+/// the number of rejected messages.
 #[cfg(feature = "columns")]
 fn decide_columns<W: LineWorker>(
     args: &Args,

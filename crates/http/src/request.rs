@@ -98,8 +98,9 @@ impl Request {
         self
     }
 
-    /// Returns the response's body as [`Body::Text`] without parsing it, even if it is JSON. Needed
-    /// for JSON that is nested more than 128 levels deep, which the client cannot parse.
+    /// Makes the client return the response's body as [`Body::Text`], without parsing it, even if
+    /// it is JSON. Needed for JSON that is nested more than 128 levels deep, which the client
+    /// cannot parse.
     #[must_use]
     pub fn as_text(mut self) -> Request {
         self.wants_text = true;

@@ -177,9 +177,9 @@ struct CompletionContext<'a> {
     text: &'a str,
     /// The tokens of the whole file without white space and comments.
     tokens: &'a [Token],
-    /// The tokens before the position.
+    /// The tokens before the cursor.
     tokens_before: &'a [Token],
-    /// The statement and the brackets around the position.
+    /// The statement and the brackets around the cursor.
     scope: Scope<'a>,
     /// Offset of the first character that the chosen completion item replaces.
     replaced_start: u32,

@@ -155,10 +155,10 @@ pub(super) fn label_or_default(name: &str) -> &str {
     if name.trim().is_empty() { "flow" } else { name }
 }
 
-/// Reads the patterns of the keyword flow `flow`. `matching` says how they are compared: `exact`,
-/// `contains` or `regex`. A pattern that cannot be translated is skipped. Without any usable
-/// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`;
-/// skipped patterns are added to `kept`, for a comment that keeps them.
+/// Reads the patterns that a message is compared with to select the flow `flow`. `matching` says
+/// how they are compared: `exact`, `contains` or `regex`. A pattern that cannot be translated is
+/// skipped. Without any usable pattern, the flow itself cannot be translated. Adds a description of
+/// each changed pattern to `comments`, and each skipped pattern to `kept`.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,

@@ -231,7 +231,8 @@ impl Arena {
         bytes <= maximum
     }
 
-    /// Returns the maximum size in bytes of a value that the current expression builds.
+    /// Returns the limit for the size in bytes of one value, such as a joined text. The limit is
+    /// lower inside loops, where a value is built for each element.
     fn max_value_bytes(&self) -> u64 {
         let maximum = self.limits.get(Limit::ValueBytes);
         maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))

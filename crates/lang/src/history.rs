@@ -16,7 +16,7 @@ use rulec_base::message;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
-use time::OffsetDateTime;
+use time::{OffsetDateTime, UtcDateTime};
 
 /// The field of an element with the time at which its message was recorded, as RFC 3339 text.
 pub const AT_FIELD: &str = "at";
@@ -131,7 +131,10 @@ impl<'a> PastView<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
-    times: Vec<OffsetDateTime>,
+    /// The time of each element, in UTC, because such times are compared without their offsets.
+    times: Vec<UtcDateTime>,
+    /// The position of the oldest element; 0 if there is none.
+    first_position: i64,
     /// The time of the newest recorded message (element) that was removed because the history had
     /// more elements than its bound `at most` allows.
     last_dropped_time: Option<OffsetDateTime>,
@@ -143,9 +146,11 @@ impl Timeline {
     /// first element without a valid time, and all elements after it.
     pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
         let times = elements.iter().map_while(|element| recorded_time_of(Value::from_json(element)));
-        let times: Vec<OffsetDateTime> = times.collect();
+        let times: Vec<UtcDateTime> = times.map(OffsetDateTime::to_utc).collect();
         elements.truncate(times.len());
-        Timeline { elements, times, ..Timeline::default() }
+        let mut timeline = Timeline { elements, times, ..Timeline::default() };
+        timeline.update_first_position();
+        timeline
     }
 
     /// Returns this timeline with `hash_key`, the secret with which private texts in its recorded
@@ -180,33 +185,42 @@ impl Timeline {
 
     /// Returns the time of the newest recorded message; `None` if there is no message.
     pub fn newest_time(&self) -> Option<OffsetDateTime> {
-        self.times.last().copied()
+        self.times.last().map(|time| OffsetDateTime::from(*time))
     }
 
     /// Returns the position of the oldest recorded message; 0 if there is no message.
+    #[inline]
     pub fn first_position(&self) -> i64 {
-        self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first))).unwrap_or(0)
+        self.first_position
+    }
+
+    fn update_first_position(&mut self) {
+        let first = self.elements.first().and_then(|first| recorded_position_of(Value::from_json(first)));
+        self.first_position = first.unwrap_or(0);
     }
 
     /// Returns the index of the first recorded message whose time is `since` or later. If all
     /// messages are earlier, returns their number.
     pub fn first_index_since(&self, since: OffsetDateTime) -> usize {
+        let since = since.to_utc();
         self.times.partition_point(|at| *at < since)
     }
 
     /// Inserts the message `element`, recorded at the time `at`, after all messages of this time or
     /// earlier. Returns its position. The positions of all later messages grow by 1.
     pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
-        let index = self.times.partition_point(|time| *time <= at);
+        let utc = at.to_utc();
+        let index = self.times.partition_point(|time| *time <= utc);
         let offset = i64::try_from(index).unwrap_or(i64::MAX);
         let position = self.first_position().saturating_add(offset);
         element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
         element.insert(POSITION_FIELD.to_owned(), position.into());
         self.elements.insert(index, Json::Object(element));
-        self.times.insert(index, at);
+        self.times.insert(index, utc);
         for (element, position) in self.elements[index..].iter_mut().zip(position..) {
             element[POSITION_FIELD] = position.into();
         }
+        self.update_first_position();
         position
     }
 
@@ -215,6 +229,7 @@ impl Timeline {
     pub fn remove_oldest(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
+        self.update_first_position();
     }
 
     /// Removes the oldest recorded messages until at most `max` remain. Keeps the time of the
@@ -223,7 +238,8 @@ impl Timeline {
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {
-            self.last_dropped_time = self.last_dropped_time.max(self.times.get(last).copied());
+            self.last_dropped_time =
+                self.last_dropped_time.max(self.times.get(last).map(|time| OffsetDateTime::from(*time)));
             self.remove_oldest(surplus);
         }
         surplus

@@ -6,6 +6,8 @@
 //! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
 //! the caller stops waiting and the task keeps running.
 
+use rulec::Message;
+use rulec_base::message;
 use rulec_eval::host::{format_host_panic, panic_message};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,16 +45,24 @@ where
 
 /// The reason why a task produced no value.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 pub(super) enum TaskFailure {
     /// The task's future returned this error; the text includes the error's causes.
-    #[error("{0}")]
     Failed(String),
     /// The task exceeded this time limit and was aborted.
-    #[error("it took longer than {0:?}")]
     TimedOut(Duration),
     /// The task panicked with this message.
-    #[error("it panicked: {0}")]
     Panicked(String),
+}
+
+impl TaskFailure {
+    fn to_message(&self) -> Message {
+        match self {
+            TaskFailure::Failed(error) => Message::verbatim(error),
+            TaskFailure::TimedOut(limit) => message!("it took longer than {}", format!("{limit:?}")),
+            TaskFailure::Panicked(text) => message!("it panicked: {text}"),
+        }
+    }
 }
 
 /// Calls a function of the embedding program in a new task. The call happens inside the task,

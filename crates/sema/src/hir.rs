@@ -418,6 +418,9 @@ pub struct Argument {
     /// Whether the argument is omitted when its value is missing. Otherwise a missing argument
     /// becomes null and is reported.
     pub is_optional: bool,
+    /// The enumeration of the parameter, if it is declared with one. Another text counts as
+    /// missing.
+    pub allowed_texts: Option<Enumeration>,
 }
 
 impl Program {

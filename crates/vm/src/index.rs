@@ -118,9 +118,9 @@ pub struct ScannedTextIndex {
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
     pub first_literal_id: u32,
-    /// Id of the attribute (a value that conditions read) whose value is the same text,
-    /// case-folded; [`ScannedTextIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
-    /// anyway, so it also determines the equivalence class of the attribute's value.
+    /// Some conditions compare the whole of this text, case-folded, with constants. This is the id
+    /// of their attribute (a value that conditions compare), or [`ScannedTextIndex::NO_ATTRIBUTE`].
+    /// The scan folds the text anyway, so it also finds the equal constant.
     pub attribute_id: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,

@@ -16,7 +16,7 @@ pub enum SearchResult<P, R = RuleId> {
     /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
     /// the rule.
     Goto {
-        /// The rule with the `goto` whose condition is true.
+        /// The `goto` rule.
         route: R,
         /// The table to which the `goto` leads, which is searched next.
         table: TableId,

@@ -19,8 +19,8 @@ pub struct ReadPath {
 }
 
 impl AtomTable {
-    /// True if a literal (a required truth value) can be satisfied only by a text of an
-    /// enumeration: the allowed texts that `input` declares for the operand's field.
+    /// True if `literal` (an atom with the truth value that it must have) requires that an
+    /// enumeration field has one of its declared texts.
     pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
         let atom = &self.atoms[literal.atom_index];
         match (&atom.missing_slot, &atom.term_index_and_cond) {

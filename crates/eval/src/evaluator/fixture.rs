@@ -62,7 +62,7 @@ impl Fixture {
     pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
         self.program.values.push(value);
         let value = ValueId(self.program.values.len() as u32 - 1);
-        Argument { name: name.into(), value, is_optional: optional }
+        Argument { name: name.into(), value, is_optional: optional, allowed_texts: None }
     }
 
     pub fn literal(&mut self, json: Json) -> Expr {

@@ -16,6 +16,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         if let Outcome::Handler { args, .. } = outcome {
             for argument in args {
                 let value = self.eval_operand(self.program.value(argument.value));
+                let value = value.read_one_of(argument.allowed_texts.as_ref());
                 if value.is_missing() {
                     if argument.is_optional {
                         continue;

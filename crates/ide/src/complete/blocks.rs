@@ -94,8 +94,8 @@ impl<'a> CompletionContext<'a> {
         clause.map_or(Vec::new(), |clause| self.given_value_items(clause))
     }
 
-    /// Returns completion items for the fields of a record in the value of a `given`. `path` is the
-    /// path from the input message to the record.
+    /// Returns completion items for the fields of a record that a test writes after `given`, where
+    /// it gives the input message. `path` is the path from the message to the record.
     fn fields_of_given(&self, path: &[&'a str]) -> Vec<CompletionItem> {
         let field = |name: &str| new_item(CompletionKind::Field, name, String::new());
         let mut items = match path {

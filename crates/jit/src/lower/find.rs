@@ -18,9 +18,10 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 /// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
 /// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
-/// Maximum length in bytes of a keyword for which inline code searches.
+/// Maximum length in bytes of a keyword for which compiled code searches a text itself.
 const MAX_KEYWORD_BYTES: usize = 32;
-/// Maximum number of keywords for which inline code searches; a helper searches for more.
+/// Maximum number of keywords for which compiled code searches a text itself. For more keywords, it
+/// calls a function of the VM.
 /// Compared with other values in benches/notes/constants.md.
 const MAX_KEYWORDS: usize = 8;
 /// The bit in which the two cases of an ASCII letter differ.

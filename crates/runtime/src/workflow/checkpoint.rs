@@ -46,9 +46,10 @@ pub struct SavedChanges {
 /// saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavePoint {
-    /// Number of nodes that had run at this position.
+    /// Number of nodes that had run when the run was saved.
     executed: usize,
-    /// Number of deliveries of outputs that had been made at this position.
+    /// Number of times that the output of a node had been delivered to another node when the run
+    /// was saved.
     deliveries: usize,
 }
 

@@ -2,7 +2,7 @@
 //! text that is not one of their values.
 
 use super::{AlreadyReported, Checked, Checker};
-use crate::hir::{Const, Expr};
+use crate::hir::{Const, Expr, ExprKind, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// Maximum number of values of an enumeration. The limit bounds time, because each text of such a
 /// field, in a message or in the rules, is compared with all values.
 const MAX_ENUMERATION_VALUES: usize = 1000;
+
+/// Maximum number of expressions that are visited to find the constants that an expression may
+/// become. The limit bounds time, because a `let` can be used many times.
+const MAX_VISITED_RESULTS: usize = 64;
 
 impl<'a> Checker<'a> {
     pub(super) fn resolve_enumeration(&mut self, values: &[Spanned<String>]) -> Checked<Enumeration> {
@@ -69,6 +73,18 @@ impl<'a> Checker<'a> {
         ) {
             (Some(values), Some(constant), ..) => (values, constant, right, false),
             (_, _, Some(values), Some(constant)) => (values, constant, left, true),
+            (Some(_), None, ..) => {
+                let results = self.constant_results(right);
+                return results
+                    .iter()
+                    .try_for_each(|result| self.check_enumeration((op, mode), left, result, None));
+            }
+            (_, _, Some(_), None) => {
+                let results = self.constant_results(left);
+                return results
+                    .iter()
+                    .try_for_each(|result| self.check_enumeration((op, mode), result, right, None));
+            }
             _ => return Ok(()),
         };
         let (values, constant, constant_expr, is_left) = found;
@@ -115,15 +131,42 @@ impl<'a> Checker<'a> {
         )
     }
 
-    /// Reports an error if a constant argument is a text that the parameter's enumeration lacks.
+    /// Reports an error if an argument is, or may become, a constant text that the parameter's
+    /// enumeration lacks.
     pub(super) fn check_enumeration_argument(&mut self, arg: &Expr, param_type: &Ty) -> Checked<()> {
         let Some(values) = param_type.values() else { return Ok(()) };
-        match arg.as_const().map(Const::value) {
+        self.constant_results(arg).iter().try_for_each(|result| match result.as_const().map(Const::value) {
             Some(Value::Str(text)) if !values.contains(text) => {
-                self.report_not_in_enumeration(values, (text, arg.span, true), arg)
+                self.report_not_in_enumeration(values, (text, result.span, true), result)
             }
             _ => Ok(()),
+        })
+    }
+
+    /// Returns the constants that an expression may become: itself, the results of an `if`, and the
+    /// operands of `??`. Looks at [`MAX_VISITED_RESULTS`] expressions at most.
+    fn constant_results(&self, expr: &Expr) -> Vec<Expr> {
+        let (mut to_visit, mut constants) = (vec![expr], Vec::new());
+        for _ in 0..MAX_VISITED_RESULTS {
+            let Some(expr) = to_visit.pop() else { break };
+            match &expr.kind {
+                ExprKind::Const(_) => constants.push(expr.clone()),
+                ExprKind::Read(inner, _) => to_visit.push(inner),
+                ExprKind::If { then_value, else_value, .. } => {
+                    to_visit.extend([&**else_value, &**then_value])
+                }
+                ExprKind::Op(Op::Coalesce, left, Some(right)) => to_visit.extend([&**right, &**left]),
+                ExprKind::Let(id) => {
+                    if let Some(Term::Expr(value)) =
+                        self.program.lets.get(id.index()).map(|binding| &binding.body)
+                    {
+                        to_visit.push(value);
+                    }
+                }
+                _ => {}
+            }
         }
+        constants
     }
 
     fn report_not_in_enumeration(

@@ -28,7 +28,7 @@ use std::sync::{Arc, LazyLock};
 
 /// The name of the message field whose text is analysed.
 const TEXT_FIELD: &str = "text";
-/// The name of the `let` whose value rules read as `request.context_score`.
+/// Rules read `request.context_score`. If they define a `let` with this name, it gives the value.
 const CONTEXT_SCORE: &str = "context_score";
 
 /// The state of the checker for the message-text analysis (`request.…`) in one pass over the rules.

@@ -384,7 +384,8 @@ impl<'a> Checker<'a> {
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
             let value = self.add_value(value);
-            return Ok(Argument { name: name.node.as_str().into(), value, is_optional: false });
+            let (name, is_optional, allowed_texts) = (name.node.as_str().into(), false, None);
+            return Ok(Argument { name, value, is_optional, allowed_texts });
         };
         let Some(param) = params.get(&name.node) else {
             let message = message!("`{}` has no argument `{}`", handler.node, name.node);
@@ -417,7 +418,8 @@ impl<'a> Checker<'a> {
             return self.report_with_type_origin(diagnostic, &value);
         }
         let value = self.add_value(value);
-        Ok(Argument { name: name.node.as_str().into(), value, is_optional: param.is_optional })
+        let (name, allowed_texts) = (name.node.as_str().into(), param.ty.values().cloned());
+        Ok(Argument { name, value, is_optional: param.is_optional, allowed_texts })
     }
 
     /// Checks that `goto`s form no cycle and that no chain of `goto`s is too long.

@@ -115,7 +115,7 @@ impl_codec!(struct Flow { name, id, description, trigger, span, docs });
 impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
 impl_codec!(struct FlowTool { name, description, parameter_description, endpoint, span });
 impl_codec!(struct Question { name, text, branch_descriptions, default, span });
-impl_codec!(struct Argument { name, value, is_optional });
+impl_codec!(struct Argument { name, value, is_optional, allowed_texts });
 impl_codec!(struct Test { name, message, history, entry_table, expect, outcome, span });
 impl_codec!(struct OutcomeExpectations { handler, args, metadata, next_nodes, score_bound });
 impl_codec!(enum ExpectedDecision {

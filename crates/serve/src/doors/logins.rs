@@ -95,7 +95,7 @@ impl LiveRuleSet for RulesInForce {
 
 /// The studio (the web page for rule authors), and the logins of the browsers that use it.
 pub(crate) struct StudioDoor {
-    /// The router of the studio. It is replaced when rule sets are added or removed.
+    /// The HTTP routes of the studio. They are replaced when rule sets are added or removed.
     studio_router: Mutex<Router>,
     pub logins: Logins,
     /// Whether the service has TLS. If so, the cookie is marked `Secure`, so that browsers send it

@@ -134,9 +134,9 @@ fn encode_rpc_answer(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcErr
 
 /// The answer to a JSON-RPC message that a client has sent, as JSON text.
 enum RpcOutcome {
-    /// The result of a request, or its error.
+    /// The response to a request, as JSON text: its result or its error.
     Result(Vec<u8>),
-    /// The error for a text that is not a JSON-RPC request.
+    /// The error response, as JSON text, to a text that is not a JSON-RPC request.
     NoRequest(Vec<u8>),
     /// No answer: the client has sent a notification, or has answered a request.
     None,

@@ -159,8 +159,8 @@ impl Batch {
         if matched || explanation || analysis || self.should_record { 16 } else { 1024 }
     }
 
-    /// True if a block may be answered only after all earlier blocks. Each decision then reads the
-    /// messages that were recorded before it.
+    /// True if a block of messages may be answered only after all earlier blocks. This is so if
+    /// messages are recorded, because each decision reads the messages recorded before it.
     pub fn keeps_order(&self) -> bool {
         self.should_record
     }

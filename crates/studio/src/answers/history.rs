@@ -138,9 +138,9 @@ pub(crate) fn request_history(
     })
 }
 
-/// Returns the history that a decision about the message on line `line` of a replay reads.
-/// `session_messages` contains the earlier messages of the message's session. The history is empty
-/// if `session_messages` is empty, or if the rules do not compile.
+/// Returns the history for the decision about line `line` of a replay. `session_messages` contains
+/// the earlier messages of the same session. The history is empty if `session_messages` is empty,
+/// or if the rules do not compile.
 pub(crate) fn replayed_history(
     studio: &Studio,
     replay: &Replay,

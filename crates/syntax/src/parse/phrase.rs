@@ -119,8 +119,9 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// Returns the first keyword or symbol in backquotes in the phrase that describes a rule. A
-/// misspelt word is compared with it. `None` if the phrase contains none.
+/// Returns the keyword or symbol with which a part of the grammar begins, to compare a misspelt
+/// word with it: the first one in backquotes in the phrase that describes the part to authors.
+/// `None` if the phrase contains none.
 pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }

@@ -51,6 +51,9 @@ const MAX_SEPARATE_LOOKUPS: usize = 24;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
+/// Assumed fraction of the routes of a bitmap index that the bitmap does not exclude.
+pub(super) const PASSING_ROUTE_SHARE: f64 = 0.1;
+
 /// True if decisions by a table iterate once over the fields of the message to find the values that
 /// the table reads. If false, they look up each of these texts and values separately, which is done
 /// only for a few.
@@ -257,6 +260,16 @@ impl<'n> AccessPathSelector<'n> {
         key_choice.sort_unstable();
         key_choice.dedup();
         Some(key_choice)
+    }
+
+    /// Returns the estimated probability that the condition of a route with this access path is
+    /// evaluated in a decision.
+    pub fn candidate_probability(&self, access: &RouteAccess) -> f64 {
+        match access {
+            RouteAccess::Keys(key_choice) => self.key_probability(key_choice),
+            RouteAccess::Bits(_) => PASSING_ROUTE_SHARE,
+            RouteAccess::Always => 1.0,
+        }
     }
 
     /// Returns the estimated fraction of messages that have one of the keys (required facts).

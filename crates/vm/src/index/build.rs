@@ -2,13 +2,13 @@
 //! lists of keys, bitmaps of routes without keys, and the texts (subjects) and values (attributes)
 //! to look up.
 
-use super::access::{AccessPathSelector, RouteAccess, iterates_message_fields};
+use super::access::{AccessPathSelector, PASSING_ROUTE_SHARE, RouteAccess, iterates_message_fields};
 use super::anchored_literals::EdgeLiterals;
 use super::attribute::ClassId;
 use super::bitmap::Bitmap;
 use super::cost;
 use super::index_terms::{DecidingLiterals, IndexAtom, IndexAtoms, LAST_IN_GROUP_FLAG, ScannedText, SetId};
-use super::literal_selection::select_literals;
+use super::literal_selection::{ExpectedTests, select_literals};
 use super::ranges::ValueRanges;
 use super::scan::LiteralScanner;
 use super::{
@@ -36,10 +36,11 @@ const MIN_BITMAP_ROUTES: usize = 48;
 pub fn build_index(normal: &NormalForm, chunk: &Chunk) -> Index {
     let atoms = IndexAtoms::new(normal, chunk);
     let builder = IndexBuilder::new(normal, &atoms);
-    let mut keys = KeyIds::default();
-    let tables = normal.tables.iter().enumerate();
-    let tables = tables.map(|(table, routes)| builder.build_table(table as u32, routes, &mut keys)).collect();
-    assemble_index(&builder, tables, keys)
+    let (mut keys, mut tests) = (KeyIds::default(), ExpectedTests::new(chunk.preds.len()));
+    let tables = (0..).zip(&normal.tables);
+    let tables =
+        tables.map(|(table, routes)| builder.build_table(table, routes, (&mut keys, &mut tests))).collect();
+    assemble_index(&builder, tables, keys, &tests)
 }
 
 /// Assigns an id to each key (a fact that a message must have) that a route uses.
@@ -66,7 +67,14 @@ impl<'n> IndexBuilder<'n> {
         }
     }
 
-    fn build_table(&self, table: u32, routes: &[NormalRule], keys: &mut KeyIds) -> TableIndex {
+    /// Builds the index of a table, except its lookups. Adds the keys of its routes to `keys`, and
+    /// the predicates of its routes to `tests`.
+    fn build_table(
+        &self,
+        table: u32,
+        routes: &[NormalRule],
+        (keys, tests): (&mut KeyIds, &mut ExpectedTests),
+    ) -> TableIndex {
         let mut postings: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
@@ -74,6 +82,11 @@ impl<'n> IndexBuilder<'n> {
         for ((rank, route), access) in
             (0..).zip(routes).zip(self.access_path_selector.table_access_paths(routes))
         {
+            tests.add_route(
+                self.normal,
+                route.cond,
+                self.access_path_selector.candidate_probability(&access),
+            );
             match access {
                 RouteAccess::Keys(key_choice) => {
                     for set in key_choice {
@@ -91,7 +104,7 @@ impl<'n> IndexBuilder<'n> {
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
-                    index_cost += 0.1 * cost::condition_cost_ns(self.normal, route.cond);
+                    index_cost += PASSING_ROUTE_SHARE * cost::condition_cost_ns(self.normal, route.cond);
                     residual.extend(alternatives.into_iter().map(|ranges| (rank, ranges)));
                 }
                 RouteAccess::Always => {
@@ -196,7 +209,12 @@ impl<'n> IndexBuilder<'n> {
 }
 
 /// Assembles the index from the indexes of the tables, and from the ids of their keys.
-fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys: KeyIds) -> Index {
+fn assemble_index(
+    builder: &IndexBuilder<'_>,
+    mut tables: Vec<TableIndex>,
+    keys: KeyIds,
+    tests: &ExpectedTests,
+) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
     let mut class_keys: Vec<Vec<(ClassId, u32)>> = vec![Vec::new(); atoms.attributes.len()];
@@ -236,7 +254,7 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     let mut texts = TextForms { chunk_texts: &atoms.chunk.normalized_texts, index_texts: Vec::new() };
     let mut literals = AllLiterals::default();
     let literals_by_subject = atoms.literals_by_subject();
-    let (deciding_literals, searched) = select_literals(atoms, &literals_by_subject, &literal_keys);
+    let (deciding_literals, searched) = select_literals(atoms, tests, &literals_by_subject, &literal_keys);
     let subjects = atoms.subjects.iter().zip(&literals_by_subject).zip(&searched);
     let mut subjects: Vec<ScannedTextIndex> = subjects
         .map(|((subject, subject_literals), searched)| {

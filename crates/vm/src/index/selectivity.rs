@@ -5,7 +5,7 @@
 //! messages.
 
 use super::attribute::{ClassId, ValueClasses};
-use rulec_sema::normal::{CondId, NormalCond, NormalForm};
+use rulec_sema::normal::{CondId, NormalCond, NormalForm, PredId};
 
 /// For one message value, the estimated fraction of messages in each of its equivalence classes.
 /// Values that no rule distinguishes form a class. The ids of number classes ascend with the
@@ -81,22 +81,26 @@ const MAX_VISITED_SUBCONDITIONS: usize = 64;
 /// Returns for each predicate the number of times that conditions of routes use it.
 pub fn count_predicate_uses(normal: &NormalForm) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
-    let mut pending: Vec<CondId> = Vec::new();
     for route in normal.tables.iter().flatten() {
-        pending.clear();
-        pending.push(route.cond);
-        let mut remaining = MAX_VISITED_SUBCONDITIONS;
-        while let Some(cond) = pending.pop().filter(|_| remaining > 0) {
-            remaining -= 1;
-            match normal.cond(cond) {
-                NormalCond::And(parts) | NormalCond::Or(parts) => pending.extend(parts.iter()),
-                NormalCond::Not(inner) => pending.push(*inner),
-                NormalCond::Predicate { pred, .. } => uses[pred.index()] += 1,
-                NormalCond::Each { .. } | NormalCond::Const(_) => {}
-            }
-        }
+        visit_predicates(normal, route.cond, |pred| uses[pred.index()] += 1);
     }
     uses
+}
+
+/// Calls `visit` for each predicate of a condition, except those within loops over elements. Visits
+/// [`MAX_VISITED_SUBCONDITIONS`] subconditions at most.
+pub fn visit_predicates(normal: &NormalForm, cond: CondId, mut visit: impl FnMut(PredId)) {
+    let mut pending = vec![cond];
+    let mut remaining = MAX_VISITED_SUBCONDITIONS;
+    while let Some(cond) = pending.pop().filter(|_| remaining > 0) {
+        remaining -= 1;
+        match normal.cond(cond) {
+            NormalCond::And(parts) | NormalCond::Or(parts) => pending.extend(parts.iter()),
+            NormalCond::Not(inner) => pending.push(*inner),
+            NormalCond::Predicate { pred, .. } => visit(*pred),
+            NormalCond::Each { .. } | NormalCond::Const(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]

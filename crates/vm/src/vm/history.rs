@@ -108,7 +108,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
             {
                 let hits = match keys.is_empty() {
                     true => &mut memo.hits,
-                    false => memo.hits_of_group(&keys)?,
+                    false => memo.hits_of_group(&keys),
                 };
                 hits.forget_before(first);
                 if let Some(summed) = summed {

@@ -80,6 +80,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
 }
 
 fn add_argument(details: &mut DecisionDetails, argument: &Argument, value: Value<'_>) {
+    let value = value.read_one_of(argument.allowed_texts.as_ref());
     if value.is_missing() {
         if argument.is_optional {
             return;

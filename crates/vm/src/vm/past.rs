@@ -3,6 +3,7 @@
 //! decision evaluates such a condition only for new elements. For the other elements, it finds the
 //! results by binary search in the remembered results.
 
+use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
@@ -184,14 +185,15 @@ pub(super) struct LoopMemo {
 
 impl LoopMemo {
     /// Returns the elements of the group with the given keys; adds an empty group if there is none.
-    pub(super) fn hits_of_group(&mut self, keys: &[GroupKey<'_>]) -> Option<&mut ElementHits> {
-        let lookup_keys = LookupKeys(keys);
+    pub(super) fn hits_of_group(&mut self, keys: &[GroupKey<'_>]) -> &mut ElementHits {
         // Most elements belong to a group that exists, so that no copy of their texts is needed.
-        if !self.groups.contains_key(&lookup_keys) {
-            let owned_keys = keys.iter().cloned().map(GroupKey::into_owned).collect();
-            self.groups.insert(owned_keys, ElementHits::default());
+        match self.groups.entry_ref(&LookupKeys(keys)) {
+            EntryRef::Occupied(group) => group.into_mut(),
+            EntryRef::Vacant(group) => {
+                let owned_keys = keys.iter().cloned().map(GroupKey::into_owned).collect();
+                group.insert_with_key(owned_keys, ElementHits::default())
+            }
         }
-        self.groups.get_mut(&lookup_keys)
     }
 
     fn invalidate_from(&mut self, position: i64) {

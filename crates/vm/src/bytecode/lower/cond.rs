@@ -131,9 +131,9 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns a specialized instruction that evaluates a predicate on a message field and jumps. The
-/// jump is taken if the predicate has the result `want` or, with `jump_if` false, if it has another
-/// result. `None` if no specialized instruction fits the predicate.
+/// Returns a specialized instruction that evaluates a predicate on a message field, and jumps. If
+/// `jump_if` is true, it jumps when the result is `want`; if `jump_if` is false, it jumps when the
+/// result is not `want`. `None` if no specialized instruction fits the predicate.
 fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;
