@@ -6,6 +6,7 @@ mod clinc;
 mod engines;
 mod fields;
 mod heap;
+mod http;
 mod load;
 mod measure;
 mod mix;
@@ -64,6 +65,9 @@ fn run(options: &Options) -> Result<(), String> {
     }
     if !options.clinc.is_empty() {
         page.add(clinc::section(&options.clinc, options.clinc_data.as_deref(), rounds)?);
+    }
+    if !options.http.is_empty() {
+        page.add(http::section(&options.http)?);
     }
     if options.load > 0 {
         for density in densities {

@@ -58,6 +58,10 @@ pub struct Options {
     /// Measures these numbers of rules over many fields, one row each; empty for no table.
     #[arg(long, value_delimiter = ',', default_value = "300,1000,3000", num_args = 0..)]
     pub fields: Vec<usize>,
+    /// Measures requests a second over HTTP at these numbers of rules, one row each; empty for no
+    /// table.
+    #[arg(long, value_delimiter = ',', default_value = "1,100,1000,10000", num_args = 0..)]
+    pub http: Vec<usize>,
     /// Writes the page with all tables to this file.
     #[arg(long)]
     pub markdown: Option<PathBuf>,

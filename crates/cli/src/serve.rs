@@ -134,6 +134,10 @@ pub struct Args {
     /// accepted them
     #[arg(long, value_name = "FILE", requires = "log")]
     pub log_spill: Option<PathBuf>,
+    /// With `--log-mode spill`, the maximum size of the file, in bytes; further lines are dropped
+    /// and counted
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 30, requires = "log")]
+    pub log_spill_max: u64,
     /// Log only this share of decisions, chosen by a hash: `0.1` for all, or
     /// `[RULES:]ENTRY[/ROUTE]=SHARE`, where `*` is any name; may be repeated. Decisions without a
     /// route, with an input violation, with an error, or that are recorded are always logged

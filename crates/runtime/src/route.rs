@@ -16,6 +16,8 @@ mod handlers;
 mod history;
 mod hooks;
 mod log;
+#[cfg(feature = "watch")]
+mod low_priority;
 mod outcome;
 mod permission;
 mod policy;

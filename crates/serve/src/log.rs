@@ -6,6 +6,7 @@ mod closing;
 mod file;
 mod options;
 mod output;
+mod record;
 #[cfg(feature = "remote")]
 mod remote;
 mod sampling;
@@ -20,47 +21,28 @@ use crate::trace::TraceId;
 use closing::CloseSignal;
 pub use options::{LogMode, LogOptions, LogTarget};
 use output::{LogEnd, LogOutput};
+pub(crate) use record::DecisionRecord;
 #[cfg(feature = "remote")]
 pub use remote::{LogProtocol, RemoteLog};
-use rulec::{Decision, LiveRules, Rules};
+use rulec::{Decision, Rules};
 use rulec_base::message;
 use rulec_report::chain::HashChain;
-use rulec_runtime::route::{DecidedMessage, observed_log_line};
+use rulec_runtime::route::observed_log_line;
 pub(crate) use sampling::SampleOutcome;
 pub use sampling::{LogSampling, LogShare};
 use serde_json::Value as Json;
-use spill::SpillFiles;
+use spill::{SpillFiles, Spilled};
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::LogWriter;
 
 /// A function that receives the events of the log: the kind of event, and a JSON object with the
 /// event's other fields.
 pub(crate) type ReportEvent = Box<dyn Fn(&str, Json) + Send>;
-
-/// A decision to write to the log, with everything that its line needs.
-pub(crate) struct DecisionRecord {
-    pub rules_name: String,
-    pub rules: LiveRules,
-    pub decision: Decision,
-    /// The decided message as JSON text.
-    pub message_json: Vec<u8>,
-    /// The name of the flow, if a classifier chose it.
-    pub flow_name: Option<String>,
-    pub elapsed: Duration,
-    /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
-    /// if there is neither.
-    pub trace: Option<TraceId>,
-    /// The share of such decisions that the log keeps. `None` if the log keeps all of them.
-    pub sample_share: Option<f64>,
-    /// Reserved memory for this decision. It is released on drop, after the line is formatted.
-    pub _reservation: MemoryReservation,
-}
 
 /// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
 /// outside the mode `sync`.
@@ -166,6 +148,7 @@ impl DecisionLog {
             mode,
             max_waiting_lines: capacity,
             max_waiting_bytes: capacity_bytes,
+            max_spill_bytes,
             rotate_bytes,
             key,
             sampling,
@@ -176,7 +159,8 @@ impl DecisionLog {
         // server has no such file.
         let lock = spilling.as_deref().filter(|_| spills_all_lines).map(file::lock).transpose()?;
         let output = LogOutput::open(target, mode, rotate_bytes, key)?;
-        let spill = spilling.map(|path| SpillFiles::open(&path).map(Arc::new)).transpose()?;
+        let spill =
+            spilling.map(|path| SpillFiles::open(&path, max_spill_bytes).map(Arc::new)).transpose()?;
         let written_end = output.written_end().clone();
         report("log_opened", log_end_json(&written_end.get()));
         let (tasks, received) = channel();
@@ -285,7 +269,7 @@ impl DecisionLog {
             return Receipt::new(written);
         }
         if let Some(spill) = self.spill_for_new_lines() {
-            self.spill_line(spill, &record.to_line());
+            self.spill_decision(spill, &record);
             return Receipt::NONE;
         }
         let task = LogTask::Decision(Box::new(record), None);
@@ -298,11 +282,8 @@ impl DecisionLog {
                 self.report_dropped();
                 self.send(task);
             }
-            (false, Some(spill), LogTask::Decision(record, _)) => self.spill_line(spill, &record.to_line()),
-            _ => {
-                self.dropped_lines.fetch_add(1, Ordering::Relaxed);
-                self.metrics.dropped_lines.inc();
-            }
+            (false, Some(spill), LogTask::Decision(record, _)) => self.spill_decision(spill, &record),
+            _ => self.drop_line(),
         }
         Receipt::NONE
     }
@@ -321,14 +302,18 @@ impl DecisionLog {
     /// lines exceed the capacity. In the mode `sync`, the receipt reports when the line is on the
     /// disk.
     pub fn audit(&self, event: &Json) -> Receipt {
-        let line = event.to_string().into_bytes();
-        if let Some(spill) = self.spill_for_new_lines() {
-            self.spill_line(spill, &line);
-            return Receipt::NONE;
-        }
         let (sender, written) = oneshot::channel();
-        self.queue(LogTask::Line(line, Some(sender)));
+        self.queue_line(event.to_string().into_bytes(), Some(sender));
         Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
+    }
+
+    /// Adds a line that is never dropped. `sender` reports whether the line was written to the log;
+    /// a line in the spill files is not reported.
+    fn queue_line(&self, line: Vec<u8>, sender: Option<oneshot::Sender<bool>>) {
+        match self.spill_for_new_lines() {
+            Some(spill) => drop(self.spill_lines(spill, &[&*line], true)),
+            None => self.queue(LogTask::Line(line, sender)),
+        }
     }
 
     /// Sends a task to the thread that writes the log, even if the waiting lines then exceed the
@@ -351,16 +336,38 @@ impl DecisionLog {
         self.spill.as_deref().filter(|spill| self.spills_all_lines || !spill.is_empty())
     }
 
-    fn spill_line(&self, spill: &SpillFiles, line: &[u8]) {
-        match spill.add_line(line) {
-            Ok(must_wake) => {
-                self.metrics.spilled_lines.inc();
-                if must_wake {
+    /// Counts a line that is neither in the log nor on its way there.
+    fn drop_line(&self) {
+        self.dropped_lines.fetch_add(1, Ordering::Relaxed);
+        self.metrics.dropped_lines.inc();
+    }
+
+    /// Appends the line of a decision to the spill files, after a line with the number of lines that
+    /// were dropped. Drops the line if the files are full.
+    fn spill_decision(&self, spill: &SpillFiles, record: &DecisionRecord) {
+        let (line, dropped) = (record.to_line(), self.dropped_lines.swap(0, Ordering::Relaxed));
+        let report = dropped_report(dropped);
+        let lines = [&*report, &*line];
+        if !self.spill_lines(spill, if dropped > 0 { &lines } else { &lines[1..] }, false) {
+            self.dropped_lines.fetch_add(dropped, Ordering::Relaxed);
+            self.drop_line();
+        }
+    }
+
+    /// Appends lines to the spill files, and notifies the thread that writes the log. Returns false
+    /// if the files are full. Lines that `must_keep` are appended even then.
+    fn spill_lines(&self, spill: &SpillFiles, lines: &[&[u8]], must_keep: bool) -> bool {
+        match spill.add_lines(lines, must_keep) {
+            Ok(Spilled::Full) => return false,
+            Ok(spilled) => {
+                self.metrics.spilled_lines.inc_by(lines.len() as u64);
+                if spilled == Spilled::First {
                     let _ = self.tasks.send(LogTask::Spilled);
                 }
             }
-            Err(_) => drop(self.metrics.failed_lines.inc()),
+            Err(_) => drop(self.metrics.failed_lines.inc_by(lines.len() as u64)),
         }
+        true
     }
 
     /// If lines were dropped, queues a line with their number.
@@ -370,8 +377,7 @@ impl DecisionLog {
         }
         let dropped = self.dropped_lines.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            let line = serde_json::json!({ "dropped": dropped }).to_string();
-            self.queue(LogTask::Line(line.into_bytes(), None));
+            self.queue_line(dropped_report(dropped), None);
         }
     }
 
@@ -389,39 +395,22 @@ impl DecisionLog {
     }
 }
 
+/// Returns the line that reports the number of dropped lines.
+fn dropped_report(count: usize) -> Vec<u8> {
+    serde_json::json!({ "dropped": count }).to_string().into_bytes()
+}
+
 /// Returns the end of the log as JSON: the number of the last line, and its hash, which depends on
 /// all lines. With both, a person can detect later whether lines at the end were removed.
 fn log_end_json(chain: &HashChain) -> Json {
     serde_json::json!({ "lines": chain.next_line_number() - 1, "head": chain.last_hash_hex() })
 }
 
-impl DecisionRecord {
-    /// Returns the line as JSON text, without its number and hash in the hash chain. Values of
-    /// `@private` fields are masked.
-    fn to_line(&self) -> Vec<u8> {
-        let message =
-            self.rules.rules().parse_message(&self.message_json).map(Json::Object).unwrap_or_default();
-        let decided = DecidedMessage::new(&self.decision, &message).elapsed(self.elapsed);
-        // Writing cannot fail: the message was read as JSON.
-        let mut line = decided.flow(self.flow_name.as_deref()).to_log_line().unwrap_or_default();
-        line.pop_if(|last| *last == b'\n');
-        line.pop_if(|last| *last == b'}');
-        line.extend_from_slice(b",\"rules\":");
-        let _ = serde_json::to_writer(&mut line, &self.rules_name);
-        if let Some(trace) = &self.trace {
-            line.extend_from_slice(format!(",\"trace_id\":\"{}\"", trace.as_str()).as_bytes());
-        }
-        if let Some(share) = self.sample_share {
-            line.extend_from_slice(format!(",\"sample_share\":{share}").as_bytes());
-        }
-        line.push(b'}');
-        line
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rulec::LiveRules;
+    use std::time::Duration;
 
     fn open_test_log(path: std::path::PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
         let target = LogTarget::File(path);
@@ -431,6 +420,7 @@ mod tests {
             mode,
             max_waiting_lines: capacity,
             max_waiting_bytes: capacity_bytes,
+            max_spill_bytes: u64::MAX,
             rotate_bytes,
             key,
             sampling: LogSampling::default(),

@@ -6,22 +6,44 @@
 //! lower-case text is a separate variable, created before the timing (in the crate's favour).
 
 use super::{Engine, Ready, Sample};
-use crate::workload::{Comparison, Number, Route, Term, Words, Workload};
+use crate::workload::{Comparison, Message, Number, Route, Term, Words, Workload};
 use cel::{Context, Program, Value};
 
 const STRINGS: [&str; 5] = ["role", "channel", "country", "product", "error"];
 const NUMBERS: [&str; 5] = ["message_count", "age_days", "total", "items", "score"];
 
-struct Cel {
+/// A program for each route.
+pub struct Cel {
     programs: Vec<Program>,
 }
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
-    let program = |route: &Route| {
-        let terms: Vec<String> = route.terms.iter().map(term).collect();
-        Program::compile(&terms.join(" && ")).map_err(|error| error.to_string())
-    };
-    Ok(Box::new(Cel { programs: workload.routes.iter().map(program).collect::<Result<_, _>>()? }))
+    Ok(Box::new(Cel::new(&workload.routes)?))
+}
+
+impl Cel {
+    /// Compiles the routes, which are in evaluation order.
+    ///
+    /// # Errors
+    /// If a route cannot be compiled.
+    pub fn new(routes: &[Route]) -> Result<Cel, String> {
+        let program = |route: &Route| {
+            let terms: Vec<String> = route.terms.iter().map(term).collect();
+            Program::compile(&terms.join(" && ")).map_err(|error| error.to_string())
+        };
+        Ok(Cel { programs: routes.iter().map(program).collect::<Result<_, _>>()? })
+    }
+
+    /// Returns the rank of the first route that matches a message which no earlier call has
+    /// prepared.
+    pub fn decide(&self, message: &Message) -> Option<u32> {
+        first(&self.programs, &context(message))
+    }
+}
+
+fn first(programs: &[Program], context: &Context<'_, '_>) -> Option<u32> {
+    let holds = |program: &Program| matches!(program.execute(context), Ok(Value::Bool(true)));
+    programs.iter().position(holds).map(|rank| rank as u32)
 }
 
 fn term(term: &Term) -> String {
@@ -57,13 +79,12 @@ fn term(term: &Term) -> String {
 
 impl Engine for Cel {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
-        let contexts = samples.iter().map(context).collect();
+        let contexts = samples.iter().map(|sample| context(&sample.message)).collect();
         Box::new(Scan { programs: &self.programs, contexts })
     }
 }
 
-fn context(sample: &Sample) -> Context<'static, 'static> {
-    let message = &sample.message;
+fn context(message: &Message) -> Context<'static, 'static> {
     let mut context = Context::default();
     let string = |text: &str| Value::String(text.to_owned().into());
     context.add_variable_from_value("text", string(&message.text));
@@ -98,8 +119,6 @@ struct Scan<'e> {
 
 impl Ready for Scan<'_> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        let context = &self.contexts[at];
-        let holds = |program: &Program| matches!(program.execute(context), Ok(Value::Bool(true)));
-        self.programs.iter().position(holds).map(|rank| rank as u32)
+        first(self.programs, &self.contexts[at])
     }
 }

@@ -43,7 +43,7 @@ impl Conditions {
                     let holds = *holds;
                     Rc::new(move |_| holds)
                 }
-                NormalCond::Test { pred, want } => {
+                NormalCond::Predicate { pred, want } => {
                     let (pred, want) = (preds[pred.index()].clone(), *want);
                     Rc::new(move |view| pred(view) == want)
                 }

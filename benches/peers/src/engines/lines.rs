@@ -74,12 +74,18 @@ impl From<Line> for Message {
     }
 }
 
+/// Reads a message from its JSON text. `None` if it has another form.
+pub fn parse(line: &[u8]) -> Option<Message> {
+    Some(serde_json::from_slice::<Line>(line).ok()?.into())
+}
+
 /// Returns the messages as lines of JSON.
 fn lines(samples: &[Sample]) -> Vec<String> {
     samples.iter().map(|sample| sample.json.to_string()).collect()
 }
 
 /// The index prototype for lines of JSON, which `serde_json` reads.
+#[cfg_attr(not(feature = "hyperscan"), allow(dead_code, reason = "only Hyperscan searches the texts"))]
 pub struct KeyedLines<'w, S>(pub Keyed<'w, S>);
 
 impl<S: LiteralScan> Engine for KeyedLines<'_, S> {
@@ -88,6 +94,7 @@ impl<S: LiteralScan> Engine for KeyedLines<'_, S> {
     }
 }
 
+#[cfg_attr(not(feature = "hyperscan"), allow(dead_code, reason = "only Hyperscan searches the texts"))]
 struct ParsedLines<'e, 'w, S> {
     index: &'e Keyed<'w, S>,
     lines: Vec<String>,
@@ -96,8 +103,7 @@ struct ParsedLines<'e, 'w, S> {
 
 impl<S: LiteralScan> Ready for ParsedLines<'_, '_, S> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        let line: Line = serde_json::from_str(&self.lines[at]).ok()?;
-        self.index.first(&line.into(), &self.buffers)
+        self.index.first(&parse(self.lines[at].as_bytes())?, &self.buffers)
     }
 }
 

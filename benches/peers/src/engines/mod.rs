@@ -7,6 +7,8 @@ pub mod conditions;
 pub mod hyperscan;
 pub mod keyed;
 pub mod lines;
+#[cfg(feature = "regorus")]
+pub mod regorus;
 pub mod rhai;
 pub mod rulec;
 pub mod straight;

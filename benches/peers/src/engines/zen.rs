@@ -7,7 +7,7 @@
 //! is a separate field, created before the timing (in zen's favour).
 
 use super::{Engine, Ready, Sample};
-use crate::workload::{Comparison, Route, Term, Words, Workload};
+use crate::workload::{Comparison, Message, Route, Term, Words, Workload};
 use serde_json::{Map, Value as Json};
 use zen_expression::expression::Standard;
 use zen_expression::scope::Scope;
@@ -18,16 +18,44 @@ use zen_expression::{Expression, compile_expression};
 const STRINGS: [&str; 5] = ["role", "channel", "country", "product", "error"];
 const NUMBERS: [&str; 5] = ["message_count", "age_days", "total", "items", "score"];
 
-struct Zen {
+/// An expression for each route.
+pub struct Zen {
     expressions: Vec<Expression<Standard>>,
 }
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
-    let expression = |route: &Route| {
-        let terms: Vec<String> = route.terms.iter().map(|term| self::term(term, false)).collect();
-        compile_expression(&terms.join(" and ")).map_err(|error| error.to_string())
+    Ok(Box::new(Zen::new(&workload.routes)?))
+}
+
+impl Zen {
+    /// Compiles the routes, which are in evaluation order.
+    ///
+    /// # Errors
+    /// If a route cannot be compiled.
+    pub fn new(routes: &[Route]) -> Result<Zen, String> {
+        let expression = |route: &Route| {
+            let terms: Vec<String> = route.terms.iter().map(|term| self::term(term, false)).collect();
+            compile_expression(&terms.join(" and ")).map_err(|error| error.to_string())
+        };
+        Ok(Zen { expressions: routes.iter().map(expression).collect::<Result<_, _>>()? })
+    }
+
+    /// Returns the rank of the first route that matches a message which no earlier call has
+    /// prepared.
+    pub fn decide(&self, message: &Message) -> Option<u32> {
+        first(&self.expressions, &scope(message), &mut VM::new())
+    }
+}
+
+fn scope(message: &Message) -> Scope {
+    Scope::new(Variable::from(fields(message)))
+}
+
+fn first(expressions: &[Expression<Standard>], scope: &Scope, vm: &mut VM) -> Option<u32> {
+    let mut holds = |expression: &Expression<Standard>| {
+        matches!(expression.evaluate_with_scope(scope, vm), Ok(Variable::Bool(true)))
     };
-    Ok(Box::new(Zen { expressions: workload.routes.iter().map(expression).collect::<Result<_, _>>()? }))
+    expressions.iter().position(|expression| holds(expression)).map(|rank| rank as u32)
 }
 
 /// Translates a term. If `guarded` is set, an error in the term must not end the whole expression.
@@ -61,21 +89,21 @@ fn term(term: &Term, guarded: bool) -> String {
 
 impl Engine for Zen {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
-        let scopes = samples.iter().map(|sample| Scope::new(Variable::from(fields(sample)))).collect();
+        let scopes = samples.iter().map(|sample| scope(&sample.message)).collect();
         Box::new(Scan { expressions: &self.expressions, scopes, vm: VM::new() })
     }
 }
 
 /// Returns the message as one flat object.
-fn fields(sample: &Sample) -> Json {
+fn fields(message: &Message) -> Json {
     let mut fields = Map::new();
-    fields.insert("text".into(), sample.message.text.as_str().into());
-    fields.insert("lower".into(), sample.message.text.to_ascii_lowercase().into());
-    for (name, value) in STRINGS.iter().zip(&sample.message.strings) {
+    fields.insert("text".into(), message.text.as_str().into());
+    fields.insert("lower".into(), message.text.to_ascii_lowercase().into());
+    for (name, value) in STRINGS.iter().zip(&message.strings) {
         let value = if value.is_empty() { Json::Null } else { value.as_str().into() };
         fields.insert((*name).to_owned(), value);
     }
-    for (name, value) in NUMBERS.iter().zip(sample.message.numbers) {
+    for (name, value) in NUMBERS.iter().zip(message.numbers) {
         let value = if value.is_nan() {
             Json::Null
         } else if value.fract() == 0.0 {
@@ -85,8 +113,8 @@ fn fields(sample: &Sample) -> Json {
         };
         fields.insert((*name).to_owned(), value);
     }
-    fields.insert("tags".into(), sample.message.tags.clone().into());
-    fields.insert("is_new".into(), sample.message.is_new.into());
+    fields.insert("tags".into(), message.tags.clone().into());
+    fields.insert("is_new".into(), message.is_new.into());
     Json::Object(fields)
 }
 
@@ -98,10 +126,6 @@ struct Scan<'e> {
 
 impl Ready for Scan<'_> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        let (scope, vm) = (&self.scopes[at], &mut self.vm);
-        let holds = |expression: &Expression<Standard>| {
-            matches!(expression.evaluate_with_scope(scope, vm), Ok(Variable::Bool(true)))
-        };
-        self.expressions.iter().position(holds).map(|rank| rank as u32)
+        first(self.expressions, &self.scopes[at], &mut self.vm)
     }
 }

@@ -192,6 +192,7 @@ fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
         },
         max_waiting_lines: MAX_LOG_QUEUE_LINES,
         max_waiting_bytes: MAX_LOG_QUEUE_BYTES,
+        max_spill_bytes: args.log_spill_max,
         rotate_bytes: args.log_rotate,
         key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
         sampling: LogSampling { shares, includes_exceptional: args.log_sample_all },

@@ -3,6 +3,7 @@
 //! version stays active, and the error is available in [`WatchStatus`].
 
 use super::Router;
+use super::low_priority::run_at_low_priority;
 use super::source::{LoadedRules, SourceLoader};
 use super::watch_error::WatchError;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -170,7 +171,9 @@ pub(super) struct FirstVersion {
 
 impl FirstVersion {
     pub async fn load(files: WatchedFiles) -> Result<FirstVersion, WatchError> {
-        let RulesVersion { rules, file_digests } = files.clone().compile_version().await?;
+        let compiled = files.clone();
+        let version = tokio::task::spawn_blocking(move || compiled.compile_version());
+        let RulesVersion { rules, file_digests } = version.await?;
         Ok(FirstVersion { rules: rules?, files, file_digests })
     }
 
@@ -216,10 +219,9 @@ impl WatchedFiles {
         WatchedFiles { loader, path: path.to_owned() }
     }
 
-    /// Reads and compiles the rule files on a separate thread, because this work blocks. Returns an
-    /// error only if the thread panics: the result contains the errors of the rules.
-    async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
-        tokio::task::spawn_blocking(move || match self.loader.compiler().on_disk(&self.path) {
+    /// Reads and compiles the rule files, which blocks the thread.
+    fn compile_version(&self) -> RulesVersion {
+        match self.loader.compiler().on_disk(&self.path) {
             Ok((disk, name)) => {
                 let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
                 let rules = self.loader.load(&self.path, &name, loader.load(&name), &loader);
@@ -227,8 +229,7 @@ impl WatchedFiles {
                 RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
             }
             Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
-        })
-        .await
+        }
     }
 }
 
@@ -358,7 +359,9 @@ impl<T: WatchTarget> WatchTask<T> {
     /// Compiles the current rule files and makes them active in the target. If they are refused,
     /// stores the reason in the status. Returns an error only if the compiling thread panics.
     async fn reload_rules(&mut self) -> Result<(), tokio::task::JoinError> {
-        let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
+        let files = self.files.clone();
+        let compile = move || run_at_low_priority(|| files.compile_version());
+        let RulesVersion { rules, file_digests } = tokio::task::spawn_blocking(compile).await?;
         self.file_digests = file_digests;
         if let Err(error) = self.folder_watcher.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");

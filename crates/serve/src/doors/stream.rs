@@ -9,14 +9,17 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use std::io;
+use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
+use std::io::{self, BufRead};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
 const MAX_OPEN_BLOCKS: usize = 4;
+/// Size in bytes of the parts of a body after which a block takes no further part. A larger block
+/// has less overhead for each line, and takes more memory.
+const MAX_BLOCK_BYTES: usize = 256 << 10;
 /// The media type of newline-delimited JSON.
 pub(super) const LINES_MEDIA_TYPE: &str = "application/x-ndjson";
 
@@ -200,12 +203,23 @@ impl LineSplitter {
     }
 
     async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
-        let mut lines = Vec::new();
+        let (mut lines, mut block_bytes) = (Vec::new(), 0);
         self.take_lines(&mut lines);
-        while !self.is_body_complete && lines.is_empty() {
-            match self.body.next().await {
+        while !self.is_body_complete
+            && (lines.is_empty() || lines.len() < self.max_block_lines && block_bytes < MAX_BLOCK_BYTES)
+        {
+            let part = match lines.is_empty() {
+                true => self.body.next().await,
+                // A client may wait for the answers to these lines before it sends more.
+                false => match self.next_arrived_part().await {
+                    Some(part) => part,
+                    None => break,
+                },
+            };
+            match part {
                 Some(part) => {
                     self.unsplit_bytes = part.map_err(|error| Problem::invalid(error.to_string()))?;
+                    block_bytes += self.unsplit_bytes.len();
                     self.take_lines(&mut lines);
                 }
                 None => {
@@ -219,11 +233,21 @@ impl LineSplitter {
         Ok(lines)
     }
 
+    /// Returns the next part of the body if it has arrived. `None` if it has not. The HTTP library
+    /// reads one part at a time, in a task that must run before the next part is here.
+    async fn next_arrived_part(&mut self) -> Option<Option<Result<Bytes, axum::Error>>> {
+        if let Some(part) = self.body.next().now_or_never() {
+            return Some(part);
+        }
+        tokio::task::yield_now().await;
+        self.body.next().now_or_never()
+    }
+
     /// Moves the complete lines of the last received part to `lines`, until `lines` holds
     /// `max_block_lines` lines. Moves the start of an incomplete line to `incomplete_line`.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.max_block_lines {
-            let Some(end) = self.unsplit_bytes.iter().position(|byte| *byte == b'\n') else {
+            let Some(end) = line_end(&self.unsplit_bytes) else {
                 let part = std::mem::take(&mut self.unsplit_bytes);
                 return self.append_to_line(&part);
             };
@@ -256,6 +280,14 @@ impl LineSplitter {
         let line = self.incomplete_line.split().freeze();
         (!std::mem::take(&mut self.is_line_too_long)).then_some(line)
     }
+}
+
+/// Returns the position of the first line feed. Several times as fast as a comparison of each byte.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    // Reading from memory cannot fail.
+    let line_length = rest.skip_until(b'\n').unwrap_or_default();
+    line_length.checked_sub(1).filter(|end| bytes.get(*end) == Some(&b'\n'))
 }
 
 #[cfg(test)]
@@ -291,15 +323,47 @@ mod tests {
         let line = |text: &str| Some(text.to_owned());
         assert_eq!(
             split_lines(&["a\nb", "c", "\nd\n\n", "e"], 10).await,
-            [(1, vec![line("a")]), (2, vec![line("bc"), line("d"), line("")]), (5, vec![line("e")])]
+            [(1, vec![line("a"), line("bc"), line("d"), line(""), line("e")])]
         );
         assert_eq!(split_lines(&[], 10).await, []);
         assert_eq!(
             split_into_blocks(&["a\nb\nc\nd", "e\n"], 10, 2).await,
-            [(1, vec![line("a"), line("b")]), (3, vec![line("c")]), (4, vec![line("de")])]
+            [(1, vec![line("a"), line("b")]), (3, vec![line("c"), line("de")])]
         );
         let limited = split_lines(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
-        assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
+        assert_eq!(limited, [(1, vec![None, line("12345"), None, line("x"), None])]);
+    }
+
+    /// A client may wait for an answer before it sends the next line.
+    #[tokio::test]
+    async fn a_block_does_not_wait_for_parts_that_have_not_arrived() {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+        let parts =
+            stream::unfold(receiver, |mut parts: tokio::sync::mpsc::UnboundedReceiver<_>| async move {
+                Some((Ok::<Bytes, io::Error>(parts.recv().await?), parts))
+            });
+        let mut splitter = LineSplitter::new(Body::from_stream(parts), 10, &Limits::default());
+        let send = |part: &'static str| sender.send(Bytes::from_static(part.as_bytes())).expect("it is open");
+        send("a\nb");
+        let block = splitter.next_block().await.expect("no client is gone").expect("a block");
+        assert_eq!(block.message_lines, [Some(Bytes::from_static(b"a"))]);
+        send("\nc\n");
+        let block = splitter.next_block().await.expect("no client is gone").expect("a block");
+        assert_eq!(block.message_lines.len(), 2);
+    }
+
+    /// The lines of a block are kept in memory until they are answered.
+    #[tokio::test]
+    async fn a_block_of_long_lines_has_few_lines() {
+        let long = || Bytes::from(vec![b'x'; MAX_BLOCK_BYTES]);
+        let parts = [long(), Bytes::from_static(b"\n"), long(), Bytes::from_static(b"\n")];
+        let body = Body::from_stream(stream::iter(parts.map(Ok::<_, io::Error>)));
+        let mut splitter = LineSplitter::new(body, 10, &Limits::default());
+        for _ in 0..2 {
+            let block = splitter.next_block().await.expect("no client is gone").expect("a block");
+            assert_eq!(block.message_lines, [Some(long())]);
+        }
+        assert!(splitter.next_block().await.expect("no client is gone").is_none());
     }
 
     /// Without the deadline, a client that never ends a line would keep one of the limited number

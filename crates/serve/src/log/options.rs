@@ -18,7 +18,8 @@ pub enum LogMode {
     #[default]
     Drop,
     /// Stores these lines in a file next to the log until they are written to the log. All lines
-    /// for a server are stored in such a file until the server has accepted them.
+    /// for a server are stored in such a file until the server has accepted them. If the file is
+    /// full, lines are dropped and counted as in the mode [`LogMode::Drop`].
     Spill,
     /// Each answer waits until its line is on the disk, so no answered decision is lost, even if
     /// the machine stops. Lines that arrive together are written together. If a server receives the
@@ -89,6 +90,9 @@ pub struct LogOptions {
     /// or stored in the spill file. In the mode `sync`, new requests then get the status 503, and
     /// new lines of a stream wait.
     pub max_waiting_bytes: usize,
+    /// Maximum number of bytes of the spill files, in the mode `spill`. Lines about changes of the
+    /// rules and about recorded messages are stored in any case.
+    pub max_spill_bytes: u64,
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
     /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`

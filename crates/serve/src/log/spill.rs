@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The lines that wait in the spill files of a decision log, in order.
 pub(super) struct SpillFiles {
+    /// Maximum number of bytes of both files together.
+    max_bytes: u64,
     /// The path of the spill file to which new lines are appended.
     path: PathBuf,
     /// The path of the draining file, from which the log's thread moves lines to the log.
@@ -35,6 +37,19 @@ struct SpillState {
     is_draining: bool,
     /// Number of bytes at the start of the draining file that are already in the log.
     drained_bytes: u64,
+    /// Number of bytes of the draining file. It keeps its size until all its lines are in the log.
+    draining_file_bytes: u64,
+}
+
+/// What happened to lines for the spill files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spilled {
+    /// The lines are in a file, and the caller must notify the thread that writes the log.
+    First,
+    /// The lines are in a file, and the thread that writes the log knows that lines wait.
+    Further,
+    /// The files have no room for the lines.
+    Full,
 }
 
 /// Consecutive lines of the draining file that are moved to the log together.
@@ -46,20 +61,22 @@ pub(super) struct LineGroup {
 
 impl SpillFiles {
     /// Opens the spill file `PATH.spill` of the log at `path`. Keeps the lines that an earlier
-    /// process has left. Removes an incomplete line at the end, which a killed process leaves.
+    /// process has left. Removes an incomplete line at the end, which a killed process leaves. The
+    /// files get at most `max_bytes` bytes.
     ///
     /// # Errors
     /// If the file cannot be opened or read.
-    pub fn open(path: &Path) -> Result<SpillFiles, StartError> {
+    pub fn open(path: &Path, max_bytes: u64) -> Result<SpillFiles, StartError> {
         let with = |end: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
             PathBuf::from(name)
         };
         let (path, draining_path) = (with(".spill"), with(".spill.draining"));
-        let state = SpillState::open(&path, draining_path.exists())
+        let left = std::fs::metadata(&draining_path).ok().map(|left| left.len());
+        let state = SpillState::open(&path, left)
             .map_err(|error| StartError::File(path.clone(), Message::verbatim(error.to_string())))?;
-        Ok(SpillFiles { path, draining_path, state: Mutex::new(state) })
+        Ok(SpillFiles { max_bytes, path, draining_path, state: Mutex::new(state) })
     }
 
     /// True if no line waits in the spill files. Otherwise, all new lines must be appended there
@@ -73,22 +90,30 @@ impl SpillFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a line to the file for new lines. Returns true if the caller must notify the thread
-    /// that writes the log.
+    /// Appends lines to the file for new lines: all of them, or none if the files would then exceed
+    /// their maximum size. Lines that `must_keep` are appended in any case.
     ///
     /// # Errors
-    /// If the line cannot be written.
-    pub fn add_line(&self, line: &[u8]) -> io::Result<bool> {
+    /// If the lines cannot be written.
+    pub fn add_lines(&self, lines: &[&[u8]], must_keep: bool) -> io::Result<Spilled> {
+        let text: Vec<u8> = lines.iter().flat_map(|line| [line, &b"\n"[..]]).flatten().copied().collect();
         let mut state = self.lock();
+        let size = state.complete_bytes + state.draining_file_bytes + text.len() as u64;
+        if size > self.max_bytes && !must_keep {
+            return Ok(Spilled::Full);
+        }
         if state.may_have_partial_line {
             state.file.set_len(state.complete_bytes)?;
         }
         state.may_have_partial_line = true;
-        state.file.write_all(&[line, b"\n"].concat())?;
+        state.file.write_all(&text)?;
         state.may_have_partial_line = false;
-        state.line_count += 1;
-        state.complete_bytes += line.len() as u64 + 1;
-        Ok(!std::mem::replace(&mut state.is_writer_notified, true))
+        state.line_count += lines.len() as u64;
+        state.complete_bytes += text.len() as u64;
+        Ok(match std::mem::replace(&mut state.is_writer_notified, true) {
+            true => Spilled::Further,
+            false => Spilled::First,
+        })
     }
 
     /// Makes the waiting lines available to [`SpillFiles::next_group`]. Renames their file to the
@@ -108,7 +133,7 @@ impl SpillFiles {
             state.file.set_len(state.complete_bytes)?;
         }
         std::fs::rename(&self.path, &self.draining_path)?;
-        match SpillState::open(&self.path, true) {
+        match SpillState::open(&self.path, Some(state.complete_bytes)) {
             Ok(next) => *state = next,
             Err(error) => {
                 std::fs::rename(&self.draining_path, &self.path)?;
@@ -147,7 +172,7 @@ impl SpillFiles {
             return Ok(Some(group));
         }
         std::fs::remove_file(&self.draining_path)?;
-        (state.is_draining, state.drained_bytes) = (false, 0);
+        (state.is_draining, state.drained_bytes, state.draining_file_bytes) = (false, 0, 0);
         Ok(None)
     }
 
@@ -158,7 +183,9 @@ impl SpillFiles {
 }
 
 impl SpillState {
-    fn open(path: &Path, is_draining: bool) -> io::Result<SpillState> {
+    /// Opens the file for new lines. `draining_file_bytes` is the size of the draining file; `None`
+    /// if there is none.
+    fn open(path: &Path, draining_file_bytes: Option<u64>) -> io::Result<SpillState> {
         let file = open_for_lines(path)?;
         let mut reader = BufReader::new(File::open(path)?);
         let (mut lines, mut bytes, mut line) = (0, 0, Vec::new());
@@ -175,8 +202,9 @@ impl SpillState {
             complete_bytes: bytes,
             may_have_partial_line: false,
             is_writer_notified: false,
-            is_draining,
+            is_draining: draining_file_bytes.is_some(),
             drained_bytes: 0,
+            draining_file_bytes: draining_file_bytes.unwrap_or_default(),
         })
     }
 }
@@ -201,14 +229,40 @@ mod tests {
         lines
     }
 
+    fn add_line(spill: &SpillFiles, line: &[u8]) -> Spilled {
+        spill.add_lines(&[line], false).expect("it can be written")
+    }
+
+    #[test]
+    fn full_files_take_lines_again_when_they_have_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spill = SpillFiles::open(&folder.path().join("log"), 8).expect("it opens");
+        assert_eq!(add_line(&spill, b"{1}"), Spilled::First);
+        spill.begin_drain().expect("it can be renamed");
+        assert_eq!(add_line(&spill, b"{2}"), Spilled::First);
+        assert_eq!(add_line(&spill, b""), Spilled::Full, "the draining file counts too");
+        assert_eq!(spill.add_lines(&[b"{3}"], true).expect("it can be written"), Spilled::Further);
+        assert_eq!(drain_all_lines(&spill), ["{1}"]);
+        assert_eq!(
+            spill.add_lines(&[b"", b""], false).expect("no error"),
+            Spilled::Full,
+            "8 bytes are there"
+        );
+        drop(spill);
+        let spill = SpillFiles::open(&folder.path().join("log"), 10).expect("it opens");
+        assert_eq!(add_line(&spill, b"{4}"), Spilled::Full, "lines of an earlier process count");
+        assert_eq!(drain_all_lines(&spill), ["{2}", "{3}"]);
+        assert_eq!(add_line(&spill, b"{5}"), Spilled::First);
+    }
+
     #[test]
     fn lines_keep_their_order_also_over_a_restart() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let spill = SpillFiles::open(&path).expect("it opens");
+        let spill = SpillFiles::open(&path, u64::MAX).expect("it opens");
         assert!(spill.is_empty());
-        assert!(spill.add_line(b"{1}").expect("it is written"));
-        assert!(!spill.add_line(b"{2}").expect("it is written"));
+        assert_eq!(add_line(&spill, b"{1}"), Spilled::First);
+        assert_eq!(add_line(&spill, b"{2}"), Spilled::Further);
         spill.begin_drain().expect("it can be renamed");
         assert!(!spill.is_empty(), "a line that came now would be before the others");
         let first = spill.next_group(1).expect("it can be read").expect("a line");
@@ -216,17 +270,17 @@ mod tests {
         let again = spill.next_group(1).expect("it can be read").expect("a line");
         assert_eq!((&first.lines, &again.lines), (&vec![b"{1}".to_vec()], &vec![b"{1}".to_vec()]));
         spill.end_group(&again);
-        assert!(spill.add_line(b"{3}").expect("the writer must be woken again"));
+        assert_eq!(add_line(&spill, b"{3}"), Spilled::First, "the writer must be woken again");
         assert_eq!(drain_all_lines(&spill), ["{2}"], "no line is written twice");
         assert_eq!(drain_all_lines(&spill), ["{3}"]);
         assert!(spill.is_empty());
-        assert!(spill.add_line(b"{4}").expect("the writer must be woken"));
+        assert_eq!(add_line(&spill, b"{4}"), Spilled::First);
         spill.begin_drain().expect("it can be renamed");
         drop(spill);
         std::fs::write(path.with_extension("spill"), "{5}\n{hal").expect("it can be written");
-        let spill = SpillFiles::open(&path).expect("it opens");
+        let spill = SpillFiles::open(&path, u64::MAX).expect("it opens");
         assert!(!spill.is_empty());
-        assert!(spill.add_line(b"{6}").expect("half a line does not spoil the next"));
+        assert_eq!(add_line(&spill, b"{6}"), Spilled::First, "half a line does not spoil the next");
         assert_eq!(drain_all_lines(&spill), ["{4}"]);
         assert_eq!(drain_all_lines(&spill), ["{5}", "{6}"]);
         assert_eq!(drain_all_lines(&spill), [""; 0]);

@@ -265,14 +265,14 @@ impl FolderTask {
     }
 
     async fn open_set(&self, app: &dyn RuleHost, source: &RuleSource) -> Result<(), StartError> {
-        let RuleSource {
-            rule_set_name: name,
-            location: RulesLocation::File { path, import_root: root },
-            document,
-        } = source
-        else {
-            broken_invariant!("the rule sets of a folder are files");
-            return Ok(());
+        let RuleSource { rule_set_name: name, location, document } = source;
+        let (path, root) = match location {
+            RulesLocation::File { path, import_root } => (path, import_root),
+            #[cfg(feature = "remote")]
+            RulesLocation::Address(_) => {
+                rulec_base::broken_invariant!("the rule sets of a folder are files");
+                return Ok(());
+            }
         };
         if app.has_set(name) {
             return Err(StartError::SameName(name.clone()));

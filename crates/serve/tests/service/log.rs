@@ -23,6 +23,7 @@ pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
         mode,
         max_waiting_lines: capacity,
         max_waiting_bytes: capacity_bytes,
+        max_spill_bytes: u64::MAX,
         rotate_bytes,
         key,
         sampling: LogSampling::default(),

@@ -257,6 +257,31 @@ async fn spilled_lines_reach_the_server_after_a_restart() {
     assert!(!folder.path().join("lines.spill.draining").exists());
 }
 
+/// Without a maximum size, a server that is away for long would let the lines fill the disk.
+#[tokio::test]
+async fn a_full_spill_file_drops_and_counts_lines() {
+    let server = LogServer::start(Behaviour::Fail(503), json!({})).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lines");
+    let options = LogOptions { max_spill_bytes: 2000, ..server.options(LogMode::Spill, Some(&path)) };
+    let service = start(options).await;
+    for number in 0..20 {
+        assert_eq!(decide(&service, number).await, 200, "no request waits for the server");
+    }
+    let spilled = metric(&service, "rulec_log_spilled_total").await;
+    let dropped = metric(&service, "rulec_log_dropped_total").await;
+    assert!((1..20).contains(&spilled), "{spilled} lines have 2,000 bytes");
+    assert_eq!(spilled + dropped, 20);
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).map_or(0, |file| file.len());
+    assert!(size("lines.spill") + size("lines.spill.draining") <= 2000);
+    server.behave(Behaviour::Accept);
+    wait_for_metric(&service, "rulec_log_written_total", spilled).await;
+    assert_eq!(decide(&service, 20).await, 200);
+    service.end().await;
+    assert_eq!(numbers(&server.lines()), (0..spilled).chain([20]).collect::<Vec<_>>());
+    assert!(server.lines().contains(&format!("{{\"dropped\":{dropped},")), "{}", server.lines());
+}
+
 /// Starts a service that cannot start, and returns the error.
 async fn start_refused(log: LogOptions) -> String {
     let folder = tempfile::tempdir().expect("a folder");
