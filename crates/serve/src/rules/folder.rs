@@ -270,7 +270,7 @@ impl FolderTask {
             RulesLocation::File { path, import_root } => (path, import_root),
             #[cfg(feature = "remote")]
             RulesLocation::Address(_) => {
-                rulec_base::broken_invariant!("the rule sets of a folder are files");
+                broken_invariant!("the rule sets of a folder are files");
                 return Ok(());
             }
         };
