@@ -106,6 +106,11 @@ test('a cell is changed in place and checked by the compiler; undo restores the 
   await until('all changes', async () =>
     (await edited(page)).includes('route small when n < 7 and text contains "b" -> tiny_handler'),
   );
+  // Regression: a click before the response of the previous one undid the same change again.
+  await page.route('**/api/check', async (route) => {
+    await new Promise((next) => setTimeout(next, 300));
+    await route.continue();
+  });
   for (let count = 0; count < 4; count += 1) {
     const button = page.getByRole('button', { name: 'Undo', exact: true });
     await button.click();

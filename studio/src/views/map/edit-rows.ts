@@ -33,13 +33,29 @@ export async function changeRow(key: string, change: RowChange): Promise<boolean
   }
 }
 
-/** Restores the text before the latest change. */
-export async function undo(): Promise<void> {
+/** Ends when all changes that were undone so far are restored. */
+let undone = Promise.resolve();
+
+/**
+ * Restores the text before the latest change. A second call before the first has ended restores the
+ * text before the change that precedes it.
+ */
+export function undo(): Promise<void> {
   const last = undoable.peek().at(-1);
-  if (!last) return;
+  if (!last) return undone;
+  undoable.value = undoable.peek().slice(0, -1);
+  undone = undone
+    .then(() => restore(last))
+    .catch((error: unknown) => {
+      undoable.value = [...undoable.peek(), last];
+      refused.value = { key: '', message: (error as RequestError).message };
+    });
+  return undone;
+}
+
+async function restore(last: Before): Promise<void> {
   refused.value = null;
   await api.check({ rules: last.rules, file: last.file, text: last.text, findings: false });
-  undoable.value = undoable.peek().slice(0, -1);
   await refreshSession();
   revision.value += 1;
 }
