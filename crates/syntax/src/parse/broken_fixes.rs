@@ -7,7 +7,7 @@ use super::remedy::MAX_PARSED_BYTES;
 use super::splitter::{self, RawStatement};
 use super::stream::{self, TokenStream};
 use super::{Rule, parse_with_unchecked_fixes};
-use rulec_base::diag::{Code, Diagnostic, Fix, Message, pad_replacement};
+use rulec_base::diag::{Applicability, Code, Diagnostic, Fix, Message, pad_replacement};
 use rulec_base::parallel::ThreadLimit;
 use rulec_base::source::SourceMap;
 use rulec_base::span::FileId;
@@ -126,6 +126,8 @@ struct FixedStatement {
     /// For each fix, its end before it is applied, and by how many bytes it moves the text after
     /// it. All ends are relative to the statement.
     moves: Vec<(u32, i64)>,
+    /// Whether all fixes certainly keep the author's meaning.
+    is_certain: bool,
 }
 
 impl FixedStatement {
@@ -150,7 +152,8 @@ impl FixedStatement {
         let first = sorted.first()?.span.range().start - region.start;
         let changed = first as u32..written.len() as u32;
         written.push_str(&text[copied..region.end]);
-        Some(FixedStatement { text: written, changed, moves })
+        let is_certain = fixes.iter().all(|fix| fix.applicability == Applicability::MachineApplicable);
+        Some(FixedStatement { text: written, changed, moves, is_certain })
     }
 
     /// Returns the position after the fixes of the byte `offset` of the statement.
@@ -159,8 +162,12 @@ impl FixedStatement {
         i64::from(offset) + before.map(|(_, length)| length).sum::<i64>()
     }
 
-    /// True for a position in the changed text, or of the next token on its line.
+    /// True for a position in the changed text. If a fix is not certain, also true for the position
+    /// of the next token on the line: an error there shows that the fix is wrong.
     fn is_near_change(&self, offset: u32) -> bool {
+        if self.is_certain {
+            return (self.changed.start..self.changed.end.max(self.changed.start + 1)).contains(&offset);
+        }
         let after = self.text[self.changed.end as usize..].trim_start_matches([' ', '\t']);
         let next = (self.text.len() - after.len()) as u32;
         (self.changed.start..=next).contains(&offset)

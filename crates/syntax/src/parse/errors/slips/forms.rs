@@ -289,13 +289,17 @@ impl ParseFailure<'_, '_> {
             )
         };
         let is_sign = |index: usize| matches!(self.text_of_token(index), ":" | "=" | "(" | "[");
-        let first = self.token_index;
+        // `requires permission ["refund"]`
+        let is_complete = self.is_preceded_by("permission")
+            && self.text_of_token(self.token_index.saturating_sub(2)) == "requires";
+        let first = self.token_index - if is_complete { 2 } else { 0 };
         let is_colon = is_sign(first) && is_word(first + 1);
-        let text = (first..self.cx.tokens.end).find(|index| !is_word(*index) && !is_sign(*index))?;
+        let text =
+            (self.token_index..self.cx.tokens.end).find(|index| !is_word(*index) && !is_sign(*index))?;
         let is_text = self.kind_of_token(text) == Some(TokenKind::String);
         let closes = |index: usize| matches!(self.text_of_token(index), ")" | "]");
         let end = (text + 1..self.cx.tokens.end).find(|index| !closes(*index)).unwrap_or(self.cx.tokens.end);
-        if !is_text || !(is_word(first) || is_colon) || self.is_preceded_by("requires") {
+        if !is_text || !(is_word(first) || is_colon || is_complete) || self.is_preceded_by("requires") {
             return None;
         }
         let written = format!("requires permission {}", self.text_of_token(text));
@@ -305,7 +309,7 @@ impl ParseFailure<'_, '_> {
         }
         let message = message!("the permission of a handler follows `requires permission`");
         let help = message!("write `{written}`", written = written.clone());
-        let span = self.span_of_tokens(first..text);
+        let span = if is_complete { self.span } else { self.span_of_tokens(first..text) };
         Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(first..end), written))
     }
 
