@@ -1,4 +1,4 @@
-//! Measures the service. `decide` compares its requests a second with those of a bare axum server.
+//! Measures the service. `decide` counts its requests a second, and the requests of a bare server.
 //! `batch` compares the lines a second of a long request with `rulec run`. `reload` measures the
 //! time of a request while the rules change.
 //!
