@@ -342,8 +342,8 @@ impl DecisionLog {
         self.metrics.dropped_lines.inc();
     }
 
-    /// Appends the line of a decision to the spill files, after a line with the number of lines that
-    /// were dropped. Drops the line if the files are full.
+    /// Appends the line of a decision to the spill files, after a line with the number of dropped
+    /// lines. Drops the line if the files are full.
     fn spill_decision(&self, spill: &SpillFiles, record: &DecisionRecord) {
         let (line, dropped) = (record.to_line(), self.dropped_lines.swap(0, Ordering::Relaxed));
         let report = dropped_report(dropped);

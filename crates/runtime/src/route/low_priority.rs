@@ -1,5 +1,5 @@
 //! Work at a low priority: compiling changed rules must not make the decisions that other threads
-//! make meanwhile wait for a processor.
+//! make at the same time wait for a processor.
 
 use std::panic::resume_unwind;
 

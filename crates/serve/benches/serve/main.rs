@@ -1,5 +1,6 @@
-//! Measures the service: its requests a second next to a bare axum server, the lines a second of a
-//! long request next to `rulec run`, and the time of a request while its rules change.
+//! Measures the service. `decide` counts its requests a second, and the requests of a bare server.
+//! `batch` compares the lines a second of a long request with `rulec run`. `reload` measures the
+//! time of a request while the rules change.
 //!
 //! `RULEC=target/release/rulec cargo bench -p rulec-serve -- decide batch reload`
 //!

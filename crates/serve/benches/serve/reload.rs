@@ -1,5 +1,5 @@
-//! Compares the time of a request while the rules stay the same with its time while the file of
-//! the rules changes ten times a second.
+//! Measures the time of a request while the file of the rules changes ten times a second. Compares
+//! it with the time while the rules stay the same.
 
 use crate::client::{latencies, median, quantile};
 use crate::servers::{Servers, rules};
