@@ -1,5 +1,6 @@
 //! Recognizes documentation in quotes, as Python writes it: `"""Lists files."""`.
 
+use super::super::starts_statement;
 use super::{ForeignStatement, StatementReader};
 use crate::lex::TokenKind;
 use rulec_base::message;
@@ -8,8 +9,8 @@ use rulec_base::message;
 const MAX_REPEATED_BYTES: usize = 100;
 
 impl StatementReader<'_> {
-    /// Returns the documentation in quotes at the token `start`: one or more texts without a word
-    /// between them, alone on their line. `None` for other tokens.
+    /// Returns the documentation in quotes at the token `start`: at least three texts without white
+    /// space between them, alone on their line. `None` for other tokens.
     pub(super) fn documentation_in_quotes(&self, start: usize) -> Option<ForeignStatement> {
         let is_text =
             |index: usize| matches!(self.kind(index), Some(TokenKind::String | TokenKind::SingleQuoted));
@@ -18,7 +19,8 @@ impl StatementReader<'_> {
         while is_text(end) && touches(end) {
             end += 1;
         }
-        if !(start..end).all(is_text) || !self.begins_line(end) {
+        let is_alone = self.begins_line(end) || starts_statement(self.text(end));
+        if !(start..end).all(is_text) || end < start + 3 || !is_alone {
             return None;
         }
         let texts: Vec<&str> = (start..end).map(|index| self.text(index).trim_matches(['"', '\''])).collect();
