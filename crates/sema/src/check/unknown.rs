@@ -2,6 +2,7 @@
 //! like a name that can. Finds what the author meant: another spelling, a name that another rule
 //! defines, or a table.
 
+use super::meant::suggest_root;
 use super::names::is_message_text;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names, nested};
@@ -102,7 +103,7 @@ impl<'a> Checker<'a> {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(near) = near {
-            diagnostic.did_you_mean(name_span, Some(&near))
+            suggest_root(diagnostic, name_span, &near, record)
         } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
