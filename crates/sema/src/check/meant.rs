@@ -16,17 +16,17 @@ pub(super) const MAX_COMPARED_FIELDS: usize = 2000;
 /// `ctx.user.role` has three names. Longer paths are not compared with the unknown name.
 const MAX_PATH_NAMES: usize = 5;
 
-/// Suggests `near`, a field of `record` or another name, in place of an unknown name. A field whose
-/// name is a reserved word stands in backquotes.
+/// Suggests `candidate`, a field of `record` or another name, in place of an unknown name. A field
+/// whose name is a reserved word is written in backquotes.
 pub(super) fn suggest_root(
     diagnostic: Diagnostic,
     span: Span,
-    near: &str,
+    candidate: &str,
     record: &RecordType,
 ) -> Diagnostic {
-    let is_field = record.get(near).is_some();
-    let written = if is_field { rulec_syntax::write::quote_name(near) } else { near.to_owned() };
-    diagnostic.help(message!("did you mean `{near}`?")).likely_fix(span, written)
+    let is_field = record.get(candidate).is_some();
+    let written = if is_field { rulec_syntax::write::quote_name(candidate) } else { candidate.to_owned() };
+    diagnostic.help(message!("did you mean `{candidate}`?")).likely_fix(span, written)
 }
 
 impl<'a> Checker<'a> {
