@@ -17,13 +17,14 @@ pub(super) const MAX_COMPARED_FIELDS: usize = 2000;
 const MAX_PATH_NAMES: usize = 5;
 
 /// Suggests `candidate`, a field of `record` or another name, in place of an unknown name. A field
-/// whose name is a reserved word is written in backquotes.
+/// whose name is a reserved word is written in backquotes. Without a candidate, changes nothing.
 pub(super) fn suggest_root(
     diagnostic: Diagnostic,
     span: Span,
-    candidate: &str,
+    candidate: Option<&str>,
     record: &RecordType,
 ) -> Diagnostic {
+    let Some(candidate) = candidate else { return diagnostic };
     let is_field = record.get(candidate).is_some();
     let written = if is_field { rulec_syntax::write::quote_name(candidate) } else { candidate.to_owned() };
     diagnostic.help(message!("did you mean `{candidate}`?")).likely_fix(span, written)

@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(near) = near {
-            suggest_root(diagnostic, name_span, &near, record)
+            suggest_root(diagnostic, name_span, Some(&near), record)
         } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -145,9 +145,8 @@ impl<'a> Checker<'a> {
                 \"{name}\""
             ) });
             let is_certain = has_one_near_candidate(name, names.iter().copied());
-            diagnostic
-                .suggest_or_help(name_span, self.nearest(name, names), help)
-                .mark_fixes_certain_if(is_certain)
+            let near = self.nearest(name, names);
+            suggest_root(diagnostic.help(help), name_span, near, record).mark_fixes_certain_if(is_certain)
         }
     }
 
