@@ -88,7 +88,7 @@ pub fn count_predicate_uses(normal: &NormalForm) -> Vec<u32> {
 }
 
 /// Calls `visit` for each predicate of a condition, except those within loops over elements. Visits
-/// [`MAX_VISITED_SUBCONDITIONS`] subconditions at most.
+/// at most 64 subconditions.
 pub fn visit_predicates(normal: &NormalForm, cond: CondId, mut visit: impl FnMut(PredId)) {
     let mut pending = vec![cond];
     let mut remaining = MAX_VISITED_SUBCONDITIONS;
