@@ -59,6 +59,19 @@ impl<'a> StatementContext<'a> {
         }
     }
 
+    /// Returns the index of the bracket that closes the bracket at `open`, or the end of the
+    /// statement. In contrast to types, `<` and `>` are comparisons here.
+    pub(super) fn end_of_brackets(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        let closes = |index: &usize| {
+            let kind = self.significant[*index].token.kind;
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            depth == 0
+        };
+        (open..self.tokens.end).find(closes).unwrap_or(self.tokens.end)
+    }
+
     /// Returns the names that the file declares.
     pub(super) fn declared(&self) -> &DeclaredNames {
         self.declared.get_or_init(|| DeclaredNames::collect_names(self.text, self.significant))

@@ -49,18 +49,6 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(unexpected_token(span, message, help).likely_fix(span, written))
     }
 
-    /// Returns the index of the brace that closes the brace at `open`, or the end of the statement.
-    fn closing_brace(&self, open: usize) -> usize {
-        let mut depth = 0_usize;
-        let closes = |index: &usize| {
-            let kind = self.cx.significant[*index].token.kind;
-            depth += usize::from(kind.opens_bracket());
-            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
-            depth == 0
-        };
-        (open..self.cx.tokens.end).find(closes).unwrap_or(self.cx.tokens.end)
-    }
-
     /// Returns the diagnostic for a condition in braces after `when` or `unless`, as other
     /// languages write it. The fix removes the braces of all conditions that follow. `None` for
     /// other braces.
@@ -90,7 +78,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             let text = match self.token_text(index) {
                 "{" if introduces(index) => {
                     let is_part = matches!(self.token_text(index - 1), "and" | "or" | "not")
-                        || matches!(self.token_text(self.closing_brace(index) + 1), "and" | "or");
+                        || matches!(self.token_text(self.cx.end_of_brackets(index) + 1), "and" | "or");
                     let (opening, closing) = if is_part { ("(", ")") } else { ("", "") };
                     open.push(closing);
                     opening

@@ -87,7 +87,7 @@ impl ParseFailure<'_, '_> {
         if !is_route || !is_bracket || !self.is_preceded_by("->") {
             return None;
         }
-        let close = self.end_of_brackets(open);
+        let close = self.cx.end_of_brackets(open);
         let target = self.source_of_tokens(open + 1..close.max(open + 1));
         let is_target = close > open + 1
             && self.kind_of_token(open + 1) == Some(TokenKind::Word)

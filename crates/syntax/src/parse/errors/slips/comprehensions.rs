@@ -26,7 +26,7 @@ impl ParseFailure<'_, '_> {
         };
         let word = (self.cx.tokens.start..self.token_index).rev().find(|index| is_quantifier(*index))?;
         let open = word + 1;
-        let close = self.end_of_brackets(open);
+        let close = self.cx.end_of_brackets(open);
         if close >= self.cx.tokens.end || self.token_index > close + 1 {
             return None;
         }
@@ -59,7 +59,7 @@ impl ParseFailure<'_, '_> {
             depth = depth.saturating_sub(usize::from(kind.opens_bracket()));
             is_outer
         })?;
-        let close = self.end_of_brackets(open);
+        let close = self.cx.end_of_brackets(open);
         let is_bracketed = self.text_of_token(open) == "[" && self.text_of_token(open - 1) == "(";
         let (open, close) = if is_bracketed { (open - 1, close + 1) } else { (open, close) };
         let word = open.checked_sub(1).filter(|word| *word > self.cx.tokens.start)?;
@@ -173,18 +173,5 @@ impl ParseFailure<'_, '_> {
         );
         let gap = rulec_base::span::Span { start: self.cx.significant[separator - 1].token.end, ..span };
         Some(unexpected_token(span, message, message!("write `{written}`")).fix(gap, ":"))
-    }
-
-    /// Returns the index of the bracket that closes the bracket at `open`, or the end of the
-    /// statement. In contrast to types, `<` and `>` are comparisons here.
-    pub(super) fn end_of_brackets(&self, open: usize) -> usize {
-        let mut depth = 0_usize;
-        let closes = |index: &usize| {
-            let kind = self.cx.significant[*index].token.kind;
-            depth += usize::from(kind.opens_bracket());
-            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
-            depth == 0
-        };
-        (open..self.cx.tokens.end).find(closes).unwrap_or(self.cx.tokens.end)
     }
 }

@@ -212,7 +212,7 @@ impl ParseFailure<'_, '_> {
         let end = self.cx.tokens.end;
         let open = word + 1;
         let is_call = self.text_of_token(open) == "(";
-        let close = if is_call { self.end_of_brackets(open) } else { end };
+        let close = if is_call { self.cx.end_of_brackets(open) } else { end };
         let separators = |first: usize, last: usize, words: [&[&str]; 2]| {
             let mut depth = 0_usize;
             let mut found = Vec::new();

@@ -30,7 +30,7 @@ impl ParseFailure<'_, '_> {
         if !is_bracket || self.text_of_token(head) != "node" {
             return None;
         }
-        let close = self.end_of_brackets(open);
+        let close = self.cx.end_of_brackets(open);
         let settings: Option<Vec<String>> =
             self.entries(open + 1..close).into_iter().map(|entry| self.setting_of_entry(entry)).collect();
         let kind = self.text_of_token(open - 1);
@@ -91,7 +91,7 @@ impl ParseFailure<'_, '_> {
         if !matches!(self.found_text, "[" | "(" | "{") || !self.is_preceded_by("->") {
             return None;
         }
-        let close = self.end_of_brackets(open);
+        let close = self.cx.end_of_brackets(open);
         let nodes = self.source_of_tokens(open + 1..close);
         let entries = self.entries(open + 1..close);
         let is_node = |entry: &Range<usize>| {
@@ -135,7 +135,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let end = match (self.text_of_token(next), self.text_of_token(next + 1)) {
-            ("next", "[") => self.end_of_brackets(next + 1) + 1,
+            ("next", "[") => self.cx.end_of_brackets(next + 1) + 1,
             _ => next + 1,
         };
         let written = format!(

@@ -15,7 +15,7 @@ impl ParseFailure<'_, '_> {
         }
         let open =
             (self.cx.tokens.start..self.token_index).find(|index| self.text_of_token(*index) == "{")?;
-        let close = self.end_of_brackets(open).min(self.cx.tokens.end);
+        let close = self.cx.end_of_brackets(open).min(self.cx.tokens.end);
         let is_case = |word: &str| matches!(word, "case" | "when" | "if" | "elif" | "当" | "如果" | "情况");
         let is_rest =
             |word: &str| matches!(word, "default" | "else" | "otherwise" | "_" | "否则" | "其他" | "默认");

@@ -115,7 +115,7 @@ impl ParseFailure<'_, '_> {
         if !is_head || !begins_data {
             return None;
         }
-        let close = self.end_of_brackets(open).min(self.cx.tokens.end);
+        let close = self.cx.end_of_brackets(open).min(self.cx.tokens.end);
         let message = message!("a workflow is not written as YAML or JSON: each node begins with `node`");
         let nodes = self.nodes_of_data(open + 1, close).filter(|nodes| {
             nodes.len() <= MAX_NODES_BYTES && remedy::is_valid_statement(&format!("workflow w {{ {nodes} }}"))
