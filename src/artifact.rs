@@ -38,7 +38,7 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Number of the artifact format, which every artifact contains. Increase it whenever the meaning
 /// of the bytes changes.
-const FORMAT_VERSION: u32 = 21;
+const FORMAT_VERSION: u32 = 22;
 /// Length in bytes of the SHA-256 hash in an artifact.
 const HASH_BYTES: usize = 32;
 
