@@ -30,8 +30,9 @@ use std::path::PathBuf;
   rulec serve support.rules --log https://logs.example/lines --log-mode spill --log-spill /var/lib/rulec/log
 
 The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and \
-`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`, \
-`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also answers OPA \
+`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/observe`, `/v1/why`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`, \
+`/v1/analyze`, `/v1/test`, `/v1/rules` and the paths below it, `/v1/traffic`, `/v1/reload`, `/metrics`, `/healthz`, `/readyz` and \
+`/openapi.json`. It also answers OPA \
 (`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`). With the \
 feature `grpc`, it answers gRPC at the same address: `rulec.v1.Rules`, health, reflection, Envoy's ext_authz.
 
@@ -40,6 +41,8 @@ each was met:
   `head`       32 KiB for the request line and headers of a request
   `streams`    128 open requests on an HTTP/2 connection
   `depth`      128 levels of nested lists and objects in a message
+  `questions`  1,000 questions in one request of AuthZEN
+  `steps`      10,000 calls of nodes in one run of a workflow; an incomplete run can be resumed
   `bodies`     `--max-requests` times (`--max-body` and 16 KiB) for all bodies being received
   `log_lines`  10,000 lines that wait for the log
   `log_bytes`  64 MiB for the lines that wait for the log
@@ -154,7 +157,8 @@ pub struct Args {
     /// gets the status 413
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub max_body: usize,
-    /// The maximum number of open connections; further ones wait
+    /// The maximum number of open connections; a further one takes the place of one that has no open
+    /// request
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = parse_positive)]
     pub max_connections: usize,
     /// The maximum number of requests that are answered at the same time; further ones get the

@@ -39,7 +39,7 @@ mod web;
 
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;
-pub use limits::{LimitRow, Limits};
+pub use limits::{LimitRow, Limits, LogLimits};
 pub use log::{LogMode, LogOptions, LogSampling, LogShare, LogTarget};
 #[cfg(feature = "remote")]
 pub use log::{LogProtocol, RemoteLog};

@@ -64,6 +64,9 @@ pub(crate) enum LimitName {
     idle_time,
     log_bytes,
     log_lines,
+    log_spill,
+    questions,
+    steps,
     streams,
     write_time,
 }
@@ -83,8 +86,22 @@ pub struct LimitRow {
     pub is_counted: bool,
 }
 
+/// The limits of the decision log. [`crate::LogOptions`] describes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// Maximum number of lines that wait in memory.
+    pub max_waiting_lines: usize,
+    /// Maximum number of bytes in memory for waiting lines.
+    pub max_waiting_bytes: usize,
+    /// Maximum number of bytes of the spill files.
+    pub max_spill_bytes: u64,
+}
+
 /// Maximum number of AuthZEN questions in one request.
 pub(crate) const MAX_EVALUATIONS: usize = 1_000;
+/// Maximum number of node calls in a workflow run, which bounds the size of its report. The calls
+/// of a resumed run before it was saved count too.
+pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
 pub(crate) const MAX_STREAMS_PER_CONNECTION: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
@@ -100,9 +117,9 @@ impl Limits {
         self.max_body_bytes.saturating_add(OPEN_REQUEST_BYTES).saturating_mul(self.max_open_requests.max(1))
     }
 
-    /// Returns all limits of the service. `log` has the maximum numbers of lines and bytes that
-    /// wait for the decision log; `None` if there is no log.
-    pub fn limit_rows(&self, log: Option<(usize, usize)>) -> Vec<LimitRow> {
+    /// Returns all limits of the service. `log` has the limits of the decision log; `None` if there
+    /// is no log.
+    pub fn limit_rows(&self, log: Option<LogLimits>) -> Vec<LimitRow> {
         let fixed = |name, value: usize, unit| (name, value as u64, unit, None, true);
         let set = |name, value: usize, unit, option| (name, value as u64, unit, Some(option), true);
         let time = |name, value: Duration, option| {
@@ -124,12 +141,16 @@ impl Limits {
             fixed(LimitName::head, MAX_HEAD_BYTES, "bytes"),
             streams,
             fixed(LimitName::depth, MAX_NESTING_DEPTH, "levels"),
+            fixed(LimitName::questions, MAX_EVALUATIONS, "questions"),
+            // A run that reaches the limit ends incomplete, and can be resumed. This is no error.
+            (LimitName::steps, MAX_WORKFLOW_STEPS as u64, "calls", None, false),
         ];
         // The metrics of the decision log count the lines over these limits.
-        rows.extend(log.into_iter().flat_map(|(lines, bytes)| {
+        rows.extend(log.into_iter().flat_map(|log| {
             [
-                (LimitName::log_lines, lines as u64, "lines", None, false),
-                (LimitName::log_bytes, bytes as u64, "bytes", None, false),
+                (LimitName::log_lines, log.max_waiting_lines as u64, "lines", None, false),
+                (LimitName::log_bytes, log.max_waiting_bytes as u64, "bytes", None, false),
+                (LimitName::log_spill, log.max_spill_bytes, "bytes", Some("--log-spill-max"), false),
             ]
         }));
         let to_row = |(name, value, unit, option, is_counted): (LimitName, _, _, _, _)| LimitRow {

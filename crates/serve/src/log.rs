@@ -151,6 +151,7 @@ impl DecisionLog {
             max_spill_bytes,
             rotate_bytes,
             key,
+            checkpoint_interval,
             sampling,
         } = options;
         let (spilling, spills_all_lines) = (target.spill_files_of(mode)?, target.is_remote());
@@ -158,7 +159,7 @@ impl DecisionLog {
         // `LogOutput::open` locks a log file, so no other process uses the spill files either. A
         // server has no such file.
         let lock = spilling.as_deref().filter(|_| spills_all_lines).map(file::lock).transpose()?;
-        let output = LogOutput::open(target, mode, rotate_bytes, key)?;
+        let output = LogOutput::open(target, mode, rotate_bytes, key.map(|key| (key, checkpoint_interval)))?;
         let spill =
             spilling.map(|path| SpillFiles::open(&path, max_spill_bytes).map(Arc::new)).transpose()?;
         let written_end = output.written_end().clone();
@@ -423,6 +424,7 @@ mod tests {
             max_spill_bytes: u64::MAX,
             rotate_bytes,
             key,
+            checkpoint_interval: Duration::from_secs(10),
             sampling: LogSampling::default(),
         };
         DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")

@@ -5,7 +5,7 @@
 #[cfg(feature = "remote")]
 mod otlp;
 
-use crate::limits::{LimitName, Limits};
+use crate::limits::{LimitName, Limits, LogLimits};
 use crate::traffic::{EventWindow, RouteTraffic, Traffic, UnknownCondition, busiest_routes};
 use hashbrown::{Equivalent, HashMap};
 #[cfg(feature = "remote")]
@@ -175,9 +175,9 @@ impl Metrics {
         }
     }
 
-    /// Adds the limits to the metrics, as gauges. `log` has the maximum numbers of lines and bytes
-    /// that wait for the decision log; `None` if there is no log.
-    pub fn add_limits(&mut self, limits: &Limits, log: Option<(usize, usize)>) {
+    /// Adds the limits to the metrics, as gauges. `log` has the limits of the decision log; `None`
+    /// if there is no log.
+    pub fn add_limits(&mut self, limits: &Limits, log: Option<LogLimits>) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register("limit", "The limits in force", family.clone());
         for row in limits.limit_rows(log) {

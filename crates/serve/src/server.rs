@@ -1,6 +1,7 @@
 //! Starts the service, accepts connections, reacts to signals and changed files, and stops the
 //! service.
 
+mod acceptor;
 mod activity;
 mod connection;
 mod tls;
@@ -22,10 +23,9 @@ use crate::rules::{
 };
 use crate::service::Service;
 use crate::web::WebGuard;
-use axum::Router;
-use connection::Connection;
+use acceptor::ConnectionAcceptor;
 use rulec::VerifyingKey;
-use rulec_base::{broken_invariant, message};
+use rulec_base::message;
 use serde_json::{Value as Json, json};
 use std::io;
 use std::net::SocketAddr;
@@ -36,11 +36,8 @@ use std::time::Duration;
 use tls::TlsFiles;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
-/// Pause after an error while accepting a connection, for example because all file descriptors are
-/// in use.
-const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(100);
 /// Time between two checks whether the token file or the files of the certificate have changed.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -230,16 +227,15 @@ impl Server {
         self.app.events().report("listening", json!({ "address": self.address() }));
         let router = router(self.app.clone(), &self.allowed_origins);
         let (stop, stopping) = watch::channel(false);
-        let connections = ConnectionAcceptor {
-            router,
-            app: self.app.clone(),
-            connection_permits: Arc::new(Semaphore::new(limits.max_connections)),
-            stopping,
-        };
+        let acceptor = ConnectionAcceptor::new(router, self.app.clone(), stopping);
         let mut files = tokio::time::interval(FILE_CHECK_INTERVAL);
+        // One future for all connections, so that another event does not drop an accepted
+        // connection that still waits for its slot.
+        let accepting = acceptor.accept_all(&self.listener, self.tls.as_ref());
+        let mut accepting = Box::pin(accepting);
         loop {
             tokio::select! {
-                () = connections.accept(&self.listener, self.tls.as_ref()) => {}
+                never = &mut accepting => match never {},
                 _ = files.tick() => self.reload_tokens_and_tls(),
                 () = self.app.wait_for_reload_request() => self.check_rules_and_files(),
                 signal = signals.recv() => match signal {
@@ -257,7 +253,8 @@ impl Server {
         if let Listener::Unix(_, socket) = &self.listener {
             socket.remove();
         }
-        drop((self.listener, connections));
+        drop(accepting);
+        drop((self.listener, acceptor));
         // Each connection holds a receiver, so `closed` waits until all connections have ended.
         let _ = stop.send(true);
         let is_drained = tokio::time::timeout(limits.drain_time, stop.closed()).await.is_ok();
@@ -297,8 +294,7 @@ impl Server {
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
-    let log_limits = options.log.as_ref().map(|log| (log.max_waiting_lines, log.max_waiting_bytes));
-    metrics.add_limits(&options.limits, log_limits);
+    metrics.add_limits(&options.limits, options.log.as_ref().map(LogOptions::limits));
     #[cfg(feature = "remote")]
     let scheme = if options.certificate_and_key_files.is_some() { "https" } else { "http" };
     #[cfg(feature = "remote")]
@@ -397,52 +393,6 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
             }
             let listener = UnixListener::bind(path).map_err(to_error)?;
             Ok(Listener::Unix(listener, SocketFile::new(path)))
-        }
-    }
-}
-
-/// Accepts connections. Each new [`Connection`] gets a copy of the router, the app and the stop
-/// signal.
-struct ConnectionAcceptor {
-    router: Router,
-    app: Arc<App>,
-    connection_permits: Arc<Semaphore>,
-    stopping: watch::Receiver<bool>,
-}
-
-impl ConnectionAcceptor {
-    /// Accepts one connection, and serves it in a new task. Waits first if the maximum number of
-    /// connections is open.
-    async fn accept(&self, listener: &Listener, tls: Option<&TlsFiles>) {
-        if self.connection_permits.available_permits() == 0 {
-            self.app.service().metrics().count_limit(LimitName::connections);
-        }
-        let Ok(permit) = self.connection_permits.clone().acquire_owned().await else {
-            return broken_invariant!("the semaphore of connections is never closed");
-        };
-        let connection = Connection {
-            router: self.router.clone(),
-            app: self.app.clone(),
-            stopping: self.stopping.clone(),
-            _permit: permit,
-        };
-        let accepted = match listener {
-            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                // Turns off Nagle's algorithm, so that a small answer is sent at once.
-                let _ = stream.set_nodelay(true);
-                match tls {
-                    Some(tls) => drop(tokio::spawn(connection.serve_tls(tls.accept(stream)))),
-                    None => drop(tokio::spawn(connection.serve(stream))),
-                }
-            }),
-            Listener::Unix(listener, _) => {
-                listener.accept().await.map(|(stream, _)| drop(tokio::spawn(connection.serve(stream))))
-            }
-        };
-        if let Err(error) = accepted
-            && error.kind() != io::ErrorKind::ConnectionAborted
-        {
-            tokio::time::sleep(PAUSE_AFTER_ACCEPT_ERROR).await;
         }
     }
 }

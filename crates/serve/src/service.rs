@@ -13,7 +13,7 @@ pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, MessageB
 pub use decide::{DecideRequest, DecisionWithAnswer};
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
-pub(crate) use other::{MAX_WORKFLOW_STEPS, TestRequest};
+pub(crate) use other::TestRequest;
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

@@ -28,6 +28,8 @@ const MAX_LOG_QUEUE_LINES: usize = 10_000;
 /// Maximum number of bytes of the messages in the lines of the decision log that wait in
 /// memory.
 const MAX_LOG_QUEUE_BYTES: usize = 64 << 20;
+/// Maximum time from a line of the decision log to the next checkpoint.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
 /// The value of `--log` that selects the collector of `--otlp`.
 const COLLECTOR_LOG: &str = "otlp";
 /// Maximum time of a request that sends lines of the decision log to a server.
@@ -195,6 +197,7 @@ fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
         max_spill_bytes: args.log_spill_max,
         rotate_bytes: args.log_rotate,
         key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
+        checkpoint_interval: CHECKPOINT_INTERVAL,
         sampling: LogSampling { shares, includes_exceptional: args.log_sample_all },
     }))
 }

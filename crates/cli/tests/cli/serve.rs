@@ -386,6 +386,13 @@ fn the_files_for_deployments_agree_with_the_program() {
     assert!(collector.contains("endpoint: 0.0.0.0:4318"));
 }
 
+/// The limits of the decision log that the help names.
+const LOG_LIMITS: rulec_serve::LogLimits = rulec_serve::LogLimits {
+    max_waiting_lines: 10_000,
+    max_waiting_bytes: 64 << 20,
+    max_spill_bytes: 4 << 30,
+};
+
 /// The program, its help and the documentation have the same limits.
 #[test]
 fn the_help_and_the_documentation_have_all_limits() {
@@ -395,7 +402,7 @@ fn the_help_and_the_documentation_have_all_limits() {
     let rows: Vec<&str> =
         section.expect("a section").lines().filter(|line| line.starts_with("| `")).collect();
     let mut labels = 0;
-    for limit in rulec_serve::Limits::default().limit_rows(Some((10_000, 64 << 20))) {
+    for limit in rulec_serve::Limits::default().limit_rows(Some(LOG_LIMITS)) {
         let label = format!("`{}`", limit.name);
         let row = rows.iter().find(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&label)));
         let row = row.unwrap_or_else(|| panic!("docs/serve.md lacks {label}"));
@@ -413,7 +420,7 @@ fn the_help_and_the_documentation_have_all_limits() {
             let value = match (limit.unit, limit.value) {
                 ("bytes", bytes) if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
                 ("bytes", bytes) => format!("{} KiB", bytes >> 10),
-                (_, 10_000) => "10,000".to_owned(),
+                (_, value @ 1_000..) => format!("{},{:03}", value / 1_000, value % 1_000),
                 (_, value) => value.to_string(),
             };
             assert!(row.contains(&value) && help.contains(&value), "{label}: {value}");

@@ -5,7 +5,7 @@
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, require_json_content_type};
-use crate::limits::MAX_EVALUATIONS;
+use crate::limits::{LimitName, MAX_EVALUATIONS};
 use crate::problem::Problem;
 use crate::service::{DecideRequest, DecisionWithAnswer, read_request};
 use crate::web::{self, ENVOY_PATH_PREFIX};
@@ -199,6 +199,7 @@ async fn answer_evaluations_request(
         return Ok(respond_with_request_id(&headers, &answer_evaluation(&app, &admitted, defaults).await?));
     }
     if evaluations.len() > MAX_EVALUATIONS {
+        app.service().metrics().count_limit(LimitName::questions);
         return Err(Problem::invalid(format!("one request may ask at most {MAX_EVALUATIONS} questions")));
     }
     let mut answers = Vec::new();

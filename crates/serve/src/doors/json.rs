@@ -87,6 +87,12 @@ async fn decide_batch(
     }
     require_json_content_type(request.headers())?;
     let body = app.checked_body(Bytes::from_request(request, &()).await)?;
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(Problem::invalid(
+            "the messages of a batch are in an object: `{\"messages\": [{…}, {…}]}`. Or send one message per line, with \
+             the content type `application/x-ndjson`",
+        ));
+    }
     let (settings, messages) = {
         let request: BatchRequest<'_> = read_request(&body)?;
         (request.settings().with_fallback(settings), request.message_ranges(&body))

@@ -3,6 +3,7 @@
 #[cfg(feature = "remote")]
 use super::remote::RemoteLog;
 use super::sampling::LogSampling;
+use crate::limits::LogLimits;
 use crate::rules::StartError;
 use rulec::SigningKey;
 use rulec_base::message;
@@ -96,8 +97,20 @@ pub struct LogOptions {
     /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
     /// The key that signs checkpoints, which are lines that confirm all lines before them; `None`
-    /// for a log without checkpoints.
+    /// for a log without checkpoints. A checkpoint follows after 1,000 lines.
     pub key: Option<SigningKey>,
+    /// Maximum time from a line to the next checkpoint, also if fewer lines follow.
+    pub checkpoint_interval: Duration,
     /// Which decisions the log keeps.
     pub sampling: LogSampling,
+}
+
+impl LogOptions {
+    pub(crate) fn limits(&self) -> LogLimits {
+        LogLimits {
+            max_waiting_lines: self.max_waiting_lines,
+            max_waiting_bytes: self.max_waiting_bytes,
+            max_spill_bytes: self.max_spill_bytes,
+        }
+    }
 }

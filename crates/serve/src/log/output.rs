@@ -10,6 +10,7 @@ use rulec::SigningKey;
 use rulec_report::chain::HashChain;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Number of lines between two checkpoints (signed lines that confirm all lines before them).
 const LINES_PER_CHECKPOINT: u64 = 1000;
@@ -110,7 +111,12 @@ pub(super) struct LogOutput {
     /// The end of the hash chain up to the last written line. After a failed write, the chain
     /// continues from there.
     written_end: LogEnd,
-    key: Option<SigningKey>,
+    /// The key that signs checkpoints, and the maximum time from a line to the next checkpoint.
+    /// `None` for a log without checkpoints.
+    signing: Option<(SigningKey, Duration)>,
+    /// The time at which the next checkpoint is due. `None` if no line was added since the last
+    /// checkpoint, or the log has no checkpoints.
+    next_checkpoint: Option<Instant>,
     rotate_bytes: u64,
     /// Number of lines, written or pending, since the last checkpoint (a signed line).
     lines_since_checkpoint: u64,
@@ -126,8 +132,9 @@ pub(super) struct LogOutput {
 
 impl LogOutput {
     /// Opens the file, the writer or the server for the lines of the log. If the file exists, new
-    /// lines continue its hash chain. A file of `rotate_bytes` bytes is full, and `key` signs
-    /// checkpoints. Only a server needs the mode.
+    /// lines continue its hash chain. A file of `rotate_bytes` bytes is full. `signing` has the key
+    /// that signs checkpoints, and the maximum time from a line to the next checkpoint. Only a
+    /// server needs the mode.
     ///
     /// # Errors
     /// As [`LogFile::open`], or if the server's address or token cannot be used.
@@ -136,7 +143,7 @@ impl LogOutput {
         target: LogTarget,
         mode: LogMode,
         rotate_bytes: u64,
-        key: Option<SigningKey>,
+        signing: Option<(SigningKey, Duration)>,
     ) -> Result<LogOutput, StartError> {
         let (target, chain) = match target {
             LogTarget::Writer(writer) => (Target::Writer(writer), HashChain::default()),
@@ -159,7 +166,8 @@ impl LogOutput {
             target,
             chain,
             written_end: written,
-            key,
+            signing,
+            next_checkpoint: None,
             rotate_bytes,
             lines_since_checkpoint,
             written_lines_since_checkpoint: written_since_checkpoint,
@@ -183,6 +191,9 @@ impl LogOutput {
         self.chain.append_line(&mut line);
         self.pending_lines.extend_from_slice(&line);
         self.lines_since_checkpoint += 1;
+        if let (Some((_, interval)), None) = (&self.signing, self.next_checkpoint) {
+            self.next_checkpoint = Instant::now().checked_add(*interval);
+        }
         if self.lines_since_checkpoint >= LINES_PER_CHECKPOINT {
             self.add_checkpoint();
         }
@@ -196,9 +207,18 @@ impl LogOutput {
         }
     }
 
-    fn add_checkpoint(&mut self) {
+    /// Returns the time until the next checkpoint is due; zero if it is due. `None` if no line waits
+    /// for a checkpoint, or lines are still pending.
+    pub fn time_to_checkpoint(&self) -> Option<Duration> {
+        let due = self.next_checkpoint.filter(|_| !self.has_pending_lines())?;
+        Some(due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Adds a checkpoint (a signed line) to the pending lines, if the log has a key.
+    pub fn add_checkpoint(&mut self) {
         self.lines_since_checkpoint = 0;
-        if let Some(key) = &self.key {
+        self.next_checkpoint = None;
+        if let Some((key, _)) = &self.signing {
             let mut line = self.chain.checkpoint_line(key);
             self.chain.append_line(&mut line);
             self.pending_lines.extend_from_slice(&line);

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -52,7 +52,7 @@ impl LogWriter {
     pub fn run(mut self, tasks: &Receiver<LogTask>) {
         let mut is_open = true;
         while is_open {
-            let Ok(first) = tasks.recv() else { break };
+            let Some(first) = self.next_task(tasks) else { break };
             let mut receipts = Vec::new();
             let mut lines = 0;
             let is_blocked = !self.send_kept_lines();
@@ -88,6 +88,24 @@ impl LogWriter {
             self.report_outcome(Attempt::Write, closed);
         }
         (self.report_event)("log_closed", log_end_json(&self.output.written_end().get()));
+    }
+
+    /// Waits for the next task. Meanwhile, writes a checkpoint when it is due. `None` if there will
+    /// be no further task.
+    fn next_task(&mut self, tasks: &Receiver<LogTask>) -> Option<LogTask> {
+        while let Some(pause) = self.output.time_to_checkpoint() {
+            if !pause.is_zero() {
+                match tasks.recv_timeout(pause) {
+                    Ok(task) => return Some(task),
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                }
+            }
+            self.output.add_checkpoint();
+            let written = self.write_pending(self.is_sync);
+            self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
+        }
+        tasks.recv().ok()
     }
 
     /// Reports the error of an attempt as an event. Reports nothing if the previous attempt of the

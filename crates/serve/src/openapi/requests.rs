@@ -1,8 +1,7 @@
 //! The schemas of requests in the OpenAPI document.
 
 use super::object_schema;
-use crate::limits::MAX_EVALUATIONS;
-use crate::service::MAX_WORKFLOW_STEPS;
+use crate::limits::{MAX_EVALUATIONS, MAX_WORKFLOW_STEPS};
 use serde_json::{Value as Json, json};
 
 /// Returns the schema of an object with further keywords of JSON Schema, such as `if` and `then`.

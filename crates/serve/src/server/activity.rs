@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// Maximum number of bytes of an answer that hyper gets at once. When hyper asks for the next part,
 /// the client has received data. So small parts show that a slow client is still receiving.
@@ -18,6 +19,7 @@ const MAX_BODY_PART_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
     state: Mutex<ActivityState>,
+    close_request: Notify,
 }
 
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl ConnectionActivity {
             next_request_number: 0,
             last_request_change: Instant::now(),
         };
-        Arc::new(ConnectionActivity { state: Mutex::new(state) })
+        Arc::new(ConnectionActivity { state: Mutex::new(state), close_request: Notify::new() })
     }
 
     fn lock_state(&self) -> MutexGuard<'_, ActivityState> {
@@ -57,6 +59,25 @@ impl ConnectionActivity {
     /// True if the connection has an open request.
     pub fn has_open_request(&self) -> bool {
         !self.lock_state().waiting_since_by_request.is_empty()
+    }
+
+    /// Returns how soon the connection should be closed if another client needs its slot. The
+    /// lowest value is closed first: connections that never sent a complete request, then the
+    /// connection that has been idle for the longest time. `None` if a request is open.
+    pub fn closing_order(&self) -> Option<(bool, Instant)> {
+        let state = self.lock_state();
+        let is_idle = state.waiting_since_by_request.is_empty();
+        is_idle.then_some((state.next_request_number > 0, state.last_request_change))
+    }
+
+    /// Asks the task that serves the connection to close it at once.
+    pub fn request_close(&self) {
+        self.close_request.notify_one();
+    }
+
+    /// Waits until [`ConnectionActivity::request_close`] is called.
+    pub async fn wait_for_close_request(&self) {
+        self.close_request.notified().await;
     }
 
     /// Returns the limit that applies to the idle client, and how long the client may still be
@@ -198,5 +219,17 @@ mod tests {
         assert_eq!(hours_left(), None);
         drop(second);
         assert_eq!(hours_left(), Some((LimitName::idle_time, 2)));
+    }
+
+    #[test]
+    fn connections_without_a_request_are_closed_first_and_open_requests_never() {
+        let (idle, busy, silent) =
+            (ConnectionActivity::new(), ConnectionActivity::new(), ConnectionActivity::new());
+        drop(idle.begin_request());
+        let request = busy.begin_request();
+        assert!(silent.closing_order() < idle.closing_order());
+        assert_eq!(busy.closing_order(), None);
+        drop(request);
+        assert!(idle.closing_order() < busy.closing_order(), "the longest idle time comes first");
     }
 }

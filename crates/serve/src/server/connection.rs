@@ -1,5 +1,6 @@
 //! Serves one connection: HTTP/1 or HTTP/2, with limits, until it is closed.
 
+use super::acceptor::ConnectionSlot;
 use super::activity::ConnectionActivity;
 use crate::doors::app::App;
 use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS_PER_CONNECTION};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio_rustls::Accept;
 
 /// An accepted connection, and the state that its requests share.
@@ -24,7 +25,10 @@ pub(super) struct Connection {
     pub app: Arc<App>,
     /// Becomes true when the service stops.
     pub stopping: watch::Receiver<bool>,
-    pub _permit: OwnedSemaphorePermit,
+    /// The open requests of the connection.
+    pub activity: Arc<ConnectionActivity>,
+    /// Counts the connection as open until it is dropped.
+    pub _slot: ConnectionSlot,
 }
 
 impl Connection {
@@ -33,7 +37,7 @@ impl Connection {
     pub async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let limits = *self.app.service().limits();
         let builder = connection_builder(limits.head_time);
-        let activity = ConnectionActivity::new();
+        let activity = self.activity.clone();
         let (router, requests) = (TowerToHyperService::new(self.router), activity.clone());
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let open = requests.begin_request();
@@ -59,6 +63,7 @@ impl Connection {
                     }
                     return;
                 }
+                () = activity.wait_for_close_request() => return,
                 Ok(()) = self.stopping.changed() => connection.as_mut().graceful_shutdown(),
                 () = tokio::time::sleep(pause) => {
                     if is_closing {
@@ -85,7 +90,12 @@ impl Connection {
     /// TLS.
     pub async fn serve_tls(self, handshake: Accept<TcpStream>) {
         let limit = self.app.service().limits().head_time;
-        match tokio::time::timeout(limit, handshake).await {
+        let activity = self.activity.clone();
+        let handshake = tokio::select! {
+            handshake = tokio::time::timeout(limit, handshake) => handshake,
+            () = activity.wait_for_close_request() => return,
+        };
+        match handshake {
             Ok(Ok(stream)) => self.serve(stream).await,
             // The client does not speak TLS, or does not trust the certificate.
             Ok(Err(_)) => {}

@@ -3,7 +3,7 @@
 
 use super::Service;
 use super::request::{check_generation, read_language};
-use crate::limits::Deadline;
+use crate::limits::{Deadline, MAX_WORKFLOW_STEPS};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::RuleSet;
@@ -76,9 +76,6 @@ struct WorkflowAnswer {
     not_saved: Option<String>,
 }
 
-/// Maximum number of node calls in a workflow run, which bounds the size of its report. The calls
-/// of a resumed run before it was saved count too.
-pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
 /// Estimated number of bytes that a request to resume a run needs in addition to the saved run.
 const RESUME_REQUEST_OVERHEAD_BYTES: usize = 256;
 
@@ -192,7 +189,6 @@ impl Service {
     /// # Errors
     /// If the rules have no such workflow, a node has another kind, or the saved run does not fit
     /// the workflow. Also if the step limit is too high.
-    /// the workflow.
     pub(crate) fn run_workflow(
         &self,
         workflow_name: &str,

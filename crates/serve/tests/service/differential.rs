@@ -7,12 +7,13 @@ use super::support::generate::{Generator, message};
 use super::support::random::Random;
 use super::support::trials::seeds;
 use super::{Running, start_with};
+use rulec::bundled::DECISIONS;
 use rulec::history::{MemoryStore, RecordError};
 use rulec::{Code, Compiler, Rules, TableKind};
 use rulec_base::json::parse_object;
 use rulec_report::answer::{LineError, RejectedLine};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -110,6 +111,37 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Compares the optional parts of an answer with what the library returns. Rules with a history
+    /// are left out: the service decides with an empty history, the library without a history.
+    async fn compare_parts(&self, rules: &Rules, entry: &str, messages: &[Json], what: &str) -> usize {
+        if rules.has_history() {
+            return 0;
+        }
+        let part = rules.entry(entry).expect("an entry");
+        let mut routes = BTreeSet::from(["no_such_route".to_owned()]);
+        for message in messages {
+            routes.extend(part.matched(message).into_iter().map(str::to_owned));
+        }
+        for (message, route) in messages.iter().zip(routes.iter().cycle()) {
+            let mut body = json!({ "entry": entry, "message": message, "explain": true, "matched": true });
+            let found =
+                self.send(self.post_request("/v1/decide", &body.to_string()).bearer_auth("secret")).await;
+            let found = found.json();
+            assert_eq!(found["explanation"], json!(part.explain(message, false)), "{what}: {message}");
+            assert_eq!(found["matched"], json!(part.matched(message)), "{what}: {message}");
+            body["why_not"] = json!(route);
+            let found =
+                self.send(self.post_request("/v1/decide", &body.to_string()).bearer_auth("secret")).await;
+            match part.why_not(route, message) {
+                Ok(why) => assert_eq!(found.json()["why_not"], json!(why), "{what}: {route}, {message}"),
+                Err(_) => assert_ne!(found.status, 200, "{what}: {route}, {message}"),
+            }
+        }
+        messages.len()
+    }
+}
+
 /// Removes `history_gap`, the report that a message has no key for the history. Only the service
 /// reports this: the service decides with an empty history, the library without a history.
 fn without_gap(answers: &str) -> String {
@@ -163,18 +195,47 @@ async fn shared_cases_have_the_answers_of_the_library() {
 #[tokio::test]
 async fn random_programs_have_the_answers_of_the_library() {
     let service = start_with("default -> chat", with_tokens).await;
+    let mut with_parts = 0;
     for seed in seeds(PROGRAMS) {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
-        let messages: Vec<String> = (0..MESSAGES).map(|_| message(&mut random).to_string()).collect();
+        let parsed: Vec<Json> = (0..MESSAGES).map(|_| message(&mut random)).collect();
+        let messages: Vec<String> = parsed.iter().map(Json::to_string).collect();
         let rules = compile(&program.source).unwrap_or_else(|| panic!("seed {seed}: it compiles"));
         service.put_rules(&program.source).await;
         // The classifier answers for flows with intents; another test compares its answers.
         let is_compared = |name: &&String| **name != "flows" || !rules.program().has_intents();
         for entry in program.entries.iter().filter(is_compared) {
-            service.compare(&rules, entry, &messages, &format!("seed {seed}, {entry}")).await;
+            let what = format!("seed {seed}, {entry}");
+            service.compare(&rules, entry, &messages, &what).await;
+            with_parts += service.compare_parts(&rules, entry, &parsed[..5], &what).await;
         }
     }
+    assert!(with_parts > 50, "{with_parts} answers with an explanation");
+}
+
+/// The judgements of the payload cases have the bytes of the library's judgements.
+#[tokio::test]
+async fn judgements_are_those_of_the_library() {
+    let rules = compile(DECISIONS).expect("the rules of the library");
+    let service = start_with(DECISIONS, |_, _| {}).await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/payload");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+    let context: Json = serde_json::from_str(&read("context.json")).expect("JSON");
+    let (mut accepted, mut rejected) = (0, 0);
+    for case in read("cases.jsonl").lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON")) {
+        let (Some(kind), payload) = (case["decision_type"].as_str(), &case["payload"]) else { continue };
+        let Ok(judge) = rules.judge(kind) else { continue };
+        if !payload.is_object() {
+            continue;
+        }
+        let expected = judge.context(context.clone()).expect("a context").judge(payload);
+        let body = json!({ "payload": payload, "context": context }).to_string();
+        let found = service.post(&format!("/v1/judge/{kind}"), &body).await;
+        assert_eq!(found.text(), serde_json::to_string(&expected).expect("JSON"), "{}", case["name"]);
+        *(if expected.is_valid() { &mut accepted } else { &mut rejected }) += 1;
+    }
+    assert!(accepted > 5 && rejected > 50, "{accepted} accepted, {rejected} rejected");
 }
 
 /// Returns the answers of a batch whose messages are recorded, as the library gives them.

@@ -12,6 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const KEY: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
 
@@ -26,6 +27,7 @@ pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
         max_spill_bytes: u64::MAX,
         rotate_bytes,
         key,
+        checkpoint_interval: Duration::from_secs(3600),
         sampling: LogSampling::default(),
     }
 }
@@ -101,6 +103,25 @@ async fn a_line_is_on_the_disk_before_the_answer() {
     let folder = service.end().await;
     let lines = read_log(&[folder.path().join("log.jsonl")]);
     assert!(lines.last().expect("a line")["checkpoint"].is_object());
+}
+
+/// A killed service leaves a log whose lines are confirmed, also if it decided only a few messages.
+#[tokio::test]
+async fn a_checkpoint_follows_a_line_after_some_time() {
+    let service = start_logging(|log| log.checkpoint_interval = Duration::from_millis(1)).await;
+    let path = service.folder.path().join("log.jsonl");
+    for count in 1..=2 {
+        service.post("/v1/decide", r#"{"message": {}}"#).await.json();
+        let is_checkpoint = |line: &&Json| line["checkpoint"].is_object();
+        let has_checkpoints = || {
+            let lines = read_log(std::slice::from_ref(&path));
+            lines.last().is_some_and(|last| is_checkpoint(&last))
+                && lines.iter().filter(is_checkpoint).count() >= count
+        };
+        while !has_checkpoints() {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 #[tokio::test]

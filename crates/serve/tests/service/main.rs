@@ -22,6 +22,7 @@ mod otlp;
 #[cfg(feature = "remote")]
 mod remote;
 mod safety;
+mod slots;
 #[cfg(feature = "studio")]
 mod studio;
 mod time;

@@ -111,7 +111,7 @@ async fn requests_over_the_limit_are_shed_at_once() {
 }
 
 /// Opens a stream of lines, and waits until its first line is answered.
-async fn open_stream(service: &Running) -> TcpStream {
+pub(super) async fn open_stream(service: &Running) -> TcpStream {
     let mut stream = connect(service).await;
     let head = "POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n";
     let line = "{\"text\":\"refund\"}\n";

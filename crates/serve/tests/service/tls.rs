@@ -39,7 +39,7 @@ pub(super) async fn connect(
 }
 
 /// Asks over TLS. `None` if the client does not trust the certificate.
-async fn ask(service: &Running, trusted: &CertificateDer<'static>) -> Option<String> {
+pub(super) async fn ask(service: &Running, trusted: &CertificateDer<'static>) -> Option<String> {
     let mut stream = connect(service, trusted, &[]).await?;
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     stream.write_all(request).await.expect("it is read");
