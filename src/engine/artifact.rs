@@ -147,7 +147,7 @@ impl Compiler {
         let mut diagnostics = Vec::new();
         let link =
             |program: &Program, diagnostics: &mut Vec<Diagnostic>| self.link_hosts(program, diagnostics);
-        let set = compile_rule_set(ThreadLimit::All, program, Some(sources.len()), &mut diagnostics, link);
+        let set = compile_rule_set(self.threads, program, Some(sources.len()), &mut diagnostics, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.with_sources(set, sources, warnings));

@@ -49,6 +49,7 @@ pub struct Compiler {
     allows_missing_functions: bool,
     tier: Tier,
     indexing: Indexing,
+    pub(super) threads: ThreadLimit,
     /// Trusted keys. One of them must have signed each artifact (file of compiled rules) that is
     /// loaded. Empty means that signatures are not checked.
     #[cfg(feature = "signatures")]
@@ -149,6 +150,14 @@ impl Compiler {
         self
     }
 
+    /// Compiles on the calling thread only, so that the other processors stay free for decisions.
+    /// Large rules then take longer to compile. Watched rules are compiled again in this way. By
+    /// default, large rules are compiled on all processors, at most 16.
+    #[must_use]
+    pub fn single_threaded(self) -> Self {
+        Compiler { threads: ThreadLimit::One, ..self }
+    }
+
     /// Compiles a file and its imports.
     ///
     /// # Errors
@@ -207,7 +216,7 @@ impl Compiler {
     }
 
     fn load_and_compile(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
-        let threads = ThreadLimit::All;
+        let threads = self.threads;
         let mut loaded = self.read_sources(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Suppressions::new(&loaded);
@@ -229,7 +238,7 @@ impl Compiler {
         look: impl FnOnce(&LoadedFiles, &Program) -> T,
     ) -> (CheckedRules, T) {
         text::with_parse_cache(|| {
-            let mut loaded = loader::load(ThreadLimit::All, loader, path);
+            let mut loaded = loader::load(self.threads, loader, path);
             let (program, found) = check::check(&loaded);
             let (seen, allows) = (look(&loaded, &program), check::Suppressions::new(&loaded));
             loaded.files.clear();
@@ -327,7 +336,7 @@ impl CheckedRules {
             suppressions: mut allows,
         } = self;
         text::with_parse_cache(|| {
-            compiler.compile_checked_program(ThreadLimit::All, loaded, program, found, &mut allows)
+            compiler.compile_checked_program(compiler.threads, loaded, program, found, &mut allows)
         })
     }
 }

@@ -34,7 +34,6 @@ use base::BaseRules;
 use edit::ParsedEdit;
 use rulec_base::diag::Message;
 use rulec_base::json::{DecimalPaths, JsonError};
-use rulec_base::parallel::ThreadLimit;
 use rulec_eval::explain::Explanation;
 use rulec_sema::check::{CountedFields, CountedUses};
 use rulec_sema::hir::{ROUTES_TABLE, TableId, TableKind};
@@ -133,7 +132,7 @@ impl LiveRules {
     }
 
     fn load(compiler: Compiler, loader: &dyn Loader, files: StoredFiles) -> Result<LiveRules, CompileError> {
-        let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, ThreadLimit::All)?;
+        let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, compiler.threads)?;
         Ok(LiveRules::with_writer(compiler, LiveWriter::new(base, known), false))
     }
 

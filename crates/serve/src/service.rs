@@ -11,9 +11,9 @@ mod why;
 
 pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, MessageBlock};
 pub use decide::{DecideRequest, DecisionWithAnswer};
+pub(crate) use other::TestRequest;
 #[cfg(feature = "grpc")]
 pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
-pub(crate) use other::TestRequest;
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

@@ -93,6 +93,11 @@ impl SourceLoader {
         &self.compiler
     }
 
+    /// Makes the loader compile on the calling thread only, as [`Compiler::single_threaded`] does.
+    pub(super) fn single_threaded(self) -> SourceLoader {
+        SourceLoader { compiler: self.compiler.single_threaded(), ..self }
+    }
+
     /// Loads rules from the main file of a source. `content` is its content, `name` its name for
     /// diagnostics, and `place` its path or address for error messages. `files` loads the other
     /// files that a rules text reads. Blocks the thread.

@@ -359,7 +359,9 @@ impl<T: WatchTarget> WatchTask<T> {
     /// Compiles the current rule files and makes them active in the target. If they are refused,
     /// stores the reason in the status. Returns an error only if the compiling thread panics.
     async fn reload_rules(&mut self) -> Result<(), tokio::task::JoinError> {
-        let files = self.files.clone();
+        let mut files = self.files.clone();
+        // Other threads decide by the old rules at the same time, and need processors.
+        files.loader = files.loader.single_threaded();
         let compile = move || run_at_low_priority(|| files.compile_version());
         let RulesVersion { rules, file_digests } = tokio::task::spawn_blocking(compile).await?;
         self.file_digests = file_digests;
