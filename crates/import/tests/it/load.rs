@@ -206,7 +206,7 @@ fn an_item_with_a_value_that_is_no_json_is_skipped() {
     let loaded = Rules::from_flows(text).expect("it is loaded");
     assert_eq!(skipped(&loaded), [(ItemKind::Field, "intent_threshold", "/settings/intent_threshold")]);
 
-    // A counter that cannot be read would count from 0.
+    // Without a counter, no limit could be checked.
     assert!(Rules::from_payload_context(r#"{"api_calls": NaN}"#).is_err());
     assert!(Rules::from_payload_context(r#"{"limit": NaN}"#).is_err());
     let text = r#"{"workflows": {"v": {"status": "READY", "inputs": NaN}, "w": {"status": "READY"}}}"#;
@@ -348,7 +348,7 @@ fn a_payload_context_without_the_bad_items() {
         run("good").violations()
     );
     assert_refused(System::Context, &document, "expected a text, found a number");
-    // Without a counter the rules would allow too much, so a wrong one is always refused.
+    // Without a counter, no limit could be checked, so a wrong one is always refused.
     for (context, message) in [
         (
             r#"{"api_calls": "many"}"#,

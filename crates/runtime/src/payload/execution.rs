@@ -288,13 +288,13 @@ impl Judges {
 /// language model can correct the plan. If the rules declare no payload kind for plans, the plan is
 /// accepted unchanged.
 ///
-/// The validation ignores the counts of HTTP requests and costs, because the counts may include
-/// nodes of this plan that already ran.
+/// The validation ignores what the coordinator counted (HTTP requests and costs), because the
+/// counts may include nodes of this plan that already ran.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
     }
-    let judges = Judges { usage: None, ..judges.clone() };
+    let judges = Judges { usage: Some(Arc::default()), ..judges.clone() };
     match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload_with_bodies())) {
         DecisionEvent::Validated(plan_with_corrections) => {
             let plan_with_corrections =

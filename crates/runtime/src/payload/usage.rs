@@ -48,8 +48,9 @@ impl Usage {
     }
 
     /// Returns a copy of `context`, or a new object if it is `None`, with the current counts as
-    /// fields. A field keeps its value if that value is greater than the count. Returns `None` if
-    /// no field would change, or if `context` is not an object.
+    /// fields. A count of 0 is added too, because strict rules reject if a counter is missing. A
+    /// field keeps its value if that value is greater than the count. Returns `None` if no field
+    /// would change, or if `context` is not an object.
     pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock_counts();
         counts.forget_old_requests();
@@ -65,8 +66,8 @@ impl Usage {
         };
         let mut changed = false;
         for (name, count) in counted {
-            let earlier_count = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
-            if count.as_f64().is_some_and(|count| count > earlier_count) {
+            let given_count = fields.get(name).and_then(Json::as_f64);
+            if given_count.is_none_or(|given| count.as_f64().is_some_and(|count| count > given)) {
                 fields.insert(name.to_owned(), count);
                 changed = true;
             }
