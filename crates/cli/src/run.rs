@@ -147,9 +147,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         return Err(no_question_error(args));
     }
     let judges = match (&args.decision_by, selected_kind) {
-        (Some(field), _) => Some(StreamJudges::new_by_field(field, &rules, &args.judge, context.as_ref())?),
+        (Some(field), _) => {
+            Some(StreamJudges::new_by_field(field, &rules, &args.judge, context.as_ref(), term)?)
+        }
         (None, Some(kind)) => {
-            Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?))
+            Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref(), term)?))
         }
         (None, None) => None,
     };

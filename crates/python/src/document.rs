@@ -2,11 +2,13 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::message::{is_valid_except_unreadable, python_to_json};
+use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
 use rulec_import::{DocumentOptions, Imported, Options, Report, System};
+use std::sync::Arc;
 
 /// One item of a JSON document, and the result of loading it.
 #[pyclass(frozen, skip_from_py_object, module = "rulec")]
@@ -71,6 +73,22 @@ impl ReportItem {
     fn __repr__(&self) -> String {
         let notes: String = self.0.notes.iter().map(|note| format!(": {note}")).collect();
         format!("<ReportItem {:?} `{}` at {}{notes}>", self.0.outcome, self.0.name, self.0.pointer)
+    }
+}
+
+impl Rules {
+    /// Creates rules that were loaded from a JSON document of another system.
+    pub fn from_imported(imported: Imported) -> Rules {
+        let rules = imported.rules.clone();
+        Rules { imported: Some(Arc::new(imported)), ..Rules::from_compiled(rules, None) }
+    }
+
+    /// Creates rules with the payload context that `imported` contains. `own` are the rules of the
+    /// program; `None` for the bundled rules.
+    pub fn with_context(py: Python<'_>, imported: Imported, own: Option<&Rules>) -> Rules {
+        let Some(own) = own else { return Rules::from_imported(imported) };
+        let functions = own.functions.as_ref().map(|functions| functions.clone_ref(py));
+        Rules { functions, ..Rules::from_imported(imported.with_rules(&own.rules)) }
     }
 }
 

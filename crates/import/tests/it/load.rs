@@ -373,6 +373,28 @@ fn a_payload_context_without_the_bad_items() {
     assert!(judgement.violations().iter().any(|violation| violation.path == "$.node_id"), "{judgement:?}");
 }
 
+/// Former gap: only the bundled rules could be loaded with a stored context that has a bad item.
+#[test]
+fn a_payload_context_for_own_rules() {
+    let own = "input { context?: { workflows?: dict<any>, owner?: string } }
+        payload run strict {
+          id: string
+          require \"run.known\" at id: context.workflows has_key id
+          require \"run.owner\" at id: context.owner == \"ann\"
+        }";
+    let rules = Rules::from_text(own).expect("the rules compile");
+    let context = r#"{"workflows": {"good": {"status": "READY"}, "bad": {"status": 7}}, "owner": "ann"}"#;
+    let loaded = Rules::from_payload_context_with(&rules, context).expect("it is loaded");
+    assert_eq!(skipped(&loaded), [(ItemKind::Workflow, "bad", "/workflows/bad/status")]);
+    // The bundled rules do not read `owner`, but these rules do.
+    assert!(loaded.report.items().iter().all(|item| item.kind != ItemKind::Document));
+    assert_eq!(loaded.text, own);
+    let judge = loaded.judge("run").expect("the kind is known");
+    let accepts = |id: &str| judge.judge(&json!({ "id": id })).is_accepted();
+    assert_eq!(["good", "bad"].map(accepts), [true, false]);
+    assert!(loaded.judge("execute_workflow").is_err());
+}
+
 #[test]
 fn documents_are_recognized_by_their_shape() {
     for (document, system) in [
