@@ -126,6 +126,21 @@ impl StreamJudges {
     }
 }
 
+/// The options of `rulec run` that apply only to decisions.
+const DECISION_OPTIONS: [&str; 4] = ["--log", "--all", "--explain", "--analysis"];
+
+/// Returns an error if one of the [`DECISION_OPTIONS`] is given. `are_given` says for each whether
+/// it is given.
+pub fn reject_decision_options(are_given: [bool; 4]) -> Result<(), CliError> {
+    match DECISION_OPTIONS.iter().zip(are_given).find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(CliError::usage_error(message!(
+            "`{option}` is for decisions, and payloads are judged: each answer on standard output says all about \
+            its payload"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Validates all payloads of a stream. With a history, each line has its payload in the field
 /// `payload`, next to the fields of `input`.
 pub fn run(

@@ -344,3 +344,16 @@ fn a_stored_context_is_loaded_without_its_bad_items() {
         assert!(strict.err.contains("`context.workflows.bad.status` must be"), "{}", strict.err);
     }
 }
+
+/// `--log` with `--decision` was refused without a reason. With `--entry KIND`, it was ignored.
+#[test]
+fn options_of_decisions_are_refused_for_payloads() {
+    let folder = folder();
+    for kind in [["--decision", "create"], ["--decision-by", "action_type"], ["--entry", "create"]] {
+        let args = [&["run", "a.rules", "--log", "log.jsonl"][..], &kind].concat();
+        let ran = folder.fed(&args, "{}").expect(2);
+        assert!(ran.err.contains("`--log` is for decisions, and payloads are judged"), "{}", ran.err);
+    }
+    let ran = folder.fed(&["run", "a.rules", "--entry", "create", "--all"], "{}").expect(2);
+    assert!(ran.err.contains("`--all` is for decisions"), "{}", ran.err);
+}

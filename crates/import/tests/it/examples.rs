@@ -1,7 +1,8 @@
-//! Tests that one bad item of a stored document changes no other answer. The documents are those in
+//! Tests of stored documents with an item that is bad or odd. Most are the documents in
 //! `examples/documents`, with their messages.
 
-use rulec_import::{ItemKind, Options, System};
+use rulec::Rules;
+use rulec_import::{ItemKind, Options, Outcome, System};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -151,4 +152,46 @@ fn one_bad_item_of_an_example_changes_no_other_answer() {
             assert!(named, "{item}: {skipped:?}");
         }
     }
+}
+
+/// A strict import refuses a document for what rules cannot express. It does not refuse the
+/// conditions that the original system skips itself, such as one with an unknown operator.
+#[test]
+fn a_strict_import_skips_what_the_original_skips() {
+    let document: Json = serde_json::from_str(&read_example("choice.json")).expect("the document is JSON");
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for (system, _, _, bad_items) in examples() {
+        for (place, item, kind, name) in bad_items.into_iter().filter(|_| system == System::Choice) {
+            let document = with_item(&document, place, &item);
+            match System::Choice.import_value(&document, Options::default().strict()) {
+                Ok(loaded) => {
+                    accepted.push(name);
+                    assert_eq!(loaded.report.skipped().map(|item| item.kind).collect::<Vec<_>>(), [kind]);
+                }
+                Err(error) => refused.push(error.to_string()),
+            }
+        }
+    }
+    assert_eq!((accepted, refused.len()), (vec!["LIKE"], 3), "{refused:?}");
+}
+
+/// Regression test: the export of a keyword flow without patterns said `contains`, whatever the
+/// document had said. Such a flow is loaded, and matches nothing.
+#[test]
+fn a_keyword_flow_without_patterns_keeps_its_match_type() {
+    for match_type in ["exact", "contains", "regex"] {
+        let flow =
+            json!({"flow_id": "f", "type": "keyword", "trigger_patterns": [], "match_type": match_type});
+        let document = json!({ "flows": [flow] });
+        let loaded =
+            System::Flows.import_value(&document, Options::default().strict()).expect("it is loaded");
+        let [item] = loaded.report.items() else { panic!("{:?}", loaded.report) };
+        let warnings: Vec<&str> = item.warnings.iter().map(|(code, _)| code.as_str()).collect();
+        assert_eq!((item.outcome, warnings), (Outcome::Loaded, vec!["W0203"]));
+        assert_eq!(System::Flows.export(&loaded.rules).document, document);
+    }
+    // The rules do not say how no pattern is compared, so neither does the document.
+    let own = Rules::from_text("flow f keyword regex [] -> \"f\"").expect("it compiles");
+    let flow = json!({"flow_id": "f", "type": "keyword", "trigger_patterns": []});
+    assert_eq!(System::Flows.export(&own).document, json!({ "flows": [flow] }));
 }
