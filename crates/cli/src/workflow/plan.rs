@@ -100,7 +100,9 @@ pub fn run(
             PLAN = CREATE_PLAN_KIND
         )));
     }
-    let plan = match judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
+    // The judges of a coordinator know that no request was made yet, which rules about limits need.
+    let counting_judges = Coordinator::builder(judges.clone()).build().judges();
+    let plan = match counting_judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
         DecisionEvent::Validated(validated) => validated.payload().clone(),
         DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
         _ => Json::Null,
