@@ -175,8 +175,8 @@ fn a_strict_import_skips_what_the_original_skips() {
     assert_eq!((accepted, refused.len()), (vec!["LIKE"], 3), "{refused:?}");
 }
 
-/// Regression test: the export of a keyword flow without patterns said `contains`, whatever the
-/// document had said. Such a flow is loaded, and matches nothing.
+/// Regression test: the export of a keyword flow without patterns wrote `contains`, whatever the
+/// document contained. Such a flow is loaded, and matches nothing.
 #[test]
 fn a_keyword_flow_without_patterns_keeps_its_match_type() {
     for match_type in ["exact", "contains", "regex"] {
