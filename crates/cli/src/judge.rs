@@ -312,7 +312,7 @@ pub fn selected_payload_kind<'n>(
 }
 
 /// Reads a payload context from a file. `check` reports whether a context has the type that the
-/// rules declare. A workflow, node or subagent of another shape than that of the bundled rules is
+/// rules declare. A workflow, node or subagent whose shape the bundled rules do not accept is
 /// skipped, with a note on standard error. With `is_strict`, it is an error.
 pub fn read_context(
     path: &Path,

@@ -104,8 +104,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "judged")]
     analysis: bool,
     /// Append each decision with its message to this file, a decision log for `rulec doctor`,
-    /// `report`, `studio` and `diff --replay`. Not for payloads, which are judged: no route decides,
-    /// and each answer has the line of its payload
+    /// `report`, `studio` and `diff --replay`. Not for payloads, which are judged: no route
+    /// decides, and each answer has the line of its payload
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// For rules with a `history` statement: record each message that has a time `now` and the key,

@@ -28,7 +28,6 @@ mod fraction;
 mod habits;
 mod history;
 mod known;
-mod limit_uses;
 mod locals;
 mod meant;
 mod meant_call;

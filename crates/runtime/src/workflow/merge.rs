@@ -198,7 +198,8 @@ fn remove_earlier_branches(value: &mut Value) {
     }
 }
 
-/// Removes the fields `branch_0`, `branch_1` and so on of earlier merges from `value`, at any depth.
+/// Removes the fields `branch_0`, `branch_1` and so on of earlier merges from `value`, at any
+/// depth.
 fn remove_nested_branches(value: &mut Value) {
     remove_earlier_branches(value);
     match value {
@@ -240,8 +241,8 @@ mod tests {
         assert_eq!(merged, json!({"branch_0": branch, "branch_1": branch, "x": 1, "y": 2}));
     }
 
-    /// Guards against a fixed bug: the branches of earlier rounds were removed only at the top, so
-    /// a node that returned its input under a key multiplied the data in each round.
+    /// Guards against a fixed bug: only branches at the top were removed. So a node that returned
+    /// its input under a key multiplied the data in each round.
     #[test]
     fn nested_branches_are_left_out_from_the_second_round_on() {
         let node: NodeId = "j".into();

@@ -2,11 +2,13 @@
 //! its own file. If the importing file has other settings, under which the definition would mean
 //! something else, the checker warns.
 
+mod limit_uses;
+
 use super::Checker;
-use super::limit_uses::may_exceed_limit;
 use super::settings::Setting;
 use crate::hir::{Question, TableId, Trigger};
 use hashbrown::{HashMap, HashSet};
+use limit_uses::may_exceed_limit;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};

@@ -1,5 +1,5 @@
-//! Finds whether any statement can exceed a limit of a decision, so that the checker can warn about
-//! a limit that the rules set in vain. In doubt, a statement counts as able to exceed the limit.
+//! Finds whether any statement can exceed a limit of a decision. If none can, the checker warns
+//! about the setting of the limit. In doubt, a statement counts as able to exceed the limit.
 
 use crate::hir::{CondKind, ExprKind, Operand, Part, Program};
 use rulec_lang::builtins::Function;
