@@ -121,7 +121,7 @@ impl Imported {
         if self.context.is_some() {
             self.report.items.retain(|item| item.kind != ItemKind::Document);
             let main = rules.sources().iter().next();
-            self.text = main.map(|(_, file)| file.text.to_string()).unwrap_or_default();
+            self.text = main.map(|(_, file)| file.text.clone()).unwrap_or_default();
             self.rules = rules.clone();
         }
         self

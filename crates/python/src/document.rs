@@ -5,7 +5,7 @@ use super::message::{is_valid_except_unreadable, python_to_json};
 use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyMapping, PyString};
 use pythonize::pythonize;
 use rulec_import::{DocumentOptions, Imported, Options, Report, System};
 use std::sync::Arc;
@@ -79,8 +79,14 @@ impl ReportItem {
 impl Rules {
     /// Creates rules that were loaded from a JSON document of another system.
     pub fn from_imported(imported: Imported) -> Rules {
-        let rules = imported.rules.clone();
-        Rules { imported: Some(Arc::new(imported)), ..Rules::from_compiled(rules, None) }
+        Rules::from_imported_with(imported, None)
+    }
+
+    /// Like [`Rules::from_imported`]. `functions` are the Python functions that the rules call.
+    fn from_imported_with(imported: Imported, functions: Option<Py<PyMapping>>) -> Rules {
+        let mut rules = Rules::from_compiled(imported.rules.clone(), functions);
+        rules.imported = Some(Arc::new(imported));
+        rules
     }
 
     /// Creates rules with the payload context that `imported` contains. `own` are the rules of the
@@ -88,7 +94,7 @@ impl Rules {
     pub fn with_context(py: Python<'_>, imported: Imported, own: Option<&Rules>) -> Rules {
         let Some(own) = own else { return Rules::from_imported(imported) };
         let functions = own.functions.as_ref().map(|functions| functions.clone_ref(py));
-        Rules { functions, ..Rules::from_imported(imported.with_rules(&own.rules)) }
+        Rules::from_imported_with(imported.with_rules(&own.rules), functions)
     }
 }
 
