@@ -41,10 +41,10 @@ def load(
 ) -> Rules:
     """Returns the rules of an artifact; unpickling rules calls this function.
 
-    ``context`` is the payload context of the bundled rules, which are then loaded with it.
+    ``context`` is the payload context that was loaded with the rules.
     """
-    if context is not None:
-        return Rules.from_payload_context(context)
     if functions:
-        return Rules.from_artifact(artifact, functions=functions)
-    return once(digest(artifact), lambda: artifact)
+        rules = Rules.from_artifact(artifact, functions=functions)
+    else:
+        rules = once(digest(artifact), lambda: artifact)
+    return rules if context is None else Rules.from_payload_context(context, rules=rules)

@@ -117,6 +117,28 @@ def test_the_context_of_payloads_is_used_and_pickled() -> None:
     assert Rules.from_text("default -> h").report == []
 
 
+def test_own_rules_are_loaded_with_a_context_and_pickled() -> None:
+    text = """
+        extern fn known(name: string) -> bool
+        input { context?: { workflows?: dict<any> } }
+        payload run strict { id: string  require "run.known" at id: context.workflows has_key id and known(id) }
+    """
+    own = Rules.from_text(text, functions={"known": _known})
+    context = {"workflows": {"good": {"status": "READY"}, "bad": {"status": 7}}}
+    rules = Rules.from_payload_context(context, rules=own)
+    assert [item.name for item in rules.report if item.outcome == "skipped"] == ["bad"]
+    for loaded in (rules, pickle.loads(pickle.dumps(rules))):
+        judge = loaded.judge("run")
+        assert judge.judge({"id": "good"}).is_accepted
+        assert not judge.judge({"id": "bad"}).is_accepted
+    with pytest.raises(RulecError, match="expected a text, found a number"):
+        Rules.from_payload_context(context, strict=True, rules=own)
+
+
+def _known(name: str) -> bool:
+    return bool(name)
+
+
 def test_flows_match_literally() -> None:
     flows = [{"flow_id": "us", "type": "keyword", "trigger_patterns": ["US"], "match_type": "exact"}]
     rules = Rules.from_flows(flows, literal=True)

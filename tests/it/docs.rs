@@ -203,6 +203,35 @@ fn the_page_on_installing_names_each_feature() {
     }
 }
 
+/// The table of options in `docs/payloads.md` names each option that the bundled rules declare, and
+/// each rule `option.…`.
+#[test]
+fn the_page_on_payloads_names_each_option_of_the_bundled_rules() {
+    let read = |name: &str| fs::read_to_string(project_root().join(name)).expect("it can be read");
+    let page = read("docs/payloads.md");
+    let section = page.split("## Options of the bundled rules").nth(1).expect("the section");
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let rows: Vec<Vec<&str>> = section
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_matches('`')).collect())
+        .collect();
+    let described: BTreeSet<String> = rows.iter().map(|row| row[0].to_owned()).collect();
+    let named: BTreeSet<String> = rows.iter().map(|row| row[2].to_owned()).collect();
+
+    let (mut declared, mut rules) = (BTreeSet::new(), BTreeSet::from(["general.code.sandbox".to_owned()]));
+    for entry in fs::read_dir(project_root().join("rules")).expect("the folder of the bundled rules") {
+        let text = fs::read_to_string(entry.expect("an entry").path()).expect("it can be read");
+        let block = text.split("options?: {").nth(1).and_then(|rest| rest.split("\n  }").next());
+        let fields = block.into_iter().flat_map(str::lines).filter_map(|line| line.split_once("?:"));
+        declared.extend(fields.map(|(name, _)| name.trim().to_owned()));
+        let ids = text.split("\"option.").skip(1).filter_map(|rest| rest.split('"').next());
+        rules.extend(ids.map(|id| format!("option.{id}")));
+    }
+    assert_eq!(described, declared);
+    assert_eq!(named, rules);
+}
+
 #[test]
 fn the_table_of_statements_is_one_program_and_complete() {
     let page = fs::read_to_string(project_root().join("docs/statements.md")).expect("the page can be read");

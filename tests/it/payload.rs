@@ -449,3 +449,42 @@ fn the_default_of_an_optional_field_is_no_violation() {
     let wrong = "payload p { a?: number default 9.0; require \"p.a.small\" at a: a < 5 }";
     check(wrong, json!({}), &["p.a.small $.a"], Reject);
 }
+
+/// Regression test: a key that no part of the engine reads passed in silence, such as
+/// `modifications.code` in place of `modifications["config.code"]`.
+#[test]
+fn unknown_keys_of_nested_proposals_are_warnings() {
+    let node = json!({"type": "PYTHON", "config": {"code": "1"}});
+    let context = json!({"workflows": {"w": {"status": "FAILED", "inputs": {}, "nodes": {"n": node}}}});
+    let warnings = |kind: &str, payload: Json| {
+        let judge = decisions().judge(kind).unwrap().context(context.clone()).unwrap();
+        let judgement = judge.judge(&payload);
+        assert_eq!(judgement.outcome(), Outcome::Accept, "{judgement:?}");
+        let name = |found: &rulec::payload::Violation| format!("{} {}", found.rule, found.path);
+        judgement.warnings().iter().map(name).collect::<Vec<_>>()
+    };
+    let changes = json!({"code": "os.environ", "type": "PYTHON", "config.code": "2", "config.url": "x"});
+    let recovery = json!({
+        "action_type": "error_recovery", "workflow_id": "w", "failed_node_id": "n", "failure_reason": "f",
+        "recovery_plan": {"action": "MODIFY", "modifications": changes}, "execution_context": {},
+    });
+    let rule = "recovery_plan.modifications.field $.recovery_plan.modifications";
+    let expected = [format!("{rule}.code"), format!("{rule}[\"config.url\"]")];
+    assert_eq!(warnings("error_recovery", recovery), expected);
+    let body = json!({"type": "START", "code": "x"});
+    let added = json!({"type": "LOOP", "name": "l", "code": "x", "config": {"iterations": 1, "body": body}});
+    let replan = json!({
+        "action_type": "replan_workflow", "workflow_id": "w", "reason": "f",
+        "execution_context": {"error": "e"},
+        "suggested_changes": {"modify_nodes": [{"node_id": "n"}], "add_nodes": [added],
+                              "update_edges": [{"source": "n", "target": "l", "when": "x"}]},
+    });
+    let rule = "replan_workflow.suggested_changes.field $.suggested_changes";
+    let expected = [
+        "config.LOOP.body.field $.suggested_changes.add_nodes[0].config.body.code".to_owned(),
+        format!("{rule}.add_nodes[0].code"),
+        format!("{rule}.modify_nodes"),
+        format!("{rule}.update_edges[0].when"),
+    ];
+    assert_eq!(warnings("replan_workflow", replan), expected);
+}

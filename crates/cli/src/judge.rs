@@ -16,6 +16,7 @@ use rulec::{Code, Rules};
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
+use rulec_import::{Imported, Options, ReportItem, System};
 use rulec_report::answer::AnswerLine;
 use rulec_report::log;
 use serde_json::Value as Json;
@@ -39,16 +40,34 @@ impl JudgeArgs {
     /// Creates the validator for payloads of one kind (one `payload` statement), with the context
     /// and options from files. `loaded` is the context that was loaded with the rules, used if no
     /// context file is given.
-    pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
+    pub fn build_judge(
+        &self,
+        rules: &Rules,
+        kind: &str,
+        loaded: Option<&Json>,
+        term: &Term,
+    ) -> Result<Judge, CliError> {
         let judge = Judge::new(rules, kind).map_err(|error| CliError::usage_error(error.to_message()))?;
-        self.configure(judge, loaded)
+        let context = self.load_context(&judge, loaded, term)?;
+        self.configure(judge, context.as_ref())
     }
 
-    fn configure(&self, mut judge: Judge, loaded: Option<&Json>) -> Result<Judge, CliError> {
+    /// Returns the context of the payloads, which has the type that the rules of `judge` declare.
+    /// `loaded` is the context that was loaded with the rules, used if no context file is given.
+    fn load_context(
+        &self,
+        judge: &Judge,
+        loaded: Option<&Json>,
+        term: &Term,
+    ) -> Result<Option<Json>, CliError> {
+        let Some(path) = &self.context else { return Ok(loaded.cloned()) };
+        let check = |context: &Json| judge.clone().context(context.clone()).map(drop);
+        read_context(path, self.strict, term, check).map(Some)
+    }
+
+    fn configure(&self, mut judge: Judge, context: Option<&Json>) -> Result<Judge, CliError> {
         let usage = |error: JudgeError| CliError::usage_error(error.to_message());
-        if let Some(path) = &self.context {
-            judge = judge.context(read_object_file(path)?).map_err(usage)?;
-        } else if let Some(context) = loaded {
+        if let Some(context) = context {
             judge = judge.context(context.clone()).map_err(usage)?;
         }
         if let Some(path) = &self.options {
@@ -76,13 +95,16 @@ impl StreamJudges {
         rules: &Rules,
         args: &JudgeArgs,
         loaded: Option<&Json>,
+        term: &Term,
     ) -> Result<StreamJudges, CliError> {
-        if kinds(rules).next().is_none() {
+        let Some(judge) = kinds(rules).next().and_then(|kind| Judge::new(rules, kind).ok()) else {
             return Err(CliError::usage_error(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
             )));
-        }
-        JudgeByField::new(rules, field, |judge| args.configure(judge, loaded)).map(StreamJudges::ByField)
+        };
+        let context = args.load_context(&judge, loaded, term)?;
+        let configure = |judge| args.configure(judge, context.as_ref());
+        JudgeByField::new(rules, field, configure).map(StreamJudges::ByField)
     }
 
     /// Masks the names of private fields that an error message quotes. If each payload names its
@@ -101,6 +123,21 @@ impl StreamJudges {
             StreamJudges::One(judge) => Ok(judge),
             StreamJudges::ByField(judge) => judge.find(payload),
         }
+    }
+}
+
+/// The options of `rulec run` that apply only to decisions.
+const DECISION_OPTIONS: [&str; 4] = ["--log", "--all", "--explain", "--analysis"];
+
+/// Returns an error if one of the [`DECISION_OPTIONS`] is given. `are_given` says for each whether
+/// it is given.
+pub fn reject_decision_options(are_given: [bool; 4]) -> Result<(), CliError> {
+    match DECISION_OPTIONS.iter().zip(are_given).find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(CliError::usage_error(message!(
+            "`{option}` is for decisions, and payloads are judged: each answer on standard output says all about \
+            its payload"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -272,6 +309,30 @@ pub fn selected_payload_kind<'n>(
     entry: Option<&'n str>,
 ) -> Option<&'n str> {
     decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
+}
+
+/// Reads a payload context from a file. `check` reports whether a context has the type that the
+/// rules declare. A workflow, node or subagent whose shape the bundled rules do not accept is
+/// skipped, with a note on standard error. With `is_strict`, it is an error.
+pub fn read_context(
+    path: &Path,
+    is_strict: bool,
+    term: &Term,
+    check: impl Fn(&Json) -> Result<(), JudgeError>,
+) -> Result<Json, CliError> {
+    let context = read_object_file(path)?;
+    let Err(error) = check(&context) else { return Ok(context) };
+    let may_skip = !is_strict && matches!(error, JudgeError::WrongType { .. });
+    let imported =
+        may_skip.then(|| System::Context.import_value(&context, Options::default()).ok()).flatten();
+    if let Some(Imported { report, context: Some(context), .. }) = imported
+        && check(&context).is_ok()
+    {
+        let skipped = report.skipped().flat_map(ReportItem::messages);
+        skipped.for_each(|reason| term.print_note(&reason));
+        return Ok(context);
+    }
+    Err(CliError::usage_error(error.to_message()))
 }
 
 fn read_object_file(path: &Path) -> Result<Json, CliError> {

@@ -104,8 +104,9 @@ pub struct Args {
     #[arg(long, conflicts_with = "judged")]
     analysis: bool,
     /// Append each decision with its message to this file, a decision log for `rulec doctor`,
-    /// `report`, `studio` and `diff --replay`
-    #[arg(long, value_name = "FILE", conflicts_with = "judged")]
+    /// `report`, `studio` and `diff --replay`. Not for payloads, which are judged: no route
+    /// decides, and each answer has the line of its payload
+    #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// For rules with a `history` statement: record each message that has a time `now` and the key,
     /// so that later decisions of this key read it. A message with `"observe": true` is only
@@ -147,13 +148,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         return Err(no_question_error(args));
     }
     let judges = match (&args.decision_by, selected_kind) {
-        (Some(field), _) => Some(StreamJudges::new_by_field(field, &rules, &args.judge, context.as_ref())?),
+        (Some(field), _) => {
+            Some(StreamJudges::new_by_field(field, &rules, &args.judge, context.as_ref(), term)?)
+        }
         (None, Some(kind)) => {
-            Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?))
+            Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref(), term)?))
         }
         (None, None) => None,
     };
     if let Some(judges) = judges {
+        judge::reject_decision_options([args.log.is_some(), args.all, args.explain, args.analysis])?;
         let history = RunHistory::open((&rules, &args.rules.path), args.history.as_ref(), term)?;
         let history = history.as_ref().map(|history| (&rules, history));
         return judge::run(&judges, history, &args.stream, &args.columns, term, out);

@@ -149,7 +149,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         .transpose()?;
     let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message)).transpose();
     if let Some(kind) = judge::selected_payload_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        let judge = args.judge.build_judge(rules, kind, context)?;
+        let judge = args.judge.build_judge(rules, kind, context, term)?;
         return print_payload_report(args, judge, past_of, term, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 /// Keys of the integer counters in the JSON object that the rules read as `context`: how much the
 /// agent has already used, and how often a loop may run. A negative counter or one of a wrong type
 /// ends the import with an error, even if the import is not strict. If the counter were left out
-/// instead, the rules would count from 0 and allow too much.
+/// instead, the rules would reject every payload that its limit concerns.
 const INTEGER_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
 /// Key of the amount that the agent has spent. Unlike the other counters, it may have a fraction.
 const COST_KEY: &str = "cost";

@@ -114,12 +114,15 @@ fn read_flow(
     let trigger = match kind {
         Some("keyword") => {
             let patterns = patterns.map_or(Ok(Vec::new()), |list| list.as_list(&message!("patterns")))?;
-            let matching = matching.unwrap_or("contains");
-            let literals =
-                read_patterns(&patterns, matching, &flow_name, (&mut comments, &mut kept), document)?;
+            let word = matching.unwrap_or("contains");
+            let literals = read_patterns(&patterns, word, &flow_name, (&mut comments, &mut kept), document)?;
             let kind =
-                if matching == "regex" { &mut used_kinds.has_regexes } else { &mut used_kinds.has_literals };
+                if word == "regex" { &mut used_kinds.has_regexes } else { &mut used_kinds.has_literals };
             *kind |= !literals.is_empty();
+            // An export cannot derive the word from the rules if there is no pattern.
+            if literals.is_empty() {
+                kept.extend(matching.map(|matching| ("match_type".to_owned(), json!(matching))));
+            }
             if let Some(examples) = examples {
                 kept.insert("examples".to_owned(), examples.value.clone());
                 document.report.add_note(message!(
@@ -127,7 +130,7 @@ fn read_flow(
                     quote_for_comment(id)
                 ));
             }
-            format!("keyword {matching} {}", write_list(&literals, 2))
+            format!("keyword {word} {}", write_list(&literals, 2))
         }
         _ => {
             kept.extend(matching.map(|matching| ("match_type".to_owned(), json!(matching))));

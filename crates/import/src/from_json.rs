@@ -50,6 +50,29 @@ pub trait RulesFromJson {
     fn from_payload_context(json: &str) -> Result<Imported, ImportError> {
         System::Context.import(json, Options::default())
     }
+
+    /// Loads a payload context for `rules`, such as a changed copy of the bundled rules. The items
+    /// of the context are checked as for the bundled rules, so a bad item is skipped and reported.
+    ///
+    /// ```
+    /// use rulec::Rules;
+    /// use rulec_import::RulesFromJson;
+    ///
+    /// let own = Rules::from_text(rulec::bundled::DECISIONS)?; // or your own copy
+    /// let json = r#"{"workflows": {"good": {"status": "READY"}, "bad": {"status": 7}}}"#;
+    /// let loaded = Rules::from_payload_context_with(&own, json)?;
+    /// assert_eq!(loaded.report.skipped().count(), 1);
+    /// let judge = loaded.judge("execute_workflow")?;
+    /// assert!(judge.judge(&serde_json::json!({"workflow_id": "good"})).is_accepted());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is not JSON, or not an object. A context that does not have the type that
+    /// `rules` declare is an error of [`Imported::judge`].
+    fn from_payload_context_with(rules: &Rules, json: &str) -> Result<Imported, ImportError> {
+        Ok(Rules::from_payload_context(json)?.with_rules(rules))
+    }
 }
 
 impl RulesFromJson for Rules {}

@@ -72,13 +72,14 @@ use unreadable::UnreadablePart;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Text of the rules file that the import wrote.
+    /// Text of the rules file that the import wrote. With [`Imported::with_rules`], the text of the
+    /// author's main file; empty if the compiled rules contain no source.
     pub text: String,
     /// Report on each item of the JSON document: loaded, changed or skipped.
     pub report: Report,
     /// The rules compiled from `text`.
     pub rules: Rules,
-    /// The JSON object that the bundled rules read as `context`, without the items that were
+    /// The JSON object that the payload rules read as `context`, without the items that were
     /// skipped. `None` unless a context ([`System::Context`]) was imported.
     pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
@@ -108,6 +109,20 @@ impl Imported {
         });
         if let (true, Some((_, file))) = (is_located, self.rules.sources().iter().next()) {
             file.set_origin(SourceOrigin { name: name.to_owned(), part_positions: parts.collect() });
+        }
+        self
+    }
+
+    /// Replaces the bundled rules by `rules`, such as a changed copy of them. The payload context
+    /// and the report stay, without the notes on members that the bundled rules do not read. Has no
+    /// effect unless a payload context ([`System::Context`]) was imported.
+    #[must_use]
+    pub fn with_rules(mut self, rules: &Rules) -> Imported {
+        if self.context.is_some() {
+            self.report.items.retain(|item| item.kind != ItemKind::Document);
+            let main = rules.sources().iter().next();
+            self.text = main.map(|(_, file)| file.text.clone()).unwrap_or_default();
+            self.rules = rules.clone();
         }
         self
     }

@@ -32,7 +32,7 @@ pub struct Rules {
     pub rules: rulec::Rules,
     /// The Python functions that the rules call, by name. `None` if the program passed none.
     /// Pickling stores the functions with the rules.
-    functions: Option<Py<PyMapping>>,
+    pub functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on its items. `None` if
     /// the rules were not loaded from such a document.
     pub imported: Option<Arc<Imported>>,
@@ -90,12 +90,6 @@ fn compile_rules(
 }
 
 impl Rules {
-    /// Creates rules that were loaded from a JSON document of another system.
-    pub fn from_imported(imported: Imported) -> Rules {
-        let rules = imported.rules.clone();
-        Rules { imported: Some(Arc::new(imported)), ..Rules::from_compiled(rules, None) }
-    }
-
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
     /// by name.
     pub fn from_compiled(rules: rulec::Rules, functions: Option<Py<PyMapping>>) -> Rules {
@@ -265,13 +259,19 @@ impl Rules {
         load_document(py, System::Choice, document, import_options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the bundled rules for decision payloads. `document` is the context that the rules
-    /// read: JSON text or Python values, as in `from_flows`. Payload checkers of these rules use
-    /// this context.
+    /// Loads `rules`, or the bundled rules for decision payloads. `document` is the context that
+    /// the rules read: JSON text or Python values, as in `from_flows`. Payload checkers of the
+    /// loaded rules use this context.
     #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false))]
-    fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Context, document, import_options(strict)).map(Rules::from_imported)
+    #[pyo3(signature = (document, *, strict = false, rules = None))]
+    fn from_payload_context(
+        py: Python<'_>,
+        document: &Bound<'_, PyAny>,
+        strict: bool,
+        rules: Option<&Bound<'_, Rules>>,
+    ) -> PyResult<Rules> {
+        let imported = load_document(py, System::Context, document, import_options(strict))?;
+        Ok(Rules::with_context(py, imported, rules.map(Bound::get)))
     }
 
     /// The result of loading each item of the JSON document. Empty if the rules were not loaded

@@ -4,6 +4,7 @@
 use super::workers::{self, AllowedNodeTypes};
 use super::{RunArgs, save_as_json_line};
 use crate::files;
+use crate::judge::read_context;
 use crate::term::{Format, Out, Term};
 use crate::{CliError, ExitStatus};
 use rulec::{Message, Rules, bundled};
@@ -99,7 +100,9 @@ pub fn run(
             PLAN = CREATE_PLAN_KIND
         )));
     }
-    let plan = match judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
+    // The judges of a coordinator know that no request was made yet, which rules about limits need.
+    let counting_judges = Coordinator::builder(judges.clone()).build().judges();
+    let plan = match counting_judges.judge(Proposal::new(CREATE_PLAN_KIND, Json::Object(plan))) {
         DecisionEvent::Validated(validated) => validated.payload().clone(),
         DecisionEvent::Rejected(rejected) => return print_rejection(&rejected, args.format, out),
         _ => Json::Null,
@@ -148,7 +151,8 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     };
     let mut judges = Judges::new(&rules);
     if let Some(path) = &args.plan.context {
-        let context = Json::Object(read_json_object(path)?);
+        let check = |context: &Json| judges.clone().context(context).map(drop);
+        let context = read_context(path, false, term, check)?;
         judges = judges.context(&context).map_err(|error| CliError::usage_error(error.to_message()))?;
     }
     if let Some(path) = &args.plan.options {

@@ -320,3 +320,40 @@ fn breaking_changes_end_with_status_1() {
     folder.rulec(&["schema", "a.rules", "--against", "bad.rules"]).expect(2);
     folder.rulec(&["schema", "a.rules", "--against", "gone.rules"]).expect(2);
 }
+
+/// Former gap: one bad item of a stored context ended the program, if the rules were a team's own
+/// copy of the bundled ones.
+#[test]
+fn a_stored_context_is_loaded_without_its_bad_items() {
+    let context = json!({"workflows": {"bad": {"status": 7}, "good": {"status": "READY"}}});
+    let folder = Folder::with(rulec::bundled::DECISIONS).file("context.json", context.to_string());
+    let run = |kind: &[&str], workflow: &str| {
+        let payload = json!({"action_type": "execute_workflow", "workflow_id": workflow});
+        let args = [&["run", "a.rules", "--context", "context.json"], kind].concat();
+        folder.fed(&args, format!("{payload}\n"))
+    };
+    for kind in [["--decision", "execute_workflow"], ["--decision-by", "action_type"]] {
+        let note =
+            "workflow \"bad\" was skipped: expected a text, found a number, at `/workflows/bad/status`";
+        let ran = run(&kind, "good").expect(0);
+        assert_eq!(ran.err.matches(note).count(), 1, "{}", ran.err);
+        assert!(ran.out.contains("\"outcome\":\"accept\""), "{}", ran.out);
+        let refused = run(&kind, "bad").expect(0);
+        assert!(refused.out.contains("execute_workflow.workflow_id.exists"), "{}", refused.out);
+        let strict = run(&[&kind[..], &["--strict"]].concat(), "good").expect(2);
+        assert!(strict.err.contains("`context.workflows.bad.status` must be"), "{}", strict.err);
+    }
+}
+
+/// `--log` with `--decision` was refused without a reason. With `--entry KIND`, it was ignored.
+#[test]
+fn options_of_decisions_are_refused_for_payloads() {
+    let folder = folder();
+    for kind in [["--decision", "create"], ["--decision-by", "action_type"], ["--entry", "create"]] {
+        let args = [&["run", "a.rules", "--log", "log.jsonl"][..], &kind].concat();
+        let ran = folder.fed(&args, "{}").expect(2);
+        assert!(ran.err.contains("`--log` is for decisions, and payloads are judged"), "{}", ran.err);
+    }
+    let ran = folder.fed(&["run", "a.rules", "--entry", "create", "--all"], "{}").expect(2);
+    assert!(ran.err.contains("`--all` is for decisions"), "{}", ran.err);
+}

@@ -121,6 +121,28 @@ fn plans_that_break_the_rules_do_not_run() {
     assert!(ran.err.contains("judge no plans"), "{}", ran.err);
 }
 
+/// A run counts from 0, so limits need no counters in a context. A bad item of the context is
+/// skipped.
+#[test]
+fn limits_of_the_rules_count_from_zero() {
+    let start = ("start", "START", json!({}));
+    let request = json!({"type": "HTTP", "config": {"url": "https://a.example/", "method": "GET"}});
+    let repeated = ("loop", "LOOP", json!({"items": [1, 2], "body": request}));
+    let folder = Folder::with("default -> h")
+        .file("small.json", chain(std::slice::from_ref(&start)))
+        .file("large.json", chain(&[start, repeated]))
+        .file("options.json", r#"{"max_api_calls": 1, "max_cost": 1}"#)
+        .file("context.json", r#"{"workflows": {"bad": {"status": 7}}}"#);
+    let run = |plan: &str| {
+        let files = ["--options", "options.json", "--context", "context.json"];
+        folder.rulec(&[&["workflow", "run", plan][..], &files, &["--allow-loop", "5"]].concat())
+    };
+    let ran = run("small.json").expect(0);
+    assert!(ran.err.contains("workflow \"bad\" was skipped"), "{}", ran.err);
+    let refused = run("large.json").expect(1);
+    assert!(refused.out.contains("too many API calls"), "{} {}", refused.out, refused.err);
+}
+
 #[test]
 fn wrong_configs_of_conditions_and_loops_are_refused() {
     let body = json!({"type": "START"});

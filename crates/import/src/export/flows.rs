@@ -97,7 +97,11 @@ fn write_flow(
             let mode = MATCH_MODES.iter().find(|(_, known)| *known == operator);
             json.insert("type".to_owned(), json!("keyword"));
             json.insert("trigger_patterns".to_owned(), json!(patterns));
-            json.insert("match_type".to_owned(), json!(mode.map(|(word, _)| word)));
+            // Without a pattern, the rules do not keep how patterns are compared. An import keeps
+            // the original word in a comment.
+            if !patterns.is_empty() {
+                json.insert("match_type".to_owned(), json!(mode.map(|(word, _)| word)));
+            }
         }
     }
     let mut json = Json::Object(json);

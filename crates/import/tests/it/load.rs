@@ -206,7 +206,7 @@ fn an_item_with_a_value_that_is_no_json_is_skipped() {
     let loaded = Rules::from_flows(text).expect("it is loaded");
     assert_eq!(skipped(&loaded), [(ItemKind::Field, "intent_threshold", "/settings/intent_threshold")]);
 
-    // A counter that cannot be read would count from 0.
+    // Without a counter, no limit could be checked.
     assert!(Rules::from_payload_context(r#"{"api_calls": NaN}"#).is_err());
     assert!(Rules::from_payload_context(r#"{"limit": NaN}"#).is_err());
     let text = r#"{"workflows": {"v": {"status": "READY", "inputs": NaN}, "w": {"status": "READY"}}}"#;
@@ -348,7 +348,7 @@ fn a_payload_context_without_the_bad_items() {
         run("good").violations()
     );
     assert_refused(System::Context, &document, "expected a text, found a number");
-    // Without a counter the rules would allow too much, so a wrong one is always refused.
+    // Without a counter, no limit could be checked, so a wrong one is always refused.
     for (context, message) in [
         (
             r#"{"api_calls": "many"}"#,
@@ -371,6 +371,28 @@ fn a_payload_context_without_the_bad_items() {
         json!({"action_type": "modify_node", "node_id": "n", "updates": {"config.code": "os.environ"}});
     let judgement = bare.judge("modify_node").expect("the kind is known").judge(&update);
     assert!(judgement.violations().iter().any(|violation| violation.path == "$.node_id"), "{judgement:?}");
+}
+
+/// Former gap: only the bundled rules could be loaded with a stored context that has a bad item.
+#[test]
+fn a_payload_context_for_own_rules() {
+    let own = "input { context?: { workflows?: dict<any>, owner?: string } }
+        payload run strict {
+          id: string
+          require \"run.known\" at id: context.workflows has_key id
+          require \"run.owner\" at id: context.owner == \"ann\"
+        }";
+    let rules = Rules::from_text(own).expect("the rules compile");
+    let context = r#"{"workflows": {"good": {"status": "READY"}, "bad": {"status": 7}}, "owner": "ann"}"#;
+    let loaded = Rules::from_payload_context_with(&rules, context).expect("it is loaded");
+    assert_eq!(skipped(&loaded), [(ItemKind::Workflow, "bad", "/workflows/bad/status")]);
+    // The bundled rules do not read `owner`, but these rules do.
+    assert!(loaded.report.items().iter().all(|item| item.kind != ItemKind::Document));
+    assert_eq!(loaded.text, own);
+    let judge = loaded.judge("run").expect("the kind is known");
+    let accepts = |id: &str| judge.judge(&json!({ "id": id })).is_accepted();
+    assert_eq!(["good", "bad"].map(accepts), [true, false]);
+    assert!(loaded.judge("execute_workflow").is_err());
 }
 
 #[test]

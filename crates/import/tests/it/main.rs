@@ -1,5 +1,6 @@
 //! Tests of the importers and of the export.
 
+mod examples;
 mod import;
 mod kept;
 mod load;

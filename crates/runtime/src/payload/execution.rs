@@ -6,6 +6,7 @@ use super::execute::{
     LOOP_KIND, PlanRun, PlanValidator, RecoveryAnswer, RecoveryFn, RunReport, RunStatus, check_node_kinds,
 };
 use super::plan::{Plan, PlanError, REPLAN_KIND, RecoveryAction, RunProgress};
+use super::usage::Usage;
 use super::{DecisionEvent, Handled, Judges, NodeFailure, Proposal, Validated};
 use crate::task;
 use rulec_base::diag::Message;
@@ -288,13 +289,15 @@ impl Judges {
 /// language model can correct the plan. If the rules declare no payload kind for plans, the plan is
 /// accepted unchanged.
 ///
-/// The validation ignores the counts of HTTP requests and costs, because the counts may include
-/// nodes of this plan that already ran.
+/// The validation ignores what the coordinator counted (HTTP requests and costs), because the
+/// counts may include nodes of this plan that already ran. A rule that counts the rounds of a loop
+/// sees the requests of its body once more in the separate body, so these are subtracted.
 fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN_KIND).is_none() {
         return Ok(plan.clone());
     }
-    let judges = Judges { usage: None, ..judges.clone() };
+    let usage = Usage::with_repeated_requests(plan.http_body_count());
+    let judges = Judges { usage: Some(Arc::new(usage)), ..judges.clone() };
     match judges.judge(Proposal::new(PLAN_KIND, plan.to_payload_with_bodies())) {
         DecisionEvent::Validated(plan_with_corrections) => {
             let plan_with_corrections =

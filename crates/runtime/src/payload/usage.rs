@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The type name of the plan nodes whose attempts are counted as HTTP requests.
-const HTTP_NODE_KIND: &str = "HTTP";
+pub(super) const HTTP_NODE_KIND: &str = "HTTP";
 
 /// How long a request counts in the field `requests_last_minute` of the rules' input `context`.
 const REQUEST_COUNT_PERIOD: Duration = Duration::from_secs(60);
@@ -17,7 +17,12 @@ const REQUEST_COUNT_PERIOD: Duration = Duration::from_secs(60);
 /// Number of HTTP requests, and sum of the costs that node outputs report, over all runs of plans.
 /// Requests of nodes that failed count too.
 #[derive(Debug, Default)]
-pub(super) struct Usage(Mutex<UsageCounts>);
+pub(super) struct Usage {
+    counts: Mutex<UsageCounts>,
+    /// Number of requests that the payload to validate contains twice. They are subtracted from the
+    /// numbers that the rules read.
+    repeated_requests: u64,
+}
 
 #[derive(Debug, Default)]
 struct UsageCounts {
@@ -29,6 +34,12 @@ struct UsageCounts {
 }
 
 impl Usage {
+    /// Returns counts of 0, for the validation of a payload that contains `repeated_requests` HTTP
+    /// requests twice. So the rules read negative numbers, and their sums are correct.
+    pub fn with_repeated_requests(repeated_requests: u64) -> Usage {
+        Usage { repeated_requests, ..Usage::default() }
+    }
+
     /// Counts one attempt to run a node of the type `kind`, if nodes of this type make HTTP
     /// requests.
     pub fn count_attempt(&self, kind: &str) {
@@ -48,8 +59,9 @@ impl Usage {
     }
 
     /// Returns a copy of `context`, or a new object if it is `None`, with the current counts as
-    /// fields. A field keeps its value if that value is greater than the count. Returns `None` if
-    /// no field would change, or if `context` is not an object.
+    /// fields. A count of 0 is added too, because strict rules reject if a counter is missing. A
+    /// field keeps its value if that value is greater than the count. Returns `None` if no field
+    /// would change, or if `context` is not an object.
     pub fn context_with_counts(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock_counts();
         counts.forget_old_requests();
@@ -65,18 +77,25 @@ impl Usage {
         };
         let mut changed = false;
         for (name, count) in counted {
-            let earlier_count = fields.get(name).and_then(Json::as_f64).unwrap_or(0.0);
-            if count.as_f64().is_some_and(|count| count > earlier_count) {
+            let given_count = fields.get(name).and_then(Json::as_f64);
+            if given_count.is_none_or(|given| count.as_f64().is_some_and(|count| count > given)) {
                 fields.insert(name.to_owned(), count);
                 changed = true;
             }
+        }
+        if self.repeated_requests > 0 {
+            for name in ["requests_last_minute", "api_calls"] {
+                let count = fields.get(name).and_then(Json::as_i64).unwrap_or(0);
+                fields.insert(name.to_owned(), json!(count.saturating_sub_unsigned(self.repeated_requests)));
+            }
+            changed = true;
         }
         changed.then_some(Json::Object(fields))
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, UsageCounts> {
         // A panic under this lock leaves the counts consistent, so a poisoned lock is still usable.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

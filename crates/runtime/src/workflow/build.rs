@@ -239,7 +239,11 @@ impl WorkflowBuilder {
             vertices.iter().map(|vertex| possible_targets(vertex, &step_indices)).collect();
         for (number, (step, vertex)) in steps.iter_mut().zip(vertices).enumerate() {
             step.incoming = vertex.incoming_sources;
-            step.keeps_merged_input = step.merge_strategy.keeps_previous() && is_on_cycle(&targets, number);
+            // Only a join merges inputs. For other nodes, no cycle is searched, because the
+            // search may visit the whole graph.
+            step.keeps_merged_input = step.incoming.len() > 1
+                && step.merge_strategy.keeps_previous()
+                && is_on_cycle(&targets, number);
         }
         let passthrough = self.passthrough_fields;
         let (step_limit, byte_limit) = (self.step_limit, self.byte_limit);

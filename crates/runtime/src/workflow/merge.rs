@@ -42,7 +42,9 @@ pub trait MergeStrategy: Send + Sync {
 /// input that equals one of these `branch_N` names is overwritten.
 ///
 /// The branches of an earlier merge are left out of the new branches. So the data of a join inside
-/// a loop does not grow by itself, even if a processor returns all its input.
+/// a loop does not grow by itself, even if a processor returns all its input. From the second round
+/// on, these branches are removed at any depth, because a processor may return its input as a part
+/// of its output. In the first round, only those at the top are removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 
@@ -85,6 +87,15 @@ impl MergeStrategy for FirstValues {
             merged.insert(branch_name(index), value);
         }
         Value::Object(merged)
+    }
+
+    fn merge_again(&self, node: &NodeId, mut inputs: Vec<Arrival>, _: &Value) -> Value {
+        inputs.iter_mut().for_each(|input| remove_nested_branches(&mut input.value));
+        self.merge(node, inputs)
+    }
+
+    fn keeps_previous(&self) -> bool {
+        true
     }
 }
 
@@ -187,6 +198,17 @@ fn remove_earlier_branches(value: &mut Value) {
     }
 }
 
+/// Removes the fields `branch_0`, `branch_1` and so on of earlier merges from `value`, at any
+/// depth.
+fn remove_nested_branches(value: &mut Value) {
+    remove_earlier_branches(value);
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(remove_nested_branches),
+        Value::Array(items) => items.iter_mut().for_each(remove_nested_branches),
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +239,22 @@ mod tests {
         let merged = FirstValues.merge(&"j".into(), arrivals(vec![earlier.clone(), earlier]));
         let branch = json!({"x": 1, "y": 2});
         assert_eq!(merged, json!({"branch_0": branch, "branch_1": branch, "x": 1, "y": 2}));
+    }
+
+    /// Guards against a fixed bug: only branches at the top were removed. So a node that returned
+    /// its input under a key multiplied the data in each round.
+    #[test]
+    fn nested_branches_are_left_out_from_the_second_round_on() {
+        let node: NodeId = "j".into();
+        let inner = json!({"branch_0": {"x": 1}, "branch_1": {"y": 2}, "x": 1, "y": 2});
+        let inputs = || arrivals(vec![json!({"in": inner, "list": [inner]}), json!("text")]);
+        let first = json!({"branch_0": {"in": inner, "list": [inner]}, "branch_1": "text",
+                           "in": inner, "list": [inner]});
+        assert_eq!(FirstValues.merge(&node, inputs()), first);
+        let short = json!({"x": 1, "y": 2});
+        let again = json!({"branch_0": {"in": short, "list": [short]}, "branch_1": "text",
+                           "in": short, "list": [short]});
+        assert_eq!(FirstValues.merge_again(&node, inputs(), &first), again);
     }
 
     #[test]

@@ -90,6 +90,23 @@ async fn the_smaller_bound_of_loops_applies() {
     assert!(refused.contains("what should end it"), "{refused}");
 }
 
+/// Regression test: the requests of a loop's body were not counted in advance. The engine also
+/// validates a body as a node of its own, which must not count once more.
+#[tokio::test]
+async fn the_rules_count_each_round_of_a_loop_once() {
+    let request = json!({"type": "HTTP", "config": {"url": "https://a.example/", "method": "GET"}});
+    let config = json!({"items": [1, 2, 3], "body": request});
+    let answer = |_: &Node| Ok(from_fn(|_: Json| async { Ok(json!({})) }));
+    let run = async |max_calls: i64| {
+        let judges = judges(&no_workflows()).options(&json!({"max_api_calls": max_calls})).unwrap();
+        let builder = Coordinator::builder(judges).loops(100).node_kind("HTTP", answer);
+        run_loop(builder, config.clone()).await
+    };
+    assert_eq!(run(3).await, Ok(json!(3)));
+    let refused = run(2).await.unwrap_err();
+    assert!(refused.contains("too many API calls"), "{refused}");
+}
+
 /// Runs a plan of the node `a`, which fails with the prompt `fail`, and the node `b`. The recovery
 /// strategy returns `answers` one after another, and the last one again and again. Returns the
 /// report, and the failures that the strategy was called with.

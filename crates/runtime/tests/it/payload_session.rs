@@ -3,7 +3,8 @@
 
 use rulec::Rules;
 use rulec_runtime::payload::{
-    Coordinator, CoordinatorBuilder, Judges, NodeFailure, Proposal, RetryRequest, RunReport, RunStatus, Turn,
+    Coordinator, CoordinatorBuilder, DecisionEvent, Judges, NodeFailure, Proposal, RetryRequest, RunReport,
+    RunStatus, Turn,
 };
 use rulec_runtime::workflow::{Node, from_fn};
 use serde_json::{Value as Json, json};
@@ -352,6 +353,28 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
     let other = Coordinator::builder(Judges::new(&decision_rules()).context(&known).unwrap()).build();
     let turn = other.session().offer([Proposal::new("execute_workflow", json!({"workflow_id": "w"}))]).await;
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
+}
+
+/// A coordinator counts from 0, so its strict rules reject no plan for a missing counter. Without a
+/// coordinator, the same rules do.
+#[tokio::test]
+async fn a_coordinator_gives_the_counters_that_strict_rules_need() {
+    let options = json!({"max_requests_per_minute": 1, "max_api_calls": 1, "max_cost": 1});
+    let judges = Judges::new(&decision_rules()).options(&options).unwrap();
+    let payload = json!({"action_type": "create_node", "node_type": "HTTP", "node_name": "n",
+                         "config": {"url": "https://example.com/", "method": "GET"}});
+    let proposal = || Proposal::new("create_node", payload.clone());
+    let DecisionEvent::Rejected(rejected) = judges.judge(proposal()) else { panic!("it is accepted") };
+    let found: Vec<&str> = rejected.violations().iter().map(|found| &*found.rule).collect();
+    assert_eq!(found, ["option.api_calls", "option.cost", "option.request_rate"]);
+    for counter in ["requests_last_minute", "api_calls", "cost"] {
+        let message = format!("this could not be checked because `context.{counter}` was not given");
+        assert!(rejected.feedback.contains(&message), "{}", rejected.feedback);
+    }
+    let factory = |_: &Node| Ok(from_fn(|_: Json| async { Ok(json!({})) }));
+    let coordinator = Coordinator::builder(judges).node_kind("HTTP", factory).build();
+    let turn = coordinator.session().offer([proposal()]).await;
+    assert_eq!(only_report(&turn).status, RunStatus::Completed, "{turn:#?}");
 }
 
 /// The rules about rates and budgets apply even if the program gives no counts, or outdated counts.

@@ -2,10 +2,13 @@
 //! its own file. If the importing file has other settings, under which the definition would mean
 //! something else, the checker warns.
 
+mod limit_uses;
+
 use super::Checker;
 use super::settings::Setting;
 use crate::hir::{Question, TableId, Trigger};
 use hashbrown::{HashMap, HashSet};
+use limit_uses::may_exceed_limit;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -107,14 +110,16 @@ impl SettingUses<'_> {
         });
     }
 
-    /// Records that the main file sets a limit, to warn later if no statement depends on it. Limits
-    /// that apply to almost every statement are not recorded.
+    /// Records that the main file sets a limit, to warn later if no statement can exceed it.
     pub fn record_written_limit(&mut self, limit: Limit, span: Span) {
         let applies_to = match limit {
+            Limit::QuantifierElements => message!("conditions on the elements of a list, and payloads"),
+            Limit::SimilarityCharacters => message!("calls of `similarity`"),
             Limit::RegexBytes | Limit::RegexWork => message!("regular expressions"),
+            Limit::ValueBytes => message!("values that the rules build, and payloads"),
+            Limit::SearchWork => message!("searches for values of the message, and payloads"),
             Limit::RequestBytes | Limit::RequestWork => message!("the analysis of a text by `request`"),
             Limit::Violations => message!("payloads"),
-            _ => return,
         };
         self.written_settings.push(WrittenSetting {
             name: limit.info().name,
@@ -235,6 +240,9 @@ impl<'a> Checker<'a> {
                 .get(&file)
                 .is_some_and(|used| used & bit != 0);
         }
+        if let Some(limit) = Limit::from_name(setting) {
+            return may_exceed_limit(program, limit);
+        }
         let has_intent_flows =
             || program.flows.iter().any(|flow| matches!(flow.trigger, Trigger::Intent { .. }));
         let shows_reason = |question: &Question| {
@@ -247,11 +255,8 @@ impl<'a> Checker<'a> {
             "intent_threshold" | "intent_margin" => {
                 has_intent_flows() || !program.analysis.intents.is_empty()
             }
-            "stop_words" | "request_bytes" | "request_work" => {
-                program.externs.iter().any(|function| function.feature.is_some())
-            }
-            "regex_memory" | "regex_bytes" | "regex_work" => !program.regex_facts.is_empty(),
-            "violations" => !program.payloads.is_empty(),
+            "stop_words" => program.externs.iter().any(|function| function.feature.is_some()),
+            "regex_memory" => !program.regex_facts.is_empty(),
             "flow_prompt" => has_intent_flows(),
             "choice_prompt" | "choice_tool" | "choice_branches" => !program.questions.is_empty(),
             "choice_reason" => program.questions.iter().any(shows_reason),

@@ -31,6 +31,18 @@ async fn a_decision_has_the_bytes_of_the_library() {
     }
 }
 
+/// The page on the service shows how to ask a router for the next nodes.
+#[tokio::test]
+async fn a_router_names_the_next_nodes_as_documented() {
+    let page = include_str!("../../../../docs/serve.md");
+    let example = page.split("$ rulec serve examples/council.rules\n").nth(1).expect("the example");
+    let (command, answer) = example.split_once('\n').expect("a command and its answer");
+    let body = command.split('\'').nth(3).expect("the body of the request");
+    let service = start(include_str!("../../../../examples/council.rules")).await;
+    let response = service.post("/v1/decide", body).await;
+    assert_eq!(Some(response.text()), answer.lines().next().map(str::to_owned));
+}
+
 #[tokio::test]
 async fn options_add_parts_to_the_answer() {
     let service = start(RULES).await;

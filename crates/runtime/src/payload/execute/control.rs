@@ -3,6 +3,7 @@
 //! times.
 
 use super::super::plan::{Plan, PlanError, PlanNode};
+use super::super::usage::HTTP_NODE_KIND;
 use super::{RunSettings, RunState};
 use rulec::condition::Condition;
 use rulec_base::diag::Message;
@@ -218,6 +219,12 @@ impl Plan {
             }
         }
         payload
+    }
+
+    /// Returns the number of loops whose body makes HTTP requests.
+    pub fn http_body_count(&self) -> u64 {
+        let loops = self.nodes.iter().filter(|node| node.kind == LOOP_KIND);
+        loops.filter(|node| read_body(node).is_ok_and(|body| body.kind == HTTP_NODE_KIND)).count() as u64
     }
 
     /// Reads a plan from a payload that [`Plan::to_payload_with_bodies`] wrote and the rules may
