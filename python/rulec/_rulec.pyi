@@ -373,7 +373,9 @@ class Rules:
         artifact: bytes | str | PathLike[str],
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
-        trusted: Sequence[str] | None = None,
+        trusted: Iterable[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Rules: ...
     @staticmethod
     def from_flows(document: Any, *, strict: bool = False, literal: bool = False) -> Rules: ...
@@ -551,16 +553,30 @@ class LiveRules:
 
     @staticmethod
     def from_path(
-        path: str | PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
+        path: str | PathLike[str],
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        root: str | PathLike[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> LiveRules: ...
     @staticmethod
-    def from_text(text: str, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> LiveRules: ...
+    def from_text(
+        text: str,
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        imports: Mapping[str, str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
+    ) -> LiveRules: ...
     @staticmethod
     def from_artifact(
         artifact: bytes | str | PathLike[str],
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         trusted: Iterable[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> LiveRules: ...
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def decide_json(self, text: str | bytes, *, entry: str | None = None) -> Decision: ...
@@ -641,6 +657,10 @@ class WatchedRules:
         system: str | None = None,
         strict: bool = False,
         literal: bool = False,
+        trusted: Iterable[str] | None = None,
+        root: str | PathLike[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> WatchedRules: ...
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def explain(
@@ -990,6 +1010,10 @@ class Router:
         system: str | None = None,
         strict: bool = False,
         literal: bool = False,
+        trusted: Iterable[str] | None = None,
+        root: str | PathLike[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Future[Watch]: ...
     @property
     def rules(self) -> LiveRules: ...

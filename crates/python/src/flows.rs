@@ -4,11 +4,11 @@
 use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values_to_json, http_error};
 use super::in_force::DerivedFromRules;
-use super::live::WatchedRules;
 use super::message::python_to_json_object;
 use super::repr::count_with_noun;
 use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
+use super::watched_rules::WatchedRules;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;

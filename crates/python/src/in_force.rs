@@ -2,10 +2,11 @@
 //! watched file or of a router.
 
 use super::error::compile_error;
-use super::live::{LiveRules, WatchedRules};
+use super::live::LiveRules;
 use super::router::Router;
 use super::rules::Rules;
 use super::shutdown::without_gil;
+use super::watched_rules::WatchedRules;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;

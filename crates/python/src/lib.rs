@@ -8,6 +8,7 @@
 //! | `prepared` | messages whose fields are read once for several decisions |
 //! | `names` | arguments that are lists of names |
 //! | `pace` | whether a decision releases the interpreter lock |
+//! | `settings` | keyword arguments that say how rules are compiled or loaded |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
@@ -16,7 +17,7 @@
 //! | `history`, `recording` | stores of earlier messages, and sessions that record in them |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
-//! | `live` | rules that change while they decide |
+//! | `live` | rules that the program edits while they decide |
 //! | `judge` | checks of payloads |
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
@@ -29,6 +30,7 @@
 //! | `stats` | counts of routers and watched rules |
 //! | `status` | the state of watched rule files |
 //! | `watched` | the file that a router watches |
+//! | `watched_rules` | rules that are reloaded from a file |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
 //! | `policy` | policies of handlers |
 //! | `callback` | calls of Python functions from tokio tasks |
@@ -74,12 +76,14 @@ mod router;
 mod rules;
 mod runner;
 mod session;
+mod settings;
 mod shutdown;
 mod stats;
 mod status;
 mod switching;
 mod tracing;
 mod watched;
+mod watched_rules;
 mod worker;
 mod workflow;
 
@@ -127,7 +131,7 @@ mod _rulec {
     #[pymodule_export]
     use super::judge::{Judge, JudgeByField, Judgement, Violation};
     #[pymodule_export]
-    use super::live::{Edit, LiveRules, WatchedRules};
+    use super::live::{Edit, LiveRules};
     #[pymodule_export]
     use super::log::DecisionLog;
     #[pymodule_export]
@@ -154,6 +158,8 @@ mod _rulec {
     use super::switching::Watch;
     #[pymodule_export]
     use super::tracing::log_level;
+    #[pymodule_export]
+    use super::watched_rules::WatchedRules;
     #[pymodule_export]
     use super::worker::{NodeCall, NodeFactory};
     #[pymodule_export]

@@ -4,18 +4,19 @@ use super::decision::Explanation;
 use super::document::{ReportItem, export_document, import_options, load_document, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::history::{extract_history_store, with_history};
-use super::host::{check_functions_declared, register_functions};
+use super::host::check_functions_declared;
 use super::judge::{Judge, JudgeByField, JudgeHistory};
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
 use super::pace::GilPolicy;
 use super::prepared::message_to_json;
 use super::repr::rule_counts_text;
+use super::settings::CompilerSettings;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use pythonize::pythonize;
-use rulec::{Compiler, Entry, Indexing, MemoryLoader, SigningKey, VerifyingKey, choice, payload};
+use rulec::{Compiler, Entry, MemoryLoader, SigningKey, choice, payload};
 use rulec_import::{Imported, System};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// The file name that diagnostics show for rules that were not read from a file.
-const NAME_OF_UNNAMED_TEXT: &str = "<text>";
+pub const NAME_OF_UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
 /// as an artifact, which is its compiled form as bytes.
@@ -42,48 +43,31 @@ pub struct Rules {
     pub pace: GilPolicy,
 }
 
-/// The names of the execution engine and of the indexing mode that the program has chosen; `None`
-/// for the default.
-#[derive(Default)]
-struct EngineNames<'a> {
-    tier: Option<&'a str>,
-    index_mode: Option<&'a str>,
-}
-
-impl EngineNames<'_> {
-    fn apply(&self, mut compiler: Compiler) -> PyResult<Compiler> {
-        if let Some(tier) = self.tier {
-            compiler = compiler.tier(tier.parse().map_err(library_error)?);
-        }
-        if let Some(index) = self.index_mode {
-            compiler = compiler.index(match index {
-                "auto" => Indexing::Auto,
-                "always" => Indexing::Always,
-                "never" => Indexing::Never,
-                other => {
-                    let help = "choose auto, always or never";
-                    return Err(library_error(format!("there is no indexing `{other}`; {help}")));
-                }
-            });
-        }
-        Ok(compiler)
-    }
-}
-
 /// The result of `__reduce__`: a function that loads rules, and its arguments. The arguments are
 /// the compiled rules as bytes, the Python functions that the rules call, and the payload context
 /// as JSON text.
 type PickledRules<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
-/// The keys of `functions` are the names that rules use.
+/// Returns a loader of a text of rules, and of the files that it may import, by path. Fails if the
+/// text is the name of a file.
+pub fn text_loader(text: &str, imports: Option<HashMap<String, String>>) -> PyResult<MemoryLoader> {
+    if text.ends_with(".rules") && !text.contains(char::is_whitespace) {
+        let help = "read it with `from_path`";
+        return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
+    }
+    let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
+    Ok(imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text)))
+}
+
+/// Runs `compile` without the GIL, with a compiler that has these settings and knows the Python
+/// functions in `functions`. The keys of `functions` are the names that rules use.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
-    engine: &EngineNames<'_>,
+    settings: CompilerSettings<'_>,
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
-    let compiler = register_functions(engine.apply(Compiler::new())?, functions.as_ref())?;
+    let compiler = settings.compiler(functions.as_ref())?;
     let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
     check_functions_declared(&rules, functions.as_ref())?;
     Ok(Rules::from_compiled(rules, functions.map(Bound::unbind)))
@@ -178,10 +162,8 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Rules> {
-        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| match root {
-            Some(root) => compiler.root(root).compile_path(path),
-            None => compiler.compile_path(path),
-        })
+        let settings = CompilerSettings { tier, index, root, ..CompilerSettings::default() };
+        compile_rules(py, functions, settings, |compiler| compiler.compile_path(path))
     }
 
     /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
@@ -196,41 +178,33 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Rules> {
-        if text.ends_with(".rules") && !text.contains(char::is_whitespace) {
-            let help = "read it with `from_path`";
-            return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
-        }
-        let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
-        let loader =
-            imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
-        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| {
+        let (loader, settings) =
+            (text_loader(text, imports)?, CompilerSettings { tier, index, ..Default::default() });
+        compile_rules(py, functions, settings, |compiler| {
             compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
         })
     }
 
     /// Loads an artifact (compiled rules) of `rulec build` or `to_artifact`, from bytes or a file.
     /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
+    /// `from_path` describes the other parameters.
     #[staticmethod]
-    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None, tier = None, index = None))]
     pub fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
         trusted: Option<Names>,
+        tier: Option<&str>,
+        index: Option<&str>,
     ) -> PyResult<Rules> {
-        let keys = trusted.iter().flat_map(|names| &names.0).map(|pem| VerifyingKey::from_pem(pem));
-        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(library_error)?;
-        let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
+        let settings = CompilerSettings { trusted, tier, index, ..CompilerSettings::default() };
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            return compile_rules(py, functions, &EngineNames::default(), |compiler| {
-                with_trusted_keys(compiler).load_artifact(bytes)
-            });
+            return compile_rules(py, functions, settings, |compiler| compiler.load_artifact(bytes));
         }
         let path: PathBuf = artifact.extract()?;
-        compile_rules(py, functions, &EngineNames::default(), |compiler| {
-            with_trusted_keys(compiler).load_artifact_path(path)
-        })
+        compile_rules(py, functions, settings, |compiler| compiler.load_artifact_path(path))
     }
 
     /// Loads keyword flows and intent flows (found by meaning) from a JSON document of another
