@@ -1,4 +1,4 @@
-"""Signed artifacts; with trusted keys, only signed artifacts are loaded."""
+"""Signed artifacts; with trusted keys, only signed artifacts are loaded. Watched artifacts are reloaded."""
 
 from __future__ import annotations
 
@@ -51,6 +51,23 @@ async def reload(watched: WatchedRules, path: Path, content: bytes) -> str:
     replace(path, content)
     await watched.changed(since=known)
     return str(watched.decide({}).target)
+
+
+def test_a_newer_artifact_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "desk.rulec"
+    path.write_bytes(artifact("first"))
+    watched = WatchedRules(path)
+
+    async def main() -> None:
+        assert watched.decide({}).target == "first"
+        assert await reload(watched, path, artifact("second")) == "second"
+        assert await reload(watched, path, artifact("third")[:-1]) == "second"
+        assert (watched.status.loaded, watched.status.refused) == (2, 1) and watched.status.error
+        # Without trusted keys, a text may take the place of an artifact.
+        assert await reload(watched, path, b"default -> fourth") == "fourth"
+        assert watched.status.error is None
+
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_with_trusted_keys_only_a_signed_artifact_is_loaded(tmp_path: Path, keys: tuple[str, str]) -> None:
