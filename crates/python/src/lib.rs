@@ -13,6 +13,7 @@
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
+//! | `loading` | how rules are compiled and loaded |
 //! | `decide` | how rules decide messages |
 //! | `history`, `recording` | stores of earlier messages, and sessions that record in them |
 //! | `decision` | decisions and explanations |
@@ -26,6 +27,7 @@
 //! | `in_force` | the active rules, for objects that use rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
+//! | `started` | messages whose handler the caller awaits |
 //! | `switching` | replacing the rules of a running router |
 //! | `stats` | counts of routers and watched rules |
 //! | `status` | the state of watched rule files |
@@ -43,6 +45,9 @@
 //! | `classifier` | the classifier of intents |
 //! | `log` | decision logs |
 //! | `batch` | record batches |
+
+// The doc comments of Python classes are their docstrings, with examples in the form of doctest.
+#![allow(clippy::doc_lazy_continuation)]
 
 mod batch;
 mod bus;
@@ -62,6 +67,7 @@ mod http;
 mod in_force;
 mod judge;
 mod live;
+mod loading;
 mod log;
 mod message;
 mod names;
@@ -78,6 +84,7 @@ mod runner;
 mod session;
 mod settings;
 mod shutdown;
+mod started;
 mod stats;
 mod status;
 mod switching;
@@ -143,7 +150,7 @@ mod _rulec {
     #[pymodule_export]
     use super::queries::{Condition, Finding, TestResult};
     #[pymodule_export]
-    use super::router::{Router, Started};
+    use super::router::Router;
     #[pymodule_export]
     use super::rules::Rules;
     #[pymodule_export]
@@ -152,6 +159,8 @@ mod _rulec {
     use super::session::{AgentSession, Done, RetryRequest, Turn};
     #[pymodule_export]
     use super::shutdown::end;
+    #[pymodule_export]
+    use super::started::Started;
     #[pymodule_export]
     use super::status::WatchStatus;
     #[pymodule_export]

@@ -3,10 +3,11 @@
 use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, unknown_name_error};
+use super::loading::{NAME_OF_UNNAMED_TEXT, text_loader};
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
-use super::rules::{NAME_OF_UNNAMED_TEXT, Rules, no_default_entry_error, text_loader};
+use super::rules::{Rules, no_default_entry_error};
 use super::settings::CompilerSettings;
 use super::shutdown::without_gil;
 use pyo3::exceptions::PyTypeError;
@@ -68,9 +69,16 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     }
 }
 
-/// An edit of live rules, and its text for `repr`. `LiveRules.edit` applies a list of edits.
+/// An edit of live rules; `LiveRules.edit` applies a list of edits at once.
+///
+/// >>> Edit.remove("money") == Edit.remove("money", table="routes")
+/// True
 #[pyclass(frozen, module = "rulec")]
-pub struct Edit(pub rulec::Edit, String);
+pub struct Edit(
+    pub rulec::Edit,
+    // The text for `repr`.
+    String,
+);
 
 impl Edit {
     /// Creates an edit. `call` is for `repr`: the Python method that creates it, and its first
@@ -122,6 +130,11 @@ impl Edit {
 }
 
 /// Rules that can be edited while threads decide with them.
+///
+/// >>> rules = LiveRules.from_text("default -> chat")
+/// >>> generation = rules.insert('route hello when text contains "hello" -> greeter')
+/// >>> rules.decide({"text": "hello"}).target
+/// 'greeter'
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     pub rules: rulec::LiveRules,
@@ -227,10 +240,11 @@ impl LiveRules {
         index: Option<&str>,
     ) -> PyResult<Self> {
         let kept = functions.as_ref().map(|functions| functions.clone().unbind());
-        let rules = Rules::from_artifact(py, artifact, functions, trusted, tier, index)?;
+        let rules = Rules::from_artifact(py, artifact, functions, trusted, tier, index, false)?;
         Ok(LiveRules::new(rules.rules.into(), kept))
     }
 
+    /// Decides a message by the current rules. The parameters are as in `Rules.decide`.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = message_to_json(message, &self.rules.decimal_paths())?;
@@ -268,6 +282,7 @@ impl LiveRules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
+    /// Returns the names of all matching routes of `entry`, in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
     fn matched(
         &self,
@@ -359,6 +374,7 @@ impl LiveRules {
         self.rules.pending()
     }
 
+    /// The generation: the version number of the rules, which every edit increases.
     #[getter]
     fn generation(&self) -> u64 {
         self.rules.generation()

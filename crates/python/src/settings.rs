@@ -22,6 +22,9 @@ pub struct CompilerSettings<'a> {
     pub root: Option<PathBuf>,
     /// Public keys as PEM texts. One of them must have signed each artifact (compiled rules).
     pub trusted: Option<Names>,
+    /// Whether the rules may declare functions that the program does not give. The results of these
+    /// functions count as missing.
+    pub allow_missing_functions: bool,
 }
 
 impl CompilerSettings<'_> {
@@ -44,6 +47,9 @@ impl CompilerSettings<'_> {
         }
         for pem in self.trusted.iter().flat_map(|keys| &keys.0) {
             compiler = compiler.trust(VerifyingKey::from_pem(pem).map_err(library_error)?);
+        }
+        if self.allow_missing_functions {
+            compiler = compiler.allow_missing_functions();
         }
         register_functions(compiler, functions)
     }

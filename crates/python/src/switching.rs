@@ -93,7 +93,7 @@ impl Router {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let settings = CompilerSettings { tier, index, root, trusted };
+        let settings = CompilerSettings { tier, index, root, trusted, ..Default::default() };
         let loader = settings.source_loader(functions, (system, strict, literal))?;
         let (router, watched) = (self.router.clone(), self.watched.clone());
         let close_count = watched.close_count();
@@ -113,12 +113,26 @@ impl Router {
     }
 }
 
-/// A watched file whose versions become the active rules of a router.
+/// A file whose versions a router takes while it serves; see `Router.watch`.
+///
+/// The router watches it until it watches another file, or until `close` of the watch or the
+/// router. `changed` waits for the next change after the call, or after the status `since`.
+///
+/// >>> import asyncio
+/// >>> import pathlib, tempfile
+/// >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+/// >>> _ = path.write_text("default -> chat")
+/// >>> async def main():
+/// ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"})
+/// ...     return (await router.watch(path)).status.loaded
+/// >>> asyncio.run(main())
+/// 1
 #[pyclass(frozen, module = "rulec")]
 pub struct Watch(Arc<route::Watch>);
 
 #[pymethods]
 impl Watch {
+    /// The current state of the watched file.
     #[getter]
     fn status(&self) -> WatchStatus {
         WatchStatus(self.0.status())

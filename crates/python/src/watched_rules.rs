@@ -16,9 +16,24 @@ use rulec_runtime::route;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rules that follow a rule file with its imports, an artifact (compiled rules), or a JSON document
-/// of another system. When the file changes, its new version becomes active. A version that cannot
-/// be loaded is refused, and the last good version stays active.
+/// Rules that follow a file: a rule file with its imports, an artifact (compiled rules), or a JSON
+/// document of another system. A version that cannot be loaded is refused, and the last good
+/// version stays active.
+///
+/// `functions` maps names to functions that the rules may call. `log` is a `DecisionLog`, the path
+/// of a log file, or a function that receives each line. `trusted` are public keys as PEM texts. If
+/// given, only artifacts that one of them signed are loaded, and neither texts nor documents.
+/// `Rules.from_path` describes `root`, `tier` and `index`.
+///
+/// `system` names the system of a JSON document; a `.json` file needs no name if its shape shows
+/// the system. An item that cannot be used is skipped, and `status.report` names it; with `strict`,
+/// it makes the version fail. With `literal`, patterns of flows match literally.
+///
+/// >>> import pathlib, tempfile
+/// >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+/// >>> _ = path.write_text("default -> chat")
+/// >>> WatchedRules(path).decide({"text": "hello"}).target
+/// 'chat'
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
@@ -30,13 +45,6 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
-    /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
-    /// line. `system` names the system of a JSON document; a `.json` file needs no name if its
-    /// shape shows the system. With `strict`, a document with an item that cannot be used is
-    /// refused. With `literal`, patterns of flows match literally. `trusted` are public keys as PEM
-    /// text. If given, only artifacts that one of them signed are loaded, and neither texts nor
-    /// documents. `Rules.from_path` describes the other parameters.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None, system = None, strict = false, literal = false,
         trusted = None, root = None, tier = None, index = None))]
@@ -54,7 +62,7 @@ impl WatchedRules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<WatchedRules> {
-        let settings = CompilerSettings { tier, index, root, trusted };
+        let settings = CompilerSettings { tier, index, root, trusted, ..Default::default() };
         let loader = settings.source_loader(functions.as_ref(), (system, strict, literal))?;
         let mut builder = route::WatchedRules::builder(loader, path);
         if let Some(log) = log {
@@ -102,6 +110,7 @@ impl WatchedRules {
         LiveRules::from_loaded(loaded, functions)
     }
 
+    /// The current state of the watched file.
     #[getter]
     fn status(&self) -> WatchStatus {
         WatchStatus(self.rules.status())
