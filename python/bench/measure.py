@@ -1,7 +1,7 @@
 """Measures the times of the package, and of other ways to the same answers, in one run.
 
 ``python bench/measure.py [PART …]`` prints times and ratios. Build with ``maturin develop
---release`` first; all parts also need ``pip install 'rulec[peers,clusters]'``. The part ``rust``
+--release`` first; all parts also need ``pip install '.[peers,clusters]'``. The part ``rust``
 needs the environment variable ``TIMED``, the path of the example ``timed`` of ``crates/arrow``.
 """
 

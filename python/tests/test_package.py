@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -36,6 +37,15 @@ def packages(
         for name in sdist:
             archive.addfile(tarfile.TarInfo(f"rulec-1.0/{name}"), io.BytesIO())
     return package.check(folder, PAGE)
+
+
+def test_no_text_installs_from_an_index() -> None:
+    # The package is on no index, where a package of its name is a stranger's.
+    root = Path(__file__).parents[2]
+    paths = [path for folder in ("docs", "python") for suffix in ("md", "py", "pyi", "toml") for path in (root / folder).rglob(f"*.{suffix}")]
+    installs = re.compile(r"pip install [\"']?rulec\b")
+    assert len(paths) > 50
+    assert [str(path) for path in paths if ".venv" not in path.parts and installs.search(path.read_text())] == []
 
 
 def test_complete_packages_pass(tmp_path: Path) -> None:
