@@ -63,5 +63,11 @@ def test_each_fault_is_found(tmp_path: Path) -> None:
     assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0" + PAGE}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF"}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec-1.0.dist-info/METADATA": b"Name: rulec\n\n"}, SDIST)
+    packages(tmp_path, WHEEL, SDIST)
+    assert [package.too_large(path) for path in tmp_path.iterdir()] == [[], []]
+    for path in tmp_path.iterdir():
+        with path.open("r+b") as file:
+            file.truncate(package.MOST_BYTES[path.suffix] + 1)
+        assert len(package.too_large(path)) == 1, path
     for tag in ("cp310-abi3-linux_x86_64", "cp313-cp313-manylinux_2_28_x86_64"):
         assert len(packages(tmp_path, WHEEL, SDIST, tag)) == 1, tag
