@@ -1,8 +1,8 @@
 """Measures the times of the package, and of other ways to the same answers, in one run.
 
-``python bench/measure.py [PART …]`` prints times and ratios. Build with ``maturin develop
---release`` first; all parts also need ``pip install 'rulec[peers,clusters]'``. The part ``rust``
-needs the environment variable ``TIMED``, the path of the example ``timed`` of ``crates/arrow``.
+``python bench/measure.py [PART …]`` prints times and ratios. The section "What it costs" of ``docs/python.md`` has the
+commands that build the package for it. The part ``rust`` needs the environment variable ``TIMED``, the path of the
+example ``timed`` of ``crates/arrow``; ``cluster`` needs Spark and Java.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 RULES = Rules.from_path(EXAMPLES / "approval.rules")
+# The most lines of an adapter, without docstrings.
 LONGEST = 60
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def test_who_approves_a_call() -> None:
@@ -173,7 +176,9 @@ def test_a_model_of_pydantic_ai_hears_why() -> None:
 
 def test_an_adapter_is_short_and_imports_only_its_framework() -> None:
     for path in (Path(__file__).parent.parent / "rulec" / "adapters").glob("*.py"):
-        assert len(path.read_text().splitlines()) <= LONGEST, path
+        text = path.read_text()
+        docstrings = [ast.get_docstring(node, clean=False) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)]
+        assert len(text.splitlines()) - sum(len(docstring.splitlines()) for docstring in docstrings) <= LONGEST, path
     import subprocess
 
     code = "import rulec.adapters, rulec.guard, sys; assert not {'langgraph', 'langchain', 'agents', 'pydantic_ai'} & set(sys.modules)"

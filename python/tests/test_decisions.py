@@ -64,7 +64,11 @@ def test_create_node_decision_with_valid_payload_should_pass_validation() -> Non
 def test_create_node_without_required_config_should_fail() -> None:
     result = Coordinator(RULES).validate_decision(DecisionMade("create_node", HTTP | {"config": {}}))
     assert result.is_valid is False
-    assert any("url" in error.lower() for error in result.errors)
+    # The document reads `errors[0]`. Here the errors are sorted by the name of the rule, so `method` comes first.
+    assert [error.partition(":")[0] for error in result.errors] == ["$.config.method", "$.config.url"]
+    assert isinstance(result, DecisionRejected)
+    assert [violation.rule for violation in result.violations] == sorted(violation.rule for violation in result.violations)
+    assert "url" in result.errors[1].lower()
 
 
 @pytest.mark.parametrize(("kind", "rule"), [(None, "required"), ("", "required"), ("nope", "match")])

@@ -34,11 +34,24 @@ class Server:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str | None, Any]] = []
         self.picks: str | None = None
+        # The number of requests until the methods PUT and PATCH succeed.
+        self.busy = 1
         served = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 self.reply(200, {"path": self.path, "x": self.headers.get("X-A")})
+
+            def do_DELETE(self) -> None:
+                self.reply(200, {"deleted": self.path})
+
+            def do_PUT(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                served.requests.append((self.path, self.command, body))
+                busy = len(served.requests) < served.busy
+                self.reply(502 if busy else 200, {"method": self.command})
+
+            do_PATCH = do_PUT
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -223,6 +236,30 @@ def test_the_client_and_a_handler(server: Server) -> None:
     run(main())
     with pytest.raises(HttpError, match="no host"):
         HttpClient(allow=["https://example.com"])
+
+
+def test_all_methods_of_http(server: Server) -> None:
+    client = HttpClient(allow=[server.host], retries=3, pauses=(0.001, 0.002))
+    url = f"http://{server.host}/a"
+
+    async def main() -> None:
+        assert (await client.delete(url)).body == {"deleted": "/a"}
+        assert (await client.put(url, {"n": 1}, key="k")).body == {"method": "PUT"}
+        assert (await client.patch(url, [2])).body == {"method": "PATCH"}
+        assert server.requests == [("/a", "PUT", {"n": 1}), ("/a", "PATCH", [2])]
+        assert json.loads((await client.get(url, as_text=True)).body)["path"] == "/a"
+        # A server that fails may have processed a PATCH, so it is sent again only if the program allows it.
+        server.requests.clear()
+        server.busy = 3
+        with pytest.raises(HttpError, match="502"):
+            await client.patch(url, {})
+        assert len(server.requests) == 1
+        response = await client.patch(url, {}, repeatable=True)
+        assert (response.attempts, len(server.requests)) == (2, 3)
+
+    run(main())
+    with pytest.raises(RulecError):
+        HttpClient(allow=[server.host], pauses=(-1, 1))
 
 
 def test_nodes_call_services(server: Server) -> None:

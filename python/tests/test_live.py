@@ -135,6 +135,43 @@ def test_watched_rules_keep_the_last_good_version(tmp_path: Path) -> None:
     assert rules.stats()["messages"]["decided"] == 3
 
 
+def test_rules_that_change_are_compiled_as_rules_are(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "shared" / "words.rules").write_text('list words = ["refund"]')
+    file = tmp_path / "desk" / "desk.rules"
+    file.write_text('import "../shared/words.rules"\nroute money when text contains any words -> billing\ndefault -> chat')
+    with pytest.raises(CompileError):
+        LiveRules.from_path(file)
+    with pytest.raises(RulecError):
+        WatchedRules(file)
+    message = {"text": "a refund"}
+    for tier, index in [("auto", "always"), ("vm", "never"), ("jit", "auto"), ("reference", "auto")]:
+        live = LiveRules.from_path(file, root=tmp_path, tier=tier, index=index)
+        watched = WatchedRules(file, root=tmp_path, tier=tier, index=index)
+        text = LiveRules.from_text('import "w.rules"\nroute money when text contains any words -> billing', tier=tier, index=index,
+                                   imports={"w.rules": 'list words = ["refund"]'})
+        assert live.decide(message).target == watched.decide(message).target == text.decide(message).target == "billing"
+
+    async def main() -> None:
+        router = Router(Rules.from_text("default -> chat"), {}, otherwise=lambda request: request.handler)
+        with pytest.raises(RulecError, match="fast"):
+            await router.watch(file, root=tmp_path, tier="fast")
+        with pytest.raises(RulecError):
+            await router.watch(file)
+        await router.watch(file, root=tmp_path, tier="vm", index="always")
+        assert (await router.route(message)).handler == "billing"
+        await router.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    with pytest.raises(RulecError, match="fast"):
+        LiveRules.from_text("default -> chat", tier="fast")
+    with pytest.raises(RulecError, match="sometimes"):
+        WatchedRules(file, root=tmp_path, index="sometimes")
+    with pytest.raises(RulecError, match="from_path"):
+        LiveRules.from_text("desk.rules")
+
+
 def test_a_file_that_cannot_be_loaded_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(RulecError, match="support.rules"):
         WatchedRules(tmp_path / "support.rules")

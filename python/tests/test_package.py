@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -38,6 +39,15 @@ def packages(
     return package.check(folder, PAGE)
 
 
+def test_no_text_installs_from_an_index() -> None:
+    # The package is on no index, where a package of its name is a stranger's.
+    root = Path(__file__).parents[2]
+    paths = [path for folder in ("docs", "python") for suffix in ("md", "py", "pyi", "toml") for path in (root / folder).rglob(f"*.{suffix}")]
+    installs = re.compile(r"pip install [\"']?rulec\b")
+    assert len(paths) > 50
+    assert [str(path) for path in paths if ".venv" not in path.parts and installs.search(path.read_text())] == []
+
+
 def test_complete_packages_pass(tmp_path: Path) -> None:
     assert packages(tmp_path, WHEEL, SDIST) == []
     assert package.check(tmp_path / "nothing", PAGE) != []
@@ -53,5 +63,11 @@ def test_each_fault_is_found(tmp_path: Path) -> None:
     assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0" + PAGE}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF"}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec-1.0.dist-info/METADATA": b"Name: rulec\n\n"}, SDIST)
+    packages(tmp_path, WHEEL, SDIST)
+    assert [package.too_large(path) for path in tmp_path.iterdir()] == [[], []]
+    for path in tmp_path.iterdir():
+        with path.open("r+b") as file:
+            file.truncate(package.MOST_BYTES[path.suffix] + 1)
+        assert len(package.too_large(path)) == 1, path
     for tag in ("cp310-abi3-linux_x86_64", "cp313-cp313-manylinux_2_28_x86_64"):
         assert len(packages(tmp_path, WHEEL, SDIST, tag)) == 1, tag

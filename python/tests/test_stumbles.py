@@ -392,3 +392,40 @@ def test_decisions_of_choices_keep_the_message_and_log_nothing(caplog: pytest.Lo
     del message, decisions, decision
     gc.collect()
     assert part() is None
+
+
+def test_what_logs_and_tools_need() -> None:
+    text = """
+    input { user: string @private, amount: number }
+    extern fn slow(text: string) -> int
+    route large when amount > 9 and slow(user) > 2 -> desk(user: user, amount: amount)
+    default -> chat
+    payload refund rank 1 { card: { number: string @private }; amount: number default 5 }
+    """
+
+    def slow(text: str) -> int:
+        time.sleep(0.01)
+        return len(text)
+
+    rules = Rules.from_text(text, functions={"slow": slow})
+    decision = rules.decide({"user": "ann-7", "amount": 12})
+    assert decision.args == {"user": "ann-7", "amount": 12} and decision.host_time >= 0.01
+    assert decision.masked_args["amount"] == 12 and "ann-7" not in str(decision.masked_args)
+    assert pickle.loads(pickle.dumps(decision)).masked_args == decision.masked_args
+    assert "ann-7" not in str(rules.masked_message({"user": "ann-7", "amount": 12}))
+    assert rules.texts == [("<text>", text)] and Rules.from_artifact(rules.to_artifact(strip_source=True), allow_missing_functions=True).texts != rules.texts
+    # A tool without the functions of the program inspects the rules: the results of functions are missing.
+    with pytest.raises(CompileError, match="slow"):
+        Rules.from_text(text)
+    inspected = Rules.from_text(text, allow_missing_functions=True)
+    assert inspected.decide({"user": "ann-7", "amount": 12}).target == "chat" and inspected.analyse() == []
+    for tier in ("auto", "vm", "jit"):
+        Rules.from_text("default -> chat", tier=tier).warm_up()
+    judge = rules.judge("refund")
+    payload = {"card": {"number": "4711"}}
+    judgement = judge.judge({"card": 4711})
+    assert judgement.exceeded == [] and judgement.masked_correction is None
+    corrected = judge.judge(payload)
+    assert corrected.corrected == payload | {"amount": 5} and corrected.masked_correction is not None
+    assert corrected.masked_correction["amount"] == 5 and "4711" not in str(corrected.masked_correction)
+    assert "4711" not in str(judge.masked_payload(payload))

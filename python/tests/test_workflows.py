@@ -163,6 +163,20 @@ def test_routers_of_rules_and_what_cannot_be_built() -> None:
         return list(report["executed"])
 
     assert run(main()) == ["a", "c"]
+    # A router may call a function of Python.
+    scored = Rules.from_text(
+        """
+        extern fn score(text: string) -> int
+        router by_score(output) { when score(output.text as string) > 3 -> next[0]  otherwise -> next[1] }
+        """,
+        functions={"score": len},
+    )
+    workflow = Workflow("a", nodes, rules=scored, routers={"a": "by_score"}, workers={"echo": "echo"})
+
+    async def executed(text: str) -> list[str]:
+        return list((await workflow.run({"text": text}))["executed"])
+
+    assert (run(executed("a long text")), run(executed("a"))) == (["a", "b"], ["a", "c"])
     with pytest.raises(UnknownName, match="verdikt"):
         Workflow("a", nodes, rules=RULES, routers={"a": "verdikt"}, workers={"echo": "echo"})
     with pytest.raises(WorkflowError, match="give `rules`, too"):

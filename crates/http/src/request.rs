@@ -70,6 +70,21 @@ impl Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
+    /// Creates a PUT request with a JSON body.
+    pub fn put(url: impl Into<String>, body: &Value) -> Request {
+        Request::new(Method::PUT, url.into(), Some(body))
+    }
+
+    /// Creates a PATCH request with a JSON body.
+    pub fn patch(url: impl Into<String>, body: &Value) -> Request {
+        Request::new(Method::PATCH, url.into(), Some(body))
+    }
+
+    /// Creates a DELETE request without a body.
+    pub fn delete(url: impl Into<String>) -> Request {
+        Request::new(Method::DELETE, url.into(), None)
+    }
+
     /// Creates a POST request with the bytes `body`, which have the media type `media_type`, such
     /// as `application/x-ndjson`.
     pub fn post_bytes(url: impl Into<String>, media_type: &'static str, body: Vec<u8>) -> Request {

@@ -20,7 +20,16 @@ create_exception!(
     rulec,
     ColumnsMismatch,
     RulecError,
-    "Columns that the rules cannot read, with all that is wrong."
+    "A column that the rules read, and that is missing or has a type that they cannot read.
+
+>>> import pyarrow
+>>> from rulec import batch
+>>> rules = Rules.from_text(\"route big when n > 9 -> many\")
+>>> try:
+...     batch.decide(rules, pyarrow.table({\"m\": [1]}))
+... except ColumnsMismatch as error:
+...     print(str(error).split(\";\")[0])
+the rules read `n`, but there is no such column"
 );
 
 /// A worker: a function that decides or checks each row of a record batch, and returns the answers.
@@ -50,8 +59,13 @@ impl WorkerPool {
     }
 }
 
-/// Rules or a payload checker that are bound to the columns of one Arrow schema: each field that
-/// the rules read is assigned to a column.
+/// Rules or a judge, bound to a schema. Schemas, batches and streams are PyArrow objects.
+///
+/// >>> import pyarrow
+/// >>> batch = pyarrow.record_batch({"n": [3, 30]})
+/// >>> columns = Columns.of_rules(Rules.from_text("route big when n > 9 -> many default -> few"), batch.schema)
+/// >>> columns.answer(batch).column("target").to_pylist()
+/// ['few', 'many']
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<WorkerPool>,

@@ -49,9 +49,13 @@ impl Event for DecisionEvent {
     }
 }
 
-/// The value that a middleware returns to stop an event, with the reason.
+/// The result by which a middleware stops an event, with the reason.
+///
+/// >>> Stop("too much").reason
+/// 'too much'
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Stop {
+    /// The reason, which reports name.
     pub reason: String,
 }
 
@@ -107,7 +111,13 @@ pub fn with_middleware<E: Event>(
     })
 }
 
-/// How an event was delivered to the subscribers of a bus.
+/// How an event was delivered.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     return await Bus(middleware={"judge": lambda event: Stop("too much")}).publish(7)
+/// >>> asyncio.run(main()).stopped_by
+/// '`judge` stopped the event: too much'
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Published {
     /// The number of subscribers whose queue received the event.
@@ -143,6 +153,19 @@ enum AnyBus {
 }
 
 /// An event bus. An event passes through the middleware and is then queued for each subscriber.
+///
+/// `middleware` maps names to functions, which are called in order with each event. A middleware
+/// returns a changed event, None to pass the event on, or a `Stop`. `time_limit` is the time limit
+/// of one call in seconds.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     bus = Bus(middleware={"double": lambda event: event * 2})
+/// ...     inbox = bus.subscribe()
+/// ...     await bus.publish(7)
+/// ...     return await anext(inbox)
+/// >>> asyncio.run(main())
+/// 14
 #[pyclass(frozen, module = "rulec")]
 pub struct Bus {
     bus: AnyBus,
@@ -168,8 +191,6 @@ fn add_middleware<E: Event>(bus: &bus::Bus<E>, caller: CallerLoop, function: Arc
 
 #[pymethods]
 impl Bus {
-    /// Creates a bus. `middleware` maps names to functions, which are called in order with each
-    /// event. `time_limit` is the time limit of one call in seconds.
     #[new]
     #[pyo3(signature = (*, middleware = None, time_limit = None))]
     fn new(middleware: Option<&Bound<'_, PyMapping>>, time_limit: Option<f64>) -> PyResult<Bus> {
@@ -264,7 +285,17 @@ impl AnySubscription {
     }
 }
 
-/// A subscriber's queue: an async iterator of events.
+/// A subscriber's queue: an async iterator. Where events were dropped, it raises `RulecError` once.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     bus = Bus()
+/// ...     inbox = bus.subscribe(str)
+/// ...     for event in (7, "seven"):
+/// ...         await bus.publish(event)
+/// ...     return await anext(inbox)
+/// >>> asyncio.run(main())
+/// 'seven'
 #[pyclass(frozen, module = "rulec")]
 pub struct Subscription {
     /// The subscription of the runtime; `None` after `close`.

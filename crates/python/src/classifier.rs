@@ -5,12 +5,19 @@ use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use rulec_nlu::{Intent, Options};
 
-/// A trained classifier of intents. It abstains when its scores are not clear enough.
+/// The built-in classifier of intents. It abstains where it is not sure.
 ///
-/// The classifier is boxed, because its vectors need a larger memory alignment than Python gives to
-/// its objects.
+/// >>> classifier = Classifier.train([
+/// ...     ("refund", ["I want my money back", "please refund my order"]),
+/// ...     ("status", ["where is my parcel", "when does my order arrive"]),
+/// ... ])
+/// >>> classifier.classify("give me my money back")
+/// 'refund'
 #[pyclass(frozen, module = "rulec")]
-pub struct Classifier(Box<rulec_nlu::Classifier>);
+pub struct Classifier(
+    // Boxed, because its vectors need a larger memory alignment than Python gives to its objects.
+    Box<rulec_nlu::Classifier>,
+);
 
 // Python aligns its objects to 16 bytes, so a class must not need more.
 const _: () = assert!(align_of::<Classifier>() <= 16 && align_of::<super::decide::Session>() <= 16);

@@ -45,8 +45,18 @@ impl PythonFunction {
     }
 }
 
-/// Checks, by the payload rules, the decisions that a language model proposes. Publishes the
-/// results on a bus, and executes accepted decisions.
+/// Checks decisions by the payload rules, publishes the results on a bus, and executes accepted
+/// decisions.
+///
+/// `context` and `options` are the values that the rules read under these names. `handlers` execute
+/// decisions by kind, and `workers` the nodes of plans by type. `agent` proposes others for a
+/// rejected decision, at most `tries` times. `recovery` returns the payload of kind `recovery_kind`
+/// for a failed node. All of them may be async. `middleware` maps names to functions of the bus,
+/// each call of which may take at most `middleware_limit` seconds.
+///
+/// >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+/// >>> coordinator.validate_decision(DecisionMade("refund", {"amount": 20})).is_valid
+/// True
 #[pyclass(frozen, module = "rulec")]
 pub struct Coordinator {
     coordinator: payload::Coordinator,
@@ -270,10 +280,6 @@ fn with_limits<'a, 'py>(settings: CoordinatorSettings<'a, 'py>) -> PyResult<Coor
 
 #[pymethods]
 impl Coordinator {
-    /// Creates a coordinator for the payload rules. `context` and `options` are the values that the
-    /// rules read under these names. `middleware` maps names to functions of the bus, each call of
-    /// which may take at most `middleware_limit` seconds. `recovery_kind` is the kind of the
-    /// payloads that the recovery function returns.
     #[new]
     #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
         middleware_limit = None, recovery_kind = "error_recovery", **settings))]
@@ -384,7 +390,11 @@ impl Coordinator {
     }
 }
 
-/// A middleware for any bus, which checks proposed decisions by the payload rules of a coordinator.
+/// The check of a coordinator as a middleware for any bus.
+///
+/// >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+/// >>> coordinator.as_middleware()(DecisionMade("refund", {"amount": 20}))
+/// <DecisionValidated refund >
 #[pyclass(frozen, module = "rulec")]
 pub struct Middleware(payload::Coordinator);
 
@@ -395,6 +405,8 @@ impl Middleware {
         "coordinator"
     }
 
+    /// Checks a `DecisionMade`, and returns the result of the check. Returns other events
+    /// unchanged.
     fn __call__<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = event.py();
         let Ok(made) = event.cast::<DecisionMade>() else { return Ok(event.clone()) };
@@ -408,6 +420,14 @@ impl Middleware {
 }
 
 /// An event that a coordinator has processed, and how it was delivered.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+/// ...     return await coordinator.publish(DecisionMade("refund", {"amount": 900}))
+/// >>> [handled] = asyncio.run(main())
+/// >>> handled.event.is_valid, handled.published.delivered
+/// (False, 0)
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Handled {
     /// The event as published; None if a middleware stopped it.

@@ -17,7 +17,11 @@ use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// A decision about one message. The object stays valid after its rules are dropped or replaced.
+/// A decision about one message. It stays valid after its rules are replaced.
+///
+/// >>> decision = Rules.from_text("route big when n > 9 -> many(n: n)").decide({"n": 12})
+/// >>> decision.chosen, decision.target, decision.args
+/// ('big', 'many', {'n': 12})
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(DecisionSource);
 
@@ -78,12 +82,13 @@ fn message_tree(message: &Bound<'_, PyAny>, decimal_paths: &DecimalPaths) -> PyR
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
-const DECISION_ATTRIBUTES: [&str; 22] = [
+const DECISION_ATTRIBUTES: [&str; 24] = [
     "entry",
     "chosen",
     "target",
     "is_default",
     "args",
+    "masked_args",
     "metadata",
     "requires",
     "path",
@@ -98,6 +103,7 @@ const DECISION_ATTRIBUTES: [&str; 22] = [
     "breaches",
     "exceeded",
     "failures",
+    "host_time",
     "history_gap",
     "skipped",
     TO_JSON_METHOD,
@@ -171,26 +177,34 @@ pub fn json_text(value: &impl Serialize) -> PyResult<String> {
 
 #[pymethods]
 impl Decision {
+    /// The name of the entry that decided: a table, choice or router, or `flows`. The routes
+    /// outside tables are the entry `routes`.
     #[getter]
     fn entry<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "entry", |decision| decision.entry())
     }
 
+    /// The name of the chosen statement, such as a route or a branch; `default` for the default of
+    /// a table. None if nothing was chosen.
     #[getter]
     fn chosen<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "chosen", |decision| decision.chosen())
     }
 
+    /// The handler to call. None if nothing was chosen, or if the entry chooses no handler.
     #[getter]
     fn target<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "target", |decision| decision.target())
     }
 
+    /// True if the default of a table, or the default branch of a choice, was chosen.
     #[getter]
     fn is_default<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "is_default", |decision| decision.is_default())
     }
 
+    /// The arguments for the handler, by name. An argument of the type `decimal` is a
+    /// `decimal.Decimal`.
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_python_attribute(py, "args", |decision| {
@@ -198,11 +212,20 @@ impl Decision {
         })
     }
 
+    /// The arguments for logs: values that come from `@private` fields are masked.
+    #[getter]
+    fn masked_args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
+        self.read_python_attribute(py, "masked_args", |decision| Ok(pythonize(py, &decision.masked_args())?))
+    }
+
+    /// The constants that the rules give after the target, as in `-> files { type: "listing" }`.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_python_attribute(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
     }
 
+    /// The permissions that the chosen handler requires. The program that calls the handler must
+    /// enforce them.
     #[getter]
     fn requires<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "requires", |decision| {
@@ -210,16 +233,19 @@ impl Decision {
         })
     }
 
+    /// The tables that decided, in order: the first one, and each table to which `goto` led.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "path", |decision| decision.path())
     }
 
+    /// The id of the branch that a choice took; None for other decisions.
     #[getter]
     fn branch<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "branch", |decision| decision.branch())
     }
 
+    /// True if the rules declare that the user should see the result of a choice and its reason.
     #[getter]
     fn to_user<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "to_user", |decision| decision.to_user())
@@ -245,26 +271,32 @@ impl Decision {
         })
     }
 
+    /// True if a router sent the output back to an earlier node.
     #[getter]
     fn loopback<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
     }
 
+    /// The generation (version number) of the rules that decided.
     #[getter]
     fn generation<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "generation", |decision| decision.generation())
     }
 
+    /// The names of required arguments whose values were missing; these arguments are None.
     #[getter]
     fn missing_args<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_attribute(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
     }
 
+    /// The fields of the message that break the declared `input`, as dicts. A field of a wrong type
+    /// counts as missing.
     #[getter]
     fn breaches<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_python_attribute(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
     }
 
+    /// The limits that the message exceeded, as dicts. A value over a limit counts as missing.
     #[getter]
     fn exceeded<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
         self.read_python_attribute(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
@@ -281,6 +313,12 @@ impl Decision {
                 .map(|failure| (failure.function.to_string(), failure.message.clone()))
                 .collect::<Vec<_>>()
         })
+    }
+
+    /// The time that the decision spent in functions of the program, in seconds.
+    #[getter]
+    fn host_time<'py>(&self, py: Python<'py>) -> AttributeResult<'py> {
+        self.read_attribute(py, "host_time", |decision| decision.host_time().as_secs_f64())
     }
 
     /// Why the rules may have read fewer recorded messages than there were: `no_key` or `dropped`.
@@ -376,17 +414,23 @@ pub fn unpickled_decision(attributes: Bound<'_, PyDict>) -> Decision {
     Decision(DecisionSource::Pickled(attributes.unbind()))
 }
 
-/// The explanation of a decision; its `str()` is the output of `rulec why`.
+/// The explanation of a decision. Its `str()` is the output of `rulec why --full`.
+///
+/// >>> rules = Rules.from_text("route big when n > 9 -> many default -> few")
+/// >>> print(rules.explain({}).summary().splitlines()[0])
+/// `default` is chosen → few, because nothing before it holds
 #[pyclass(frozen, module = "rulec")]
 pub struct Explanation(pub rulec::Explanation);
 
 #[pymethods]
 impl Explanation {
+    /// The name of the chosen route or branch; None if nothing was chosen.
     #[getter]
     fn chosen(&self) -> Option<&str> {
         self.0.chosen.as_deref()
     }
 
+    /// The handler to call; None if nothing was chosen.
     #[getter]
     fn target(&self) -> Option<&str> {
         self.0.target.as_deref()
@@ -397,10 +441,12 @@ impl Explanation {
         self.0.summary()
     }
 
+    /// Returns the explanation as the JSON text that `rulec why --format json` prints.
     fn to_json(&self) -> PyResult<String> {
         json_text(&self.0)
     }
 
+    /// Returns the explanation as a dict, with the fields of `to_json`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0)?)
     }

@@ -10,7 +10,11 @@ use pythonize::pythonize;
 use rulec_import::{DocumentOptions, Imported, Options, Report, System};
 use std::sync::Arc;
 
-/// One item of a JSON document, and the result of loading it.
+/// One item of a JSON document of another system, and the result of loading it.
+///
+/// >>> flow = {"flow_id": "hi", "type": "keyword", "trigger_patterns": ["hello", " "], "match_type": "exact"}
+/// >>> [item.notes for item in Rules.from_flows({"flows": [flow]}).report if item.outcome == "skipped"]
+/// [['this pattern is blank; remove it']]
 #[pyclass(frozen, skip_from_py_object, module = "rulec")]
 #[derive(Clone)]
 pub struct ReportItem(rulec_import::ReportItem);
@@ -23,6 +27,7 @@ impl ReportItem {
         Ok(pythonize(py, &self.0.kind)?)
     }
 
+    /// The name of the item, such as the id of a flow.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name

@@ -13,19 +13,42 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Display;
 
-create_exception!(rulec, RulecError, PyException, "An error of this package.");
+create_exception!(
+    rulec,
+    RulecError,
+    PyException,
+    "An error of this package.
+
+>>> try:
+...     Rules.from_text(\"default -> chat\").flows()
+... except RulecError as error:
+...     print(type(error).__name__)
+RulecError"
+);
 create_exception!(
     rulec,
     CompileError,
     RulecError,
-    "Rules that do not compile, with everything that is wrong with them."
+    "Rules that do not compile, with everything that is wrong with them.
+
+>>> try:
+...     Rules.from_text(\"let a = 1 let a = 2\")
+... except CompileError as error:
+...     print([found.code for found in error.diagnostics])
+['E0203']"
 );
 
 create_exception!(
     rulec,
     RouterError,
     RulecError,
-    "A router that cannot be built, or rules that it cannot take."
+    "A router that cannot be made, such as one without a handler that the rules name.
+
+>>> try:
+...     Router(Rules.from_text(\"default -> chat\"), {})
+... except RouterError as error:
+...     print(\"`chat`\" in str(error))
+True"
 );
 
 /// An exception class with two base classes: [`RulecError`], and a built-in class that programs may
@@ -55,12 +78,27 @@ impl ErrorClass {
     }
 }
 
-static UNKNOWN_NAME_ERROR: ErrorClass =
-    ErrorClass { class: PyOnceLock::new(), name: "UnknownName", doc: "A name that the rules do not have." };
+static UNKNOWN_NAME_ERROR: ErrorClass = ErrorClass {
+    class: PyOnceLock::new(),
+    name: "UnknownName",
+    doc: "A name that the rules do not have, with the nearest name.
+
+>>> try:
+...     Rules.from_text(\"table billing { default -> h }\").decide({}, entry=\"biling\")
+... except UnknownName as error:
+...     print(\"did you mean `billing`\" in str(error))
+True",
+};
 static MESSAGE_ERROR: ErrorClass = ErrorClass {
     class: PyOnceLock::new(),
     name: "MessageError",
-    doc: "A message that cannot be decided; the text names the path of the invalid value.",
+    doc: "A message that has no form in JSON, with the path of the value.
+
+>>> try:
+...     Rules.from_text(\"default -> chat\").decide({\"user\": {\"id\": object()}})
+... except MessageError as error:
+...     print(str(error).split(\",\")[0])
+`user.id` is a value of type `object`",
 };
 
 /// Adds the exception classes with two base classes to the module.
@@ -124,16 +162,27 @@ struct Fix {
     applicability: &'static str,
 }
 
-/// An error or warning about the text of the rules.
+/// An error or a warning about the text of rules.
+///
+/// >>> try:
+/// ...     Rules.from_text("let a = 1 let a = 2")
+/// ... except CompileError as error:
+/// ...     [found] = error.diagnostics
+/// >>> found.code, found.severity, found.line, found.column
+/// ('E0203', 'error', 1, 15)
 #[pyclass(frozen, module = "rulec")]
 #[derive(Debug, Serialize)]
 pub struct Diagnostic {
+    /// The code, such as `E0203`.
     #[pyo3(get)]
     code: String,
+    /// The severity: `error` or `warning`.
     #[pyo3(get)]
     severity: String,
+    /// The message, in one line.
     #[pyo3(get)]
     message: String,
+    /// A remedy; None if there is none.
     #[pyo3(get)]
     help: Option<String>,
     /// The diagnostic as the command line prints it, with the text underlined.
@@ -199,16 +248,19 @@ impl Diagnostic {
 
 #[pymethods]
 impl Diagnostic {
+    /// The file with the error. None if the diagnostic concerns no place in a text.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.range.as_ref().map(|range| &*range.file)
     }
 
+    /// The line, from 1. None if the diagnostic concerns no place in a text.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.range.as_ref().map(|range| range.line)
     }
 
+    /// The column, from 1, in characters. None if the diagnostic concerns no place in a text.
     #[getter]
     fn column(&self) -> Option<usize> {
         self.range.as_ref().map(|range| range.column)

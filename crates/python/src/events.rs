@@ -10,14 +10,18 @@ use rulec_runtime::payload;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-/// A decision that was proposed and is not validated yet: a payload and its kind.
+/// A decision that was proposed: a payload and its kind.
+///
+/// `kind` names a `payload` statement of the rules; a decision without a kind is rejected. `id`
+/// identifies the decision in later events.
+///
+/// >>> DecisionMade("respond", {"response": "hello"}, confidence=0.9).payload
+/// {'response': 'hello'}
 #[pyclass(frozen, module = "rulec")]
 pub struct DecisionMade(pub payload::Proposal);
 
 #[pymethods]
 impl DecisionMade {
-    /// Creates a proposal. `kind` names a `payload` statement of the rules; a decision without a
-    /// kind is rejected. `id` identifies the decision in later events.
     #[new]
     #[pyo3(signature = (kind, payload, *, id = "", confidence = None))]
     fn new(
@@ -34,21 +38,25 @@ impl DecisionMade {
         }))
     }
 
+    /// The id of the decision; empty if none was given.
     #[getter]
     fn id(&self) -> &str {
         &self.0.id
     }
 
+    /// The payload kind; empty if none was given.
     #[getter]
     fn kind(&self) -> &str {
         &self.0.kind
     }
 
+    /// The proposed payload.
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.payload)?)
     }
 
+    /// The confidence of the model; None if none was given.
     #[getter]
     fn confidence(&self) -> Option<f64> {
         self.0.confidence
@@ -66,6 +74,7 @@ impl DecisionMade {
         self.0.failure.as_deref().cloned().map(NodeExecutionFailed)
     }
 
+    /// Returns the event as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         event_to_python(py, payload::DecisionEvent::Proposal(self.0.clone()))
     }
@@ -75,7 +84,11 @@ impl DecisionMade {
     }
 }
 
-/// A decision that was accepted and may be executed.
+/// A decision that was accepted. `payload` has the corrections of the rules.
+///
+/// >>> coordinator = Coordinator(Rules.from_text('payload refund rank 1 { currency: string default "EUR" }'))
+/// >>> coordinator.validate_decision(DecisionMade("refund", {})).payload
+/// {'currency': 'EUR'}
 #[pyclass(frozen, module = "rulec")]
 pub struct DecisionValidated(pub payload::Validated);
 
@@ -87,6 +100,7 @@ impl DecisionValidated {
         DecisionMade(self.0.decision.clone())
     }
 
+    /// The payload kind of the decision.
     #[getter]
     fn kind(&self) -> &str {
         &self.0.decision.kind
@@ -98,6 +112,7 @@ impl DecisionValidated {
         Ok(pythonize(py, self.0.payload())?)
     }
 
+    /// The result of the check.
     #[getter]
     fn judgement(&self) -> Judgement {
         Judgement((*self.0.judgement).clone())
@@ -116,6 +131,7 @@ impl DecisionValidated {
         Vec::new()
     }
 
+    /// Returns the event as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         event_to_python(py, payload::DecisionEvent::Validated(self.0.clone()))
     }
@@ -125,7 +141,11 @@ impl DecisionValidated {
     }
 }
 
-/// A decision that was rejected and must not be executed.
+/// A decision that was rejected, with the reasons.
+///
+/// >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+/// >>> coordinator.validate_decision(DecisionMade("refund", {"amount": 900})).errors
+/// ['$.amount: `amount` must be a number from 0 to 500, and is 900']
 #[pyclass(frozen, module = "rulec")]
 pub struct DecisionRejected(pub payload::Rejected);
 
@@ -137,11 +157,13 @@ impl DecisionRejected {
         DecisionMade(self.0.decision.clone())
     }
 
+    /// The payload kind of the decision.
     #[getter]
     fn kind(&self) -> &str {
         &self.0.decision.kind
     }
 
+    /// The payload as it was proposed.
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.decision.payload)?)
@@ -154,6 +176,7 @@ impl DecisionRejected {
         self.0.judgement.as_deref().cloned().map(Judgement)
     }
 
+    /// The violated rules, sorted by the name of the rule and then by the path.
     #[getter]
     fn violations(&self) -> Vec<Violation> {
         self.0.violations().iter().map(Violation::new).collect()
@@ -177,8 +200,8 @@ impl DecisionRejected {
         false
     }
 
-    /// The path and the message of each violation, as one text. If there is no violation, because
-    /// the payload was not checked, the only text is the feedback.
+    /// The path and the message of each violation, as one text, in the order of `violations`. If
+    /// there is no violation, because the payload was not checked, the only text is the feedback.
     #[getter]
     fn errors(&self) -> Vec<String> {
         match self.0.violations() {
@@ -190,6 +213,7 @@ impl DecisionRejected {
         }
     }
 
+    /// Returns the event as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         event_to_python(py, payload::DecisionEvent::Rejected(self.0.clone()))
     }
@@ -201,6 +225,9 @@ impl DecisionRejected {
 }
 
 /// The failure of a workflow's node.
+///
+/// >>> NodeExecutionFailed("w", "fetch", "no line").reason
+/// 'no line'
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeExecutionFailed(pub payload::NodeFailure);
 
@@ -221,21 +248,25 @@ impl NodeExecutionFailed {
         Ok(NodeExecutionFailed(failure))
     }
 
+    /// The id of the workflow.
     #[getter]
     fn workflow_id(&self) -> &str {
         &self.0.workflow_id
     }
 
+    /// The id of the node that failed.
     #[getter]
     fn node_id(&self) -> &str {
         &self.0.node_id
     }
 
+    /// The reason for the failure, as text.
     #[getter]
     fn reason(&self) -> &str {
         &self.0.reason
     }
 
+    /// A code of the failure, which the program chooses; None if there is none.
     #[getter]
     fn error_code(&self) -> Option<&str> {
         self.0.error_code.as_deref()
@@ -247,6 +278,7 @@ impl NodeExecutionFailed {
         Ok(pythonize(py, &self.0.execution_context)?)
     }
 
+    /// Returns the event as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         event_to_python(py, payload::DecisionEvent::NodeExecutionFailed(self.0.clone()))
     }

@@ -4,11 +4,11 @@
 use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values_to_json, http_error};
 use super::in_force::DerivedFromRules;
-use super::live::WatchedRules;
 use super::message::python_to_json_object;
 use super::repr::count_with_noun;
 use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
+use super::watched_rules::WatchedRules;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
@@ -16,7 +16,14 @@ use rulec::flow::{FlowMatcher, FlowSelection, IntentFlow, IntentHit, MatcherErro
 use rulec_base::json::DecimalPaths;
 use rulec_http::FlowExecutor;
 
-/// Finds the flow that a message starts: first by patterns, then by the built-in classifier.
+/// A finder of flows, by keywords and then by the built-in classifier of intents.
+///
+/// It follows live rules, watched rules or the rules of a router. With a `client`, it also executes
+/// flows.
+///
+/// >>> flows = Rules.from_text('flow hello keyword exact ["hello"] -> "greeting"').flows()
+/// >>> flows.find("good bye") is None
+/// True
 #[pyclass(frozen, module = "rulec")]
 pub struct Flows(DerivedFromRules<FlowParts>);
 
@@ -48,10 +55,18 @@ impl FlowParts {
     }
 }
 
-/// A flow that a pattern or the classifier found for a text.
+/// A flow that was found for a text. `pattern` is the keyword that matched; `score` is the
+/// classifier's.
+///
+/// >>> rules = Rules.from_text('flow hello keyword exact ["hello"] -> "greeting"')
+/// >>> hit = rules.flows().find("Hello")
+/// >>> hit.id, hit.pattern, hit.score
+/// ('greeting', 'hello', None)
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct FlowHit {
+    /// The id of the flow.
     id: String,
+    /// The name of the flow.
     name: String,
     /// The pattern that matched; None if the classifier found the flow.
     pattern: Option<String>,
@@ -74,8 +89,6 @@ impl From<IntentHit> for FlowHit {
 
 #[pymethods]
 impl Flows {
-    /// Creates a finder for the flows of `rules`. The finder always uses the active version of live
-    /// rules, of a watched file or of a router. With a `client`, the finder also executes flows.
     #[new]
     #[pyo3(signature = (rules, *, client = None))]
     pub fn new(rules: &Bound<'_, PyAny>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
@@ -170,11 +183,18 @@ impl Flows {
 }
 
 /// The question that a language model must answer to make a choice.
+///
+/// >>> question = Rules.from_text(
+/// ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
+/// ... ).question("mood")
+/// >>> question.text, question.branches
+/// ('how does the customer feel?', ['angry', 'calm'])
 #[pyclass(frozen, module = "rulec")]
 pub struct Question(pub choice::Question);
 
 #[pymethods]
 impl Question {
+    /// The name of the choice.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
@@ -184,21 +204,25 @@ impl Question {
         format!("<Question {}: {:?}>", self.0.name(), self.0.text())
     }
 
+    /// The question, as the rules state it.
     #[getter]
     fn text(&self) -> &str {
         self.0.text()
     }
 
+    /// The ids of the branches, from which the model chooses.
     #[getter]
     fn branches(&self) -> Vec<&str> {
         self.0.branches().collect()
     }
 
+    /// The id of the branch that is taken if the model does not answer.
     #[getter]
     fn default_branch(&self) -> &str {
         self.0.default_branch()
     }
 
+    /// True if the rules declare that the user should see the answer and its reason.
     #[getter]
     fn to_user(&self) -> bool {
         self.0.to_user()

@@ -16,9 +16,21 @@ use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Keeps the recorded messages of each history key (such as a user id) in memory. Threads and
-/// sessions can share a store. If there are more than `max_keys` keys, removes the messages of the
-/// least recently used key.
+/// Earlier messages in memory, for `Rules.session`. Sessions and threads may share a store.
+///
+/// If there are more than `max_keys` history keys (such as user ids), the messages of the least
+/// recently used key are removed.
+///
+/// >>> rules = Rules.from_text('''
+/// ...     input { tool: string, now: datetime }
+/// ...     history keep 1d
+/// ...     route again when previous.tool == tool -> deny
+/// ...     default -> run
+/// ... ''')
+/// >>> session = rules.session(history=MemoryStore())
+/// >>> message = {"tool": "search", "now": "2026-01-31T12:00:00Z"}
+/// >>> [session.decide_and_record(message).target for _ in range(2)]
+/// ['run', 'deny']
 #[pyclass(frozen, module = "rulec")]
 pub struct MemoryStore(Arc<history::MemoryStore>);
 
@@ -42,9 +54,26 @@ impl MemoryStore {
     }
 }
 
-/// Keeps the recorded messages of each history key (such as a user id) in a folder on disk. A call
-/// that records a message returns when the message is on disk. One store at a time can use a
-/// folder. Threads and sessions can share a store.
+/// Earlier messages in a folder, which survive the process. One store at a time can use a folder.
+///
+/// The folder is created if it does not exist. A call that records a message returns when the
+/// message is on disk. `compact(before)` removes older messages, also of keys that are never used
+/// again.
+///
+/// >>> import tempfile
+/// >>> rules = Rules.from_text('''
+/// ...     input { tool: string, now: datetime }
+/// ...     history keep 1d
+/// ...     route again when previous.tool == tool -> deny
+/// ...     default -> run
+/// ... ''')
+/// >>> store = DurableStore(tempfile.mkdtemp())
+/// >>> session = rules.session(history=store)
+/// >>> message = {"tool": "search", "now": "2026-01-31T12:00:00Z"}
+/// >>> [session.decide_and_record(message).target for _ in range(2)]
+/// ['run', 'deny']
+/// >>> store.compact("2026-02-01T00:00:00Z")
+/// 2
 #[pyclass(frozen, module = "rulec")]
 pub struct DurableStore {
     store: Arc<rulec_history_store::DurableStore>,
@@ -53,7 +82,6 @@ pub struct DurableStore {
 
 #[pymethods]
 impl DurableStore {
-    /// Opens the history in a folder. Creates the folder if it does not exist.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf) -> PyResult<DurableStore> {
         let store = without_gil(py, || rulec_history_store::DurableStore::open(&folder));
@@ -74,8 +102,17 @@ impl DurableStore {
     }
 }
 
-/// Keeps the recorded messages of each history key (such as a user id) at a Redis server, for
-/// several programs. Threads and sessions can share a store.
+/// Earlier messages at a Redis server, for several programs. Threads and sessions can share a
+/// store.
+///
+/// `address` is `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][#NAME]`; `name` and `password`
+/// apply if the address has none.
+///
+/// >>> try:
+/// ...     SharedStore("rediss://localhost/0", name="guard")
+/// ... except RulecError as error:
+/// ...     "TLS, which is not supported" in str(error)
+/// True
 #[pyclass(frozen, module = "rulec")]
 pub struct SharedStore {
     store: Arc<rulec_history_store::SharedStore>,
@@ -84,9 +121,6 @@ pub struct SharedStore {
 
 #[pymethods]
 impl SharedStore {
-    /// Opens a history at a server. Creates it if it does not exist. `address` is
-    /// `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][#NAME]`. `name` and `password` apply if
-    /// the address has none.
     #[new]
     #[pyo3(signature = (address, *, name = None, password = None))]
     fn new(

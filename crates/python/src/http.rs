@@ -21,7 +21,13 @@ create_exception!(
     rulec,
     HttpError,
     RulecError,
-    "A call that failed, or that the list of hosts does not allow."
+    "A call that failed, or that the list of hosts does not allow.
+
+>>> try:
+...     ChatModel(\"http://localhost:9/v1\", \"small\", client=HttpClient(allow=[\"example.com\"]))
+... except HttpError as error:
+...     print(\"localhost:9\" in str(error))
+True"
 );
 
 /// Name of the environment variable that contains the API key of a language model.
@@ -31,23 +37,38 @@ pub fn http_error(error: impl ToString) -> PyErr {
     HttpError::new_err(error.to_string())
 }
 
-/// A client that calls only the hosts that the program allows. The second field lists these hosts,
-/// for `repr`.
+/// A client that calls only the hosts in `allow`, each `host` or `host:port`.
+///
+/// `attempt` and `overall` are the time limits of one attempt and of a call, in seconds. `retries`
+/// is the number of retries after failures that a retry may fix. `pauses` are the pause before the
+/// first retry, and the longest one: each pause is twice the previous one. `body` is the maximum
+/// size of a response in bytes.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     await HttpClient(allow=["api.example.com"]).get("https://example.com/")
+/// >>> try:
+/// ...     asyncio.run(main())
+/// ... except HttpError as error:
+/// ...     print("example.com" in str(error))
+/// True
 #[pyclass(frozen, module = "rulec")]
-pub struct HttpClient(pub rulec_http::HttpClient, Names);
+pub struct HttpClient(
+    pub rulec_http::HttpClient,
+    // The allowed hosts, for `repr`.
+    Names,
+);
 
 #[pymethods]
 impl HttpClient {
-    /// Creates a client. `allow` is a host, as `host` or `host:port`, or a list of hosts. `attempt`
-    /// and `overall` are the time limits of one attempt and of a call, in seconds. `body` is the
-    /// maximum size of a response in bytes.
     #[new]
-    #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, body = None))]
+    #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, pauses = None, body = None))]
     fn new(
         allow: Names,
         attempt: Option<f64>,
         overall: Option<f64>,
         retries: Option<u32>,
+        pauses: Option<(f64, f64)>,
         body: Option<usize>,
     ) -> PyResult<HttpClient> {
         let hosts = AllowedHosts::new(&allow.0).map_err(http_error)?;
@@ -57,25 +78,33 @@ impl HttpClient {
             overall: overall.map(duration_from_seconds).transpose()?.unwrap_or(default.overall),
             retries: retries.unwrap_or(default.retries),
             body: body.unwrap_or(default.body),
-            pauses: default.pauses,
+            pauses: match pauses {
+                Some((first, longest)) => (duration_from_seconds(first)?, duration_from_seconds(longest)?),
+                None => default.pauses,
+            },
         };
         Ok(HttpClient(rulec_http::HttpClient::new(hosts, limits).map_err(http_error)?, allow))
     }
 
-    /// Makes a GET request. `key` is sent as a bearer token and never shown.
-    #[pyo3(signature = (url, *, headers = None, key = None))]
+    /// Makes a GET request. `key` is sent as a bearer token and never shown. With `as_text`, the
+    /// body of the response is text even if it is JSON.
+    #[pyo3(signature = (url, *, headers = None, key = None, as_text = false))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         url: &str,
         headers: Option<&Bound<'_, PyMapping>>,
         key: Option<String>,
+        as_text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.send(py, rulec_http::Request::get(url), headers, key)
+        let request = rulec_http::Request::get(url);
+        self.send(py, request, headers, key, as_text)
     }
 
-    /// Makes a POST request with a JSON body. `key` is sent as a bearer token and never shown.
-    #[pyo3(signature = (url, body, *, headers = None, key = None))]
+    /// Makes a POST request with a JSON body. With `repeatable`, it may be sent again although the
+    /// server may have processed it. `get` describes the other parameters.
+    #[pyo3(signature = (url, body, *, headers = None, key = None, as_text = false, repeatable = false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn post<'py>(
         &self,
         py: Python<'py>,
@@ -83,8 +112,60 @@ impl HttpClient {
         body: &Bound<'_, PyAny>,
         headers: Option<&Bound<'_, PyMapping>>,
         key: Option<String>,
+        as_text: bool,
+        repeatable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.send(py, rulec_http::Request::post(url, &python_to_json(body, "the body")?), headers, key)
+        let request = rulec_http::Request::post(url, &python_to_json(body, "the body")?);
+        let request = if repeatable { request.repeatable() } else { request };
+        self.send(py, request, headers, key, as_text)
+    }
+
+    /// Makes a PUT request with a JSON body. The parameters are as in `get`.
+    #[pyo3(signature = (url, body, *, headers = None, key = None, as_text = false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn put<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        body: &Bound<'_, PyAny>,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+        as_text: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = rulec_http::Request::put(url, &python_to_json(body, "the body")?);
+        self.send(py, request, headers, key, as_text)
+    }
+
+    /// Makes a PATCH request with a JSON body. The parameters are as in `post`.
+    #[pyo3(signature = (url, body, *, headers = None, key = None, as_text = false, repeatable = false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn patch<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        body: &Bound<'_, PyAny>,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+        as_text: bool,
+        repeatable: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = rulec_http::Request::patch(url, &python_to_json(body, "the body")?);
+        let request = if repeatable { request.repeatable() } else { request };
+        self.send(py, request, headers, key, as_text)
+    }
+
+    /// Makes a DELETE request. The parameters are as in `get`.
+    #[pyo3(signature = (url, *, headers = None, key = None, as_text = false))]
+    fn delete<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+        as_text: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = rulec_http::Request::delete(url);
+        self.send(py, request, headers, key, as_text)
     }
 
     /// Returns the worker that runs `HTTP` nodes in plans (workflows that a language model
@@ -115,12 +196,16 @@ impl HttpClient {
         mut request: rulec_http::Request,
         headers: Option<&Bound<'_, PyMapping>>,
         key: Option<String>,
+        as_text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         for (name, value) in mapping_entries(headers)? {
             request = request.header(&name, value.extract()?).map_err(http_error)?;
         }
         if let Some(key) = key {
             request = request.bearer(&Secret::new(key)).map_err(http_error)?;
+        }
+        if as_text {
+            request = request.as_text();
         }
         let client = self.0.clone();
         start_future(py, async move {
@@ -130,12 +215,16 @@ impl HttpClient {
     }
 }
 
-/// A successful HTTP response.
+/// A successful response; `body` is a value if it is JSON, otherwise text.
+///
+/// >>> async def main(client):
+/// ...     return (await client.get("https://api.example.com/v1/orders")).body["orders"]
 #[pyclass(frozen, module = "rulec")]
 pub struct Response(pub rulec_http::Response);
 
 #[pymethods]
 impl Response {
+    /// The HTTP status code, from 200 to 299.
     #[getter]
     fn status(&self) -> u16 {
         self.0.status
@@ -150,6 +239,7 @@ impl Response {
         })
     }
 
+    /// The number of attempts until the response arrived, at least 1.
     #[getter]
     fn attempts(&self) -> u32 {
         self.0.attempts
@@ -166,7 +256,10 @@ impl Response {
     }
 }
 
-/// A handler for a `Router` that calls an HTTP endpoint; see `http_handler`.
+/// A handler that calls an endpoint; see `http_handler`.
+///
+/// >>> client = HttpClient(allow=["api.example.com"])
+/// >>> handlers = {"orders": http_handler(client, {"url": "https://api.example.com/orders/{id}", "method": "GET"})}
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply + Send + Sync>);
 
@@ -182,6 +275,7 @@ pub fn http_handler(client: &Bound<'_, HttpClient>, endpoint: &Bound<'_, PyAny>)
 
 #[pymethods]
 impl HttpHandler {
+    /// Sends the request for a message, and returns an awaitable of the response's body.
     fn __call__<'py>(&self, request: &Bound<'py, Request>) -> PyResult<Bound<'py, PyAny>> {
         let reply = (self.0)(request.get().request.clone());
         start_future(request.py(), async move {
@@ -191,16 +285,21 @@ impl HttpHandler {
     }
 }
 
-/// A language model at an OpenAI-compatible endpoint for chat completions. The second field is the
-/// text for `repr`.
+/// A language model at an OpenAI-compatible endpoint for chat completions.
+///
+/// `base` is a URL such as `https://api.example.com/v1`. By default, the key is the value of the
+/// environment variable `RULEC_MODEL_KEY`, and only the host of `base` is called.
+///
+/// >>> model = ChatModel("https://api.example.com/v1", "small", temperature=0)
 #[pyclass(frozen, module = "rulec")]
-pub struct ChatModel(pub rulec_http::ChatModel, String);
+pub struct ChatModel(
+    pub rulec_http::ChatModel,
+    // The text for `repr`.
+    String,
+);
 
 #[pymethods]
 impl ChatModel {
-    /// Creates a client of the model `model` at a base URL such as `https://api.example.com/v1`. By
-    /// default, the key is the value of the environment variable `RULEC_MODEL_KEY`, and only the
-    /// host of the base URL is called.
     #[new]
     #[pyo3(signature = (base, model, *, client = None, key = None, path = None, temperature = None))]
     fn new(
@@ -243,6 +342,13 @@ impl ChatModel {
 }
 
 /// A request that lets a model choose one of several ids: a flow, or a branch of a choice.
+///
+/// >>> rules = Rules.from_text(
+/// ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
+/// ... )
+/// >>> request = rules.question("mood").request({"text": "Where is it?"})
+/// >>> request.ids, request.messages[-1]["content"], request.picked({"branch": "angry"})
+/// (['angry', 'calm'], 'Where is it?', ('angry', None))
 #[pyclass(frozen, module = "rulec")]
 pub struct ModelRequest(pub rulec::prompt::ModelRequest);
 

@@ -2,18 +2,27 @@
 //! watched file or of a router.
 
 use super::error::compile_error;
-use super::live::{LiveRules, WatchedRules};
+use super::live::LiveRules;
 use super::router::Router;
 use super::rules::Rules;
 use super::shutdown::without_gil;
+use super::watched_rules::WatchedRules;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use rulec_runtime::route::LoadedRules;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Rules that may be replaced while they are used: live rules, a watched file, or the rules of a
-/// router. Fixed `Rules` are accepted too. `current` returns the active version.
+/// The rules in force of live rules, of a watched file or of a router. For classes that follow
+/// them; fixed `Rules` are accepted too.
+///
+/// >>> live = LiveRules.from_text("default -> chat")
+/// >>> in_force = RulesInForce(live)
+/// >>> in_force.current() is in_force.current()
+/// True
+/// >>> generation = live.replace("default -> person")
+/// >>> in_force.current().decide({}).target
+/// 'person'
 #[pyclass(frozen, module = "rulec")]
 pub struct RulesInForce {
     /// Function that returns the active rules; `None` for `Rules`, which never change.
@@ -50,8 +59,6 @@ fn merge_edits(py: Python<'_>, loaded: &LoadedRules) -> PyResult<(u64, Py<Rules>
 
 #[pymethods]
 impl RulesInForce {
-    /// Creates an object that returns the active version of `rules`. This argument is a `Rules`,
-    /// `LiveRules`, `WatchedRules` or `Router`.
     #[new]
     pub fn new(rules: &Bound<'_, PyAny>) -> PyResult<RulesInForce> {
         let py = rules.py();

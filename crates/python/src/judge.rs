@@ -61,6 +61,10 @@ fn read_payload(payload: &Bound<'_, PyAny>, mask: impl Fn(JsonError) -> JsonErro
 }
 
 /// A checker of payloads of one kind.
+///
+/// >>> rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+/// >>> rules.judge("refund").judge({"amount": 20}).is_accepted
+/// True
 #[pyclass(frozen, module = "rulec")]
 pub struct Judge {
     pub judge: payload::Judge,
@@ -69,6 +73,7 @@ pub struct Judge {
 
 #[pymethods]
 impl Judge {
+    /// The payload kind that this object checks.
     #[getter]
     fn kind(&self) -> &str {
         self.judge.kind()
@@ -91,6 +96,15 @@ impl Judge {
         Ok(pythonize(py, &reasons.map_err(|error: StoreError| library_error(error))?)?)
     }
 
+    /// Returns a payload for logs: the values of `@private` fields are masked.
+    fn masked_payload<'py>(
+        &self,
+        py: Python<'py>,
+        payload: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.judge.masked_payload(&python_to_json(payload, "the payload")?))?)
+    }
+
     /// Returns the JSON Schema of the payloads that this object checks.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.judge.schema())?)
@@ -103,6 +117,13 @@ impl Judge {
 }
 
 /// A checker of payloads of all kinds. A field of each payload names its kind.
+///
+/// >>> rules = Rules.from_text("payload refund { kind: any const decision; amount: number }")
+/// >>> judges = rules.judge_by("kind")
+/// >>> judges.judge({"kind": "refund", "amount": 20}).is_accepted
+/// True
+/// >>> judges.judge({"kind": "refunds", "amount": 20}).violations
+/// [<Violation of refund.kind.match at $.kind: `kind` is "refunds", which is not a payload kind>]
 #[pyclass(frozen, module = "rulec")]
 pub struct JudgeByField {
     pub judge: payload::JudgeByField,
@@ -124,11 +145,20 @@ impl JudgeByField {
 }
 
 /// A violation of a payload rule.
+///
+/// >>> rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+/// >>> [violation] = rules.judge("refund").judge({"amount": 900}).violations
+/// >>> violation.rule, violation.path
+/// ('refund.amount.range', '$.amount')
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Violation {
+    /// The name of the violated rule.
     rule: String,
+    /// The path of the value that violates the rule, such as `$.amount`.
     path: String,
+    /// The message of the rule.
     message: String,
+    /// An advice how to repair the value; empty if the rule has none.
     repair: String,
 }
 
@@ -155,11 +185,17 @@ fn convert_violations(violations: &[payload::Violation]) -> Vec<Violation> {
 }
 
 /// The result of checking a payload.
+///
+/// >>> rules = Rules.from_text('payload refund rank 1 { currency: string default "EUR" }')
+/// >>> judgement = rules.judge("refund").judge({})
+/// >>> judgement.outcome, judgement.corrected
+/// ('accept_corrected', {'currency': 'EUR'})
 #[pyclass(frozen, module = "rulec")]
 pub struct Judgement(pub payload::Judgement);
 
 #[pymethods]
 impl Judgement {
+    /// The payload kind by whose rules the payload was checked.
     #[getter]
     fn kind(&self) -> &str {
         self.0.kind()
@@ -171,26 +207,31 @@ impl Judgement {
         self.0.outcome().name()
     }
 
+    /// True if the payload violates no rule, even without corrections.
     #[getter]
     fn is_valid(&self) -> bool {
         self.0.is_valid()
     }
 
+    /// True if the payload or its corrected copy may be used.
     #[getter]
     fn is_accepted(&self) -> bool {
         self.0.is_accepted()
     }
 
+    /// The violated rules, sorted by the name of the rule and then by the path.
     #[getter]
     fn violations(&self) -> Vec<Violation> {
         convert_violations(self.0.violations())
     }
 
+    /// The violations that remain after the corrections; empty if nothing was corrected.
     #[getter]
     fn remaining(&self) -> Vec<Violation> {
         convert_violations(self.0.remaining())
     }
 
+    /// The violated rules that only warn. They do not affect the outcome.
     #[getter]
     fn warnings(&self) -> Vec<Violation> {
         convert_violations(self.0.warnings())
@@ -216,6 +257,19 @@ impl Judgement {
     #[getter]
     fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
+    }
+
+    /// The corrected payload for logs: the values of `@private` fields are masked. None if there is
+    /// no corrected payload.
+    #[getter]
+    fn masked_correction<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.0.masked_correction().map(|corrected| pythonize(py, corrected)).transpose()?)
+    }
+
+    /// The limits that the payload exceeded, as dicts. A value over a limit counts as missing.
+    #[getter]
+    fn exceeded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.exceeded())?)
     }
 
     /// The payload kind to propose instead of a rejected payload. None if the rules name none.

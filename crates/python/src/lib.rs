@@ -8,15 +8,17 @@
 //! | `prepared` | messages whose fields are read once for several decisions |
 //! | `names` | arguments that are lists of names |
 //! | `pace` | whether a decision releases the interpreter lock |
+//! | `settings` | keyword arguments that say how rules are compiled or loaded |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
+//! | `loading` | how rules are compiled and loaded |
 //! | `decide` | how rules decide messages |
 //! | `history`, `recording` | stores of earlier messages, and sessions that record in them |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
-//! | `live` | rules that change while they decide |
+//! | `live` | rules that the program edits while they decide |
 //! | `judge` | checks of payloads |
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
@@ -25,10 +27,12 @@
 //! | `in_force` | the active rules, for objects that use rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
+//! | `started` | messages whose handler the caller awaits |
 //! | `switching` | replacing the rules of a running router |
 //! | `stats` | counts of routers and watched rules |
 //! | `status` | the state of watched rule files |
 //! | `watched` | the file that a router watches |
+//! | `watched_rules` | rules that are reloaded from a file |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
 //! | `policy` | policies of handlers |
 //! | `callback` | calls of Python functions from tokio tasks |
@@ -41,6 +45,9 @@
 //! | `classifier` | the classifier of intents |
 //! | `log` | decision logs |
 //! | `batch` | record batches |
+
+// The doc comments of Python classes are their docstrings, with examples in the form of doctest.
+#![allow(clippy::doc_lazy_continuation)]
 
 mod batch;
 mod bus;
@@ -60,6 +67,7 @@ mod http;
 mod in_force;
 mod judge;
 mod live;
+mod loading;
 mod log;
 mod message;
 mod names;
@@ -74,12 +82,15 @@ mod router;
 mod rules;
 mod runner;
 mod session;
+mod settings;
 mod shutdown;
+mod started;
 mod stats;
 mod status;
 mod switching;
 mod tracing;
 mod watched;
+mod watched_rules;
 mod worker;
 mod workflow;
 
@@ -127,7 +138,7 @@ mod _rulec {
     #[pymodule_export]
     use super::judge::{Judge, JudgeByField, Judgement, Violation};
     #[pymodule_export]
-    use super::live::{Edit, LiveRules, WatchedRules};
+    use super::live::{Edit, LiveRules};
     #[pymodule_export]
     use super::log::DecisionLog;
     #[pymodule_export]
@@ -139,7 +150,7 @@ mod _rulec {
     #[pymodule_export]
     use super::queries::{Condition, Finding, TestResult};
     #[pymodule_export]
-    use super::router::{Router, Started};
+    use super::router::Router;
     #[pymodule_export]
     use super::rules::Rules;
     #[pymodule_export]
@@ -149,11 +160,15 @@ mod _rulec {
     #[pymodule_export]
     use super::shutdown::end;
     #[pymodule_export]
+    use super::started::Started;
+    #[pymodule_export]
     use super::status::WatchStatus;
     #[pymodule_export]
     use super::switching::Watch;
     #[pymodule_export]
     use super::tracing::log_level;
+    #[pymodule_export]
+    use super::watched_rules::WatchedRules;
     #[pymodule_export]
     use super::worker::{NodeCall, NodeFactory};
     #[pymodule_export]

@@ -1,28 +1,24 @@
-//! Python classes for rules that change while other threads decide with them. The program edits the
-//! rules, or the rules are reloaded from watched files.
+//! Python class for rules that the program edits while other threads decide with them.
 
 use super::decide::{add_message_index, convert_text_decision};
 use super::decision::{Decision, Explanation};
-use super::document::document_options;
 use super::error::{compile_error, library_error, unknown_name_error};
-use super::host::register_functions;
-use super::log::extract_decision_log;
+use super::loading::{NAME_OF_UNNAMED_TEXT, text_loader};
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
 use super::rules::{Rules, no_default_entry_error};
-use super::shutdown::{wait_for, without_gil};
-use super::stats::stats_to_python;
-use super::status::{WatchStatus, await_status};
+use super::settings::CompilerSettings;
+use super::shutdown::without_gil;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rulec::{Compiler, EditError, UnknownEntry};
 use rulec_import::Imported;
 use rulec_runtime::route;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name with which a caller selects the routes outside any table to decide a message.
 pub const ROUTES_ENTRY: &str = "routes";
@@ -73,9 +69,16 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     }
 }
 
-/// An edit of live rules, and its text for `repr`. `LiveRules.edit` applies a list of edits.
+/// An edit of live rules; `LiveRules.edit` applies a list of edits at once.
+///
+/// >>> Edit.remove("money") == Edit.remove("money", table="routes")
+/// True
 #[pyclass(frozen, module = "rulec")]
-pub struct Edit(pub rulec::Edit, String);
+pub struct Edit(
+    pub rulec::Edit,
+    // The text for `repr`.
+    String,
+);
 
 impl Edit {
     /// Creates an edit. `call` is for `repr`: the Python method that creates it, and its first
@@ -127,6 +130,11 @@ impl Edit {
 }
 
 /// Rules that can be edited while threads decide with them.
+///
+/// >>> rules = LiveRules.from_text("default -> chat")
+/// >>> generation = rules.insert('route hello when text contains "hello" -> greeter')
+/// >>> rules.decide({"text": "hello"}).target
+/// 'greeter'
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     pub rules: rulec::LiveRules,
@@ -143,6 +151,11 @@ impl LiveRules {
         LiveRules { rules, functions, imported: None }
     }
 
+    /// Creates live rules from a version of a watched file.
+    pub fn from_loaded(loaded: route::LoadedRules, functions: Option<Py<PyMapping>>) -> LiveRules {
+        LiveRules { rules: loaded.rules, functions, imported: loaded.document }
+    }
+
     /// Returns the rules with the JSON document from which they were loaded.
     pub fn loaded_rules(&self) -> route::LoadedRules {
         let mut loaded = route::LoadedRules::from(self.rules.clone());
@@ -150,13 +163,15 @@ impl LiveRules {
         loaded
     }
 
-    /// Runs `compile` without the GIL, with a compiler that knows the Python functions.
+    /// Runs `compile` without the GIL, with a compiler that has these settings and knows the Python
+    /// functions.
     fn compile(
         py: Python<'_>,
         functions: Option<Bound<'_, PyMapping>>,
+        settings: CompilerSettings<'_>,
         compile: impl FnOnce(Compiler) -> Result<rulec::LiveRules, rulec::CompileError> + Send,
     ) -> PyResult<LiveRules> {
-        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+        let compiler = settings.compiler(functions.as_ref())?;
         let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
         Ok(LiveRules::new(rules, functions.map(Bound::unbind)))
     }
@@ -178,33 +193,58 @@ impl LiveRules {
 
 #[pymethods]
 impl LiveRules {
+    /// Compiles a file and its imports. The parameters are as in `Rules.from_path`. An edit may
+    /// import further files of the folder.
     #[staticmethod]
-    #[pyo3(signature = (path, *, functions = None))]
-    fn from_path(py: Python<'_>, path: PathBuf, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
-        LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_path(compiler, path))
+    #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None))]
+    fn from_path(
+        py: Python<'_>,
+        path: PathBuf,
+        functions: Option<Bound<'_, PyMapping>>,
+        root: Option<PathBuf>,
+        tier: Option<&str>,
+        index: Option<&str>,
+    ) -> PyResult<Self> {
+        let settings = CompilerSettings { tier, index, root, ..CompilerSettings::default() };
+        LiveRules::compile(py, functions, settings, |compiler| rulec::LiveRules::from_path(compiler, path))
     }
 
+    /// Compiles a text. The parameters are as in `Rules.from_text`.
     #[staticmethod]
-    #[pyo3(signature = (text, *, functions = None))]
-    fn from_text(py: Python<'_>, text: &str, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
-        LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_text(compiler, text))
+    #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None))]
+    fn from_text(
+        py: Python<'_>,
+        text: &str,
+        functions: Option<Bound<'_, PyMapping>>,
+        imports: Option<HashMap<String, String>>,
+        tier: Option<&str>,
+        index: Option<&str>,
+    ) -> PyResult<Self> {
+        let (loader, settings) =
+            (text_loader(text, imports)?, CompilerSettings { tier, index, ..Default::default() });
+        LiveRules::compile(py, functions, settings, |compiler| {
+            rulec::LiveRules::new(compiler, &loader, NAME_OF_UNNAMED_TEXT)
+        })
     }
 
     /// Loads an artifact (compiled rules), from bytes or a file; see `Rules.from_artifact`. Its
     /// rules cannot be edited.
     #[staticmethod]
-    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None, tier = None, index = None))]
     fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
         trusted: Option<Names>,
+        tier: Option<&str>,
+        index: Option<&str>,
     ) -> PyResult<Self> {
         let kept = functions.as_ref().map(|functions| functions.clone().unbind());
-        let rules = Rules::from_artifact(py, artifact, functions, trusted)?;
+        let rules = Rules::from_artifact(py, artifact, functions, trusted, tier, index, false)?;
         Ok(LiveRules::new(rules.rules.into(), kept))
     }
 
+    /// Decides a message by the current rules. The parameters are as in `Rules.decide`.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = message_to_json(message, &self.rules.decimal_paths())?;
@@ -242,6 +282,7 @@ impl LiveRules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
+    /// Returns the names of all matching routes of `entry`, in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
     fn matched(
         &self,
@@ -333,6 +374,7 @@ impl LiveRules {
         self.rules.pending()
     }
 
+    /// The generation: the version number of the rules, which every edit increases.
     #[getter]
     fn generation(&self) -> u64 {
         self.rules.generation()
@@ -362,116 +404,5 @@ pub fn extract_live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules
                 )))
             }
         },
-    }
-}
-
-/// Rules that follow a rule file with its imports, an artifact (compiled rules), or a JSON document
-/// of another system. When the file changes, its new version becomes active. A version that cannot
-/// be loaded is refused, and the last good version stays active.
-#[pyclass(frozen, module = "rulec")]
-pub struct WatchedRules {
-    pub rules: route::WatchedRules,
-    /// Whether a warning was given that the rules read earlier messages, but there is no store.
-    warned: AtomicBool,
-    /// The Python functions that the rules call, by name.
-    functions: Option<Py<PyMapping>>,
-}
-
-#[pymethods]
-impl WatchedRules {
-    /// Loads and watches the file `path`. `functions` maps names to Python functions that the rules
-    /// may call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
-    /// line. `system` names the system of a JSON document; a `.json` file needs no name if its
-    /// shape shows the system. With `strict`, a document with an item that cannot be used is
-    /// refused. With `literal`, patterns of flows match literally.
-    #[new]
-    #[pyo3(signature = (path, *, functions = None, log = None, system = None, strict = false, literal = false))]
-    fn new(
-        py: Python<'_>,
-        path: PathBuf,
-        functions: Option<Bound<'_, PyMapping>>,
-        log: Option<&Bound<'_, PyAny>>,
-        system: Option<&str>,
-        strict: bool,
-        literal: bool,
-    ) -> PyResult<WatchedRules> {
-        let document = document_options(system, strict, literal)?;
-        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
-        let loader = route::SourceLoader::from(compiler).document(document);
-        let mut builder = route::WatchedRules::builder(loader, path);
-        if let Some(log) = log {
-            builder = builder.log(extract_decision_log(log, false)?);
-        }
-        let rules = wait_for(py, builder.open()).map_err(library_error)?;
-        let functions = functions.map(Bound::unbind);
-        Ok(WatchedRules { rules, warned: AtomicBool::new(false), functions })
-    }
-
-    /// Decides a message by the active version of the file. Counts and logs the decision. `entry`
-    /// names the table, choice or router that decides.
-    #[pyo3(signature = (message, *, entry = None))]
-    fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let rules = self.rules.rules();
-        if rules.has_history() && !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(target: "rulec::history", "{}", route::Warning::NoHistory);
-        }
-        let message = message_to_json(message, &rules.decimal_paths())?;
-        let decision = with_entry(
-            || self.rules.rules(),
-            entry,
-            |entry| without_gil(py, || self.rules.decide_in(entry, &message)),
-        )?;
-        Decision::with_json_message(decision, message)
-    }
-
-    /// Explains how the active version decides a message. Neither counts nor logs the decision.
-    #[pyo3(signature = (message, *, entry = None, show_private = false))]
-    fn explain(
-        &self,
-        py: Python<'_>,
-        message: &Bound<'_, PyAny>,
-        entry: Option<&str>,
-        show_private: bool,
-    ) -> PyResult<Explanation> {
-        self.rules(py).explain(py, message, entry, show_private, None)
-    }
-
-    /// The active version of the rules. Its decisions are neither counted nor logged.
-    #[getter]
-    fn rules(&self, py: Python<'_>) -> LiveRules {
-        let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
-        let loaded = self.rules.loaded_rules();
-        LiveRules { rules: loaded.rules, functions, imported: loaded.document }
-    }
-
-    #[getter]
-    fn status(&self) -> WatchStatus {
-        WatchStatus(self.rules.status())
-    }
-
-    /// Waits until the status differs from `since` (default: the current status), because a version
-    /// of the file became active or was refused. Several calls may wait at the same time.
-    #[pyo3(signature = (*, since = None))]
-    fn changed<'py>(
-        &self,
-        py: Python<'py>,
-        since: Option<&Bound<'py, WatchStatus>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let known = since.map_or_else(|| self.rules.status(), |since| since.get().0.clone());
-        await_status(py, self.rules.changed_since(known))
-    }
-
-    /// Returns counts and latencies by route, like `Router.stats`.
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        stats_to_python(py, &self.rules.stats())
-    }
-
-    /// Requests a check whether the file has changed, and returns without waiting for its result.
-    fn check(&self) {
-        self.rules.check();
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<WatchedRules: {}>", self.status().__repr__())
     }
 }

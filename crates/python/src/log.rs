@@ -10,16 +10,27 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// A decision log: one line of JSON per decision, without the values of `@private` fields.
+/// A decision log: one line of JSON per decision, in a file or passed to a function. Values of
+/// `@private` fields are masked.
+///
+/// `target` is the path of a file to append to, or a function. The function receives each line as
+/// text, on a separate thread. `message`, `explanation` and `analysis` select what a line contains.
+/// At most `capacity` lines wait; further lines are dropped and counted.
+///
+/// >>> import asyncio
+/// >>> lines = []
+/// >>> async def main():
+/// ...     log = DecisionLog(lines.append, message=False)
+/// ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"}, log=log)
+/// ...     await router.route({"text": "hello"})
+/// ...     return await log.close()
+/// >>> asyncio.run(main())["written"], '"handler":"chat"' in lines[0]
+/// (1, True)
 #[pyclass(frozen, module = "rulec")]
 pub struct DecisionLog(route::DecisionLog);
 
 #[pymethods]
 impl DecisionLog {
-    /// Creates a log. `target` is the path of a file to append to, or a function. The function
-    /// receives each line as text, on a separate thread. `message`, `explanation` and `analysis`
-    /// select what a line contains. At most `capacity` lines wait; further lines are dropped and
-    /// counted.
     #[new]
     #[pyo3(signature = (target, *, message = true, explanation = false, analysis = false, capacity = 1024))]
     fn new(

@@ -8,7 +8,16 @@ use pythonize::pythonize;
 use rulec_runtime::route::{self, HandlerOutcome};
 use serde_json::{Map, Value as Json};
 
-/// The request that a router passes to a handler.
+/// The argument of a handler: the message, and the decision about it.
+///
+/// >>> import asyncio
+/// >>> def many(request):
+/// ...     return request.route, request.args
+/// >>> async def main():
+/// ...     router = Router(Rules.from_text("route big when n > 9 -> many(n: n)"), {"many": many})
+/// ...     return (await router.route({"n": 12})).reply
+/// >>> asyncio.run(main())
+/// ('big', {'n': 12})
 #[pyclass(frozen, module = "rulec")]
 pub struct Request {
     pub message: Py<PyAny>,
@@ -34,38 +43,53 @@ impl Request {
         self.request.text()
     }
 
+    /// The arguments that the rules give to the handler, by name.
     #[getter]
     fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         args_to_python(py, &self.request.args, &self.request.exact_args)
     }
 
+    /// The metadata that the rules attach to the route.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize::<Map<String, Json>>(py, &self.request.metadata)?)
     }
 
+    /// The name of the chosen route.
     #[getter]
     fn route(&self) -> &str {
         &self.request.route
     }
 
+    /// The name of the handler that is called: the target of the route, or a fallback.
     #[getter]
     fn handler(&self) -> &str {
         &self.request.handler
     }
 
+    /// The number of this attempt to call the handler, from 1.
     #[getter]
     fn attempt(&self) -> u32 {
         self.request.attempt
     }
 
+    /// The generation (version number) of the rules that decided.
     #[getter]
     fn generation(&self) -> u64 {
         self.request.generation
     }
 }
 
-/// The result of routing a message to a handler.
+/// The result of routing a message to a handler: the reply, or the error.
+///
+/// >>> import asyncio
+/// >>> def many(request):
+/// ...     raise ConnectionError("no line")
+/// >>> async def main():
+/// ...     return await Router(Rules.from_text("default -> many"), {"many": many}).route({})
+/// >>> outcome = asyncio.run(main())
+/// >>> outcome.reply, outcome.error
+/// (None, 'the handler of `default` failed: ConnectionError: no line')
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
@@ -111,11 +135,13 @@ impl Outcome {
         self.outcome.result.kind()
     }
 
+    /// The name of the chosen route; None if no route was chosen.
     #[getter]
     fn route(&self) -> Option<&str> {
         self.outcome.route.as_deref()
     }
 
+    /// The name of the handler; None if no route was chosen.
     #[getter]
     fn handler(&self) -> Option<&str> {
         self.outcome.handler.as_deref()
@@ -139,16 +165,19 @@ impl Outcome {
         self.raised_exception.as_ref().map(|raised| raised.clone_ref(py))
     }
 
+    /// The name of the fallback that replied in place of the handler; None if none did.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.outcome.fallback.as_deref()
     }
 
+    /// The number of calls of handlers, with retries and fallbacks.
     #[getter]
     fn attempts(&self) -> u32 {
         self.outcome.attempts
     }
 
+    /// The generation (version number) of the rules that decided.
     #[getter]
     fn generation(&self) -> u64 {
         self.outcome.generation
@@ -159,6 +188,7 @@ impl Outcome {
         json_text(&self.with_reply(py)?)
     }
 
+    /// Returns the outcome as a dict. A reply that has no JSON form is written as its `repr`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.with_reply(py)?)?)
     }
@@ -168,11 +198,23 @@ impl Outcome {
     }
 }
 
-/// The argument of a hook that is called after the handler: the message and its outcome.
+/// The argument of the hook `after` of a router: a message and its outcome.
+///
+/// >>> import asyncio
+/// >>> seen = []
+/// >>> def after(finished):
+/// ...     seen.append((finished.message, finished.outcome.reply))
+/// >>> async def main():
+/// ...     await Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"}, after=after).route({"n": 1})
+/// >>> asyncio.run(main())
+/// >>> seen
+/// [({'n': 1}, 'hi')]
 #[pyclass(frozen, module = "rulec")]
 pub struct Finished {
+    /// The message, as the caller passed it or a hook changed it.
     #[pyo3(get)]
     pub message: Py<PyAny>,
+    /// The outcome of the message.
     #[pyo3(get)]
     pub outcome: Py<Outcome>,
 }

@@ -13,7 +13,22 @@ pub fn duration_from_seconds(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(to_error)
 }
 
-/// The policy for a handler that is slow or fails. Times are in seconds.
+/// How a router calls a handler that may be slow or fail. Times are in seconds.
+///
+/// `time_limit` applies to one handler, and `chain_limit` to the handler with its retries and
+/// fallbacks. `retries` are the number of retries and the pause before the first one. `circuit` are
+/// the number of failures after which the handler is not called, and for how long. `fallbacks` name
+/// the handlers that are tried in its place.
+///
+/// >>> import asyncio
+/// >>> async def slow(request):
+/// ...     await asyncio.sleep(60)
+/// >>> async def main():
+/// ...     policy = Policy(time_limit=0.01, fallbacks=["apology"])
+/// ...     handlers = {"chat": slow, "apology": lambda request: "sorry"}
+/// ...     return await Router(Rules.from_text("default -> chat"), handlers, policies={"chat": policy}).route({})
+/// >>> asyncio.run(main()).reply
+/// 'sorry'
 #[pyclass(frozen, module = "rulec")]
 pub struct Policy(pub route::Policy, String);
 

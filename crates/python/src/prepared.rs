@@ -26,8 +26,12 @@ self_cell! {
     }
 }
 
-/// A message whose fields were read in advance for one rule set. Another rule set cannot use the
-/// read values, and reads the fields from the whole message.
+/// A message that was read once, to decide it by several entries.
+///
+/// >>> rules = Rules.from_text("table size { route big when n > 9 -> many } default -> chat")
+/// >>> prepared = rules.prepare({"n": 12})
+/// >>> rules.decide(prepared).target, rules.decide(prepared, entry="size").target
+/// ('chat', 'many')
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(pub Resolved);
 

@@ -14,9 +14,14 @@ use rulec::{AnalysisOptions, TestOutcome, UnknownEntry, run_tests_with};
 use rulec::{condition, payload};
 use serde::Serialize;
 
-/// A finding of the analysis: a diagnostic, and an example message that shows the problem.
+/// A finding of the analysis, with a message that demonstrates it.
+///
+/// >>> rules = Rules.from_text("route a when n > 3 -> x\nroute b when n > 9 -> y\ndefault -> z")
+/// >>> [finding.diagnostic.message for finding in rules.analyse()]
+/// ['`b` can never be chosen: `a` matches every message that it matches']
 #[pyclass(frozen, module = "rulec")]
 pub struct Finding {
+    /// The finding, as an error or warning about the text of the rules.
     #[pyo3(get)]
     diagnostic: Py<Diagnostic>,
     witness: Option<serde_json::Value>,
@@ -41,6 +46,10 @@ impl Finding {
 }
 
 /// The outcome of a `test` block.
+///
+/// >>> rules = Rules.from_text('default -> chat\ntest "hello" { given text = "hello" expect default }')
+/// >>> [(test.name, test.passed) for test in rules.run_tests()]
+/// [('hello', True)]
 #[pyclass(frozen, module = "rulec")]
 pub struct TestResult {
     outcome: TestOutcome,
@@ -49,11 +58,13 @@ pub struct TestResult {
 
 #[pymethods]
 impl TestResult {
+    /// The name of the `test` block.
     #[getter]
     fn name(&self) -> &str {
         &self.outcome.name
     }
 
+    /// True if the actual result is the expected one.
     #[getter]
     fn passed(&self) -> bool {
         self.outcome.passed
@@ -77,6 +88,7 @@ impl TestResult {
         self.outcome.explanation.clone().map(Explanation)
     }
 
+    /// The file of the test; None if the text of the rules is not available.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.range.as_ref().map(|range| &*range.file)
@@ -125,6 +137,25 @@ impl Rules {
             Ok(Finding { diagnostic, witness: finding.witness })
         };
         findings.into_iter().map(to_finding).collect()
+    }
+
+    /// Prepares the execution engine now instead of at the first decision. With the tier `jit`,
+    /// this compiles machine code. Raises `RulecError` if the engine cannot run on this machine.
+    fn warm_up(&self, py: Python<'_>) -> PyResult<()> {
+        without_gil(py, || self.rules.warm_up()).map_err(library_error)
+    }
+
+    /// The texts of the rule files, as pairs of the file's name and its text. A text is empty if
+    /// the rules were loaded from an artifact without it.
+    #[getter]
+    fn texts(&self) -> Vec<(&str, &str)> {
+        self.rules.sources().iter().map(|(_, file)| (&*file.name, &*file.text)).collect()
+    }
+
+    /// Returns a message for logs: the values of `@private` fields are masked.
+    fn masked_message<'py>(&self, message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let message_json = message_to_json(message, self.rules.decimal_paths())?;
+        to_python(message.py(), &self.rules.masked_message(&message_json))
     }
 
     /// Returns the estimated cost of each table's routes, as `rulec check --cost` prints it.
@@ -227,8 +258,11 @@ impl Rules {
     }
 }
 
-/// A condition that is compiled from a text at run time, such as the condition on an edge of a
-/// workflow.
+/// A condition that is given as text at run time.
+///
+/// >>> condition = Condition.compile('rows > 10 and ${fetch.status} == "ok"')
+/// >>> condition.holds({"rows": 12, "fetch": {"status": "ok"}})
+/// True
 #[pyclass(frozen, module = "rulec")]
 pub struct Condition {
     text: String,

@@ -14,6 +14,7 @@ use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
 use super::repr::{count_with_noun, rule_counts_text};
 use super::shutdown::{start_future, with_gil, without_gil};
+use super::started::Started;
 use super::stats::stats_to_python;
 use super::watched::WatchedFile;
 use pyo3::PyTraverseError;
@@ -23,7 +24,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_runtime::route::{self, HandlerError, Permissions, StartedRoute};
+use rulec_runtime::route::{self, HandlerError, Permissions};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -231,50 +232,25 @@ async fn call_after_hook(
     .await
 }
 
-/// A decided message whose handler the caller itself awaits.
-#[pyclass(frozen, module = "rulec")]
-pub struct Started {
-    /// The state of the message in the router; `None` after `finish`, `fail` or `cancel`.
-    started: Mutex<Option<StartedRoute>>,
-    handler: Py<PyAny>,
-    request: Py<Request>,
-}
-
-impl Started {
-    fn take_started(&self) -> Option<StartedRoute> {
-        self.started.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-#[pymethods]
-impl Started {
-    /// Calls the handler. The result may be awaitable.
-    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.handler.bind(py).call1((&self.request,))
-    }
-
-    /// Returns the outcome of the message, with the handler's reply. None after an earlier call of
-    /// `finish`, `fail` or `cancel`.
-    fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
-        let outcome = self.take_started()?.finish(Ok(Json::Null));
-        Some(Outcome::new(outcome, Some(reply), None))
-    }
-
-    /// Returns the outcome of the message, with the exception that the handler raised. None after
-    /// an earlier call of `finish`, `fail` or `cancel`.
-    fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
-        let error = to_typed_error(exception.py(), &PyErr::from_value(exception.clone()));
-        let outcome = self.take_started()?.finish(Err(error.into()));
-        Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
-    }
-
-    /// Counts the message as cancelled, because the caller stopped waiting for the handler.
-    fn cancel(&self) {
-        drop(self.take_started());
-    }
-}
-
-/// Router that decides messages and awaits their handlers.
+/// Decides messages, and awaits their handlers on the event loop of the caller.
+///
+/// `handlers` maps each target of the rules to a function or an async function of a `Request`.
+/// `otherwise` handles the targets that have no handler of their own. `entry` names the table,
+/// choice or router that decides. `policies` maps names of handlers to policies.
+///
+/// `permissions` returns the permissions of a message's sender. `log` is a `DecisionLog`, the path
+/// of a log file, or a function that receives each line. With `log_analysis`, the lines contain the
+/// analysis of each text. `before` may replace a message before it is decided, and `after` the
+/// reply. `error_scope` names the group of messages in which failures of handlers are counted.
+/// `keep` is the number of earlier rule sets to which `roll_back` can return.
+///
+/// >>> import asyncio
+/// >>> async def chat(request):
+/// ...     return f"you said {request.text}"
+/// >>> async def main():
+/// ...     return await Router(Rules.from_text("default -> chat"), {"chat": chat}).route({"text": "hello"})
+/// >>> asyncio.run(main()).reply
+/// 'you said hello'
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     pub router: route::Router,
@@ -450,7 +426,7 @@ impl Router {
         };
         let request = Py::new(py, Request { message: shown, request })?;
         let handler = handler.get(py)?;
-        Ok(Bound::new(py, Started { started: Mutex::new(Some(started)), handler, request })?.into_any())
+        Ok(Bound::new(py, Started::new(started, handler, request))?.into_any())
     }
 
     /// Warnings about the current rules.

@@ -1,10 +1,9 @@
-//! Python class for compiled rule sets: it loads them, and answers questions about them.
+//! Python class for compiled rule sets, which answers questions about them.
 
 use super::decision::Explanation;
-use super::document::{ReportItem, export_document, import_options, load_document, report_items};
-use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
+use super::document::{ReportItem, export_document, report_items};
+use super::error::{Diagnostic, library_error, unknown_name_error};
 use super::history::{extract_history_store, with_history};
-use super::host::{check_functions_declared, register_functions};
 use super::judge::{Judge, JudgeByField, JudgeHistory};
 use super::message::{mapping_entries, python_to_json};
 use super::names::Names;
@@ -15,18 +14,19 @@ use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use pythonize::pythonize;
-use rulec::{Compiler, Entry, Indexing, MemoryLoader, SigningKey, VerifyingKey, choice, payload};
-use rulec_import::{Imported, System};
+use rulec::{Entry, SigningKey, choice, payload};
+use rulec_import::Imported;
 use serde_json::Value as Json;
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// The file name that diagnostics show for rules that were not read from a file.
-const NAME_OF_UNNAMED_TEXT: &str = "<text>";
-
-/// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
-/// as an artifact, which is its compiled form as bytes.
+/// Compiled rules. Threads may share them, and pickling stores them as their artifact (compiled
+/// form).
+///
+/// >>> rules = Rules.from_text("route big when n > 9 -> many default -> few")
+/// >>> rules.decide({"n": 12}).target, rules.decide({}).target
+/// ('many', 'few')
+/// >>> rules.entries, rules.targets
+/// (['routes'], ['few', 'many'])
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
@@ -42,52 +42,10 @@ pub struct Rules {
     pub pace: GilPolicy,
 }
 
-/// The names of the execution engine and of the indexing mode that the program has chosen; `None`
-/// for the default.
-#[derive(Default)]
-struct EngineNames<'a> {
-    tier: Option<&'a str>,
-    index_mode: Option<&'a str>,
-}
-
-impl EngineNames<'_> {
-    fn apply(&self, mut compiler: Compiler) -> PyResult<Compiler> {
-        if let Some(tier) = self.tier {
-            compiler = compiler.tier(tier.parse().map_err(library_error)?);
-        }
-        if let Some(index) = self.index_mode {
-            compiler = compiler.index(match index {
-                "auto" => Indexing::Auto,
-                "always" => Indexing::Always,
-                "never" => Indexing::Never,
-                other => {
-                    let help = "choose auto, always or never";
-                    return Err(library_error(format!("there is no indexing `{other}`; {help}")));
-                }
-            });
-        }
-        Ok(compiler)
-    }
-}
-
 /// The result of `__reduce__`: a function that loads rules, and its arguments. The arguments are
 /// the compiled rules as bytes, the Python functions that the rules call, and the payload context
 /// as JSON text.
 type PickledRules<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
-
-/// Runs `compile` without the GIL, with a compiler that knows the Python functions in `functions`.
-/// The keys of `functions` are the names that rules use.
-fn compile_rules(
-    py: Python<'_>,
-    functions: Option<Bound<'_, PyMapping>>,
-    engine: &EngineNames<'_>,
-    compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
-) -> PyResult<Rules> {
-    let compiler = register_functions(engine.apply(Compiler::new())?, functions.as_ref())?;
-    let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
-    check_functions_declared(&rules, functions.as_ref())?;
-    Ok(Rules::from_compiled(rules, functions.map(Bound::unbind)))
-}
 
 impl Rules {
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
@@ -159,121 +117,6 @@ pub fn no_default_entry_error(names: &str) -> PyErr {
 
 #[pymethods]
 impl Rules {
-    /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
-    /// by default, the folder of the file. `functions` are the Python functions that the rules
-    /// call, by name. `tier` and `index` name the execution engine and the indexing mode.
-    #[staticmethod]
-    #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None))]
-    fn from_path(
-        py: Python<'_>,
-        path: PathBuf,
-        functions: Option<Bound<'_, PyMapping>>,
-        root: Option<PathBuf>,
-        tier: Option<&str>,
-        index: Option<&str>,
-    ) -> PyResult<Rules> {
-        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| match root {
-            Some(root) => compiler.root(root).compile_path(path),
-            None => compiler.compile_path(path),
-        })
-    }
-
-    /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
-    /// `from_path` describes the other parameters.
-    #[staticmethod]
-    #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None))]
-    fn from_text(
-        py: Python<'_>,
-        text: &str,
-        functions: Option<Bound<'_, PyMapping>>,
-        imports: Option<HashMap<String, String>>,
-        tier: Option<&str>,
-        index: Option<&str>,
-    ) -> PyResult<Rules> {
-        if text.ends_with(".rules") && !text.contains(char::is_whitespace) {
-            let help = "read it with `from_path`";
-            return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
-        }
-        let main_loader = MemoryLoader::new().with(NAME_OF_UNNAMED_TEXT, text);
-        let loader =
-            imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
-        compile_rules(py, functions, &EngineNames { tier, index_mode: index }, |compiler| {
-            compiler.compile_with(&loader, NAME_OF_UNNAMED_TEXT)
-        })
-    }
-
-    /// Loads an artifact (compiled rules) of `rulec build` or `to_artifact`, from bytes or a file.
-    /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
-    #[staticmethod]
-    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
-    pub fn from_artifact(
-        py: Python<'_>,
-        artifact: &Bound<'_, PyAny>,
-        functions: Option<Bound<'_, PyMapping>>,
-        trusted: Option<Names>,
-    ) -> PyResult<Rules> {
-        let keys = trusted.iter().flat_map(|names| &names.0).map(|pem| VerifyingKey::from_pem(pem));
-        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(library_error)?;
-        let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
-        if let Ok(bytes) = artifact.cast::<PyBytes>() {
-            let bytes = bytes.as_bytes();
-            return compile_rules(py, functions, &EngineNames::default(), |compiler| {
-                with_trusted_keys(compiler).load_artifact(bytes)
-            });
-        }
-        let path: PathBuf = artifact.extract()?;
-        compile_rules(py, functions, &EngineNames::default(), |compiler| {
-            with_trusted_keys(compiler).load_artifact_path(path)
-        })
-    }
-
-    /// Loads keyword flows and intent flows (found by meaning) from a JSON document of another
-    /// system. `document` is JSON text or Python values. An item that cannot be used is skipped,
-    /// and `report` names the item. With `strict`, such an item is an error. With `literal`,
-    /// patterns match literally, as `==` and `in` of Python do.
-    #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false, literal = false))]
-    fn from_flows(
-        py: Python<'_>,
-        document: &Bound<'_, PyAny>,
-        strict: bool,
-        literal: bool,
-    ) -> PyResult<Rules> {
-        let options = if literal { import_options(strict).literal() } else { import_options(strict) };
-        load_document(py, System::Flows, document, options).map(Rules::from_imported)
-    }
-
-    /// Loads message routes from a JSON document of another system. The parameters are as in
-    /// `from_flows`.
-    #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false))]
-    fn from_routes(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Routes, document, import_options(strict)).map(Rules::from_imported)
-    }
-
-    /// Loads the branches of one or several choices from a JSON document of another system. The
-    /// parameters are as in `from_flows`.
-    #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false))]
-    fn from_choices(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
-        load_document(py, System::Choice, document, import_options(strict)).map(Rules::from_imported)
-    }
-
-    /// Loads `rules`, or the bundled rules for decision payloads. `document` is the context that
-    /// the rules read: JSON text or Python values, as in `from_flows`. Payload checkers of the
-    /// loaded rules use this context.
-    #[staticmethod]
-    #[pyo3(signature = (document, *, strict = false, rules = None))]
-    fn from_payload_context(
-        py: Python<'_>,
-        document: &Bound<'_, PyAny>,
-        strict: bool,
-        rules: Option<&Bound<'_, Rules>>,
-    ) -> PyResult<Rules> {
-        let imported = load_document(py, System::Context, document, import_options(strict))?;
-        Ok(Rules::with_context(py, imported, rules.map(Bound::get)))
-    }
-
     /// The result of loading each item of the JSON document. Empty if the rules were not loaded
     /// from a document.
     #[getter]
@@ -354,6 +197,8 @@ impl Rules {
         Ok(pythonize(py, &analysis)?)
     }
 
+    /// The names of the tables, choices and routers that can decide, of `flows`, and of the routes
+    /// outside tables: `routes`.
     #[getter]
     fn entries(&self) -> Vec<&str> {
         self.rules.entries().collect()
@@ -381,6 +226,7 @@ impl Rules {
         self.rules.has_history()
     }
 
+    /// The generation: a number that is unique in this process, and greater for later rule sets.
     #[getter]
     fn generation(&self) -> u64 {
         self.rules.generation()

@@ -12,16 +12,27 @@ use pyo3::prelude::*;
 use rulec::flow::{FlowMatcher, FlowSelection};
 use rulec_http::{FlowEnding, FoundBy, Role};
 
-/// Finds flows by pattern, by the classifier or by a model, and executes them.
+/// Finds flows by keyword, by the built-in classifier or by a model, and executes them. `FlowChat`
+/// of `rulec.flows` also takes a function as the model.
+///
+/// `rules` declare the endpoint that executes a flow: `flow tool … { endpoint: … }`. If they are
+/// live rules, a watched file or a router, their active version is used. `client` calls the
+/// endpoint. `model` selects a flow if nothing else finds one.
+///
+/// >>> import asyncio
+/// >>> rules = Rules.from_text('''
+/// ...     flow tool flow_executor { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+/// ...     flow greeting keyword exact ["hello"] -> "greet"
+/// ... ''')
+/// >>> async def main():
+/// ...     return await FlowRunner(rules, HttpClient(allow=["localhost:9"], retries=0)).handle("hello")
+/// >>> asyncio.run(main()).kind
+/// 'failed'
 #[pyclass(frozen, module = "rulec")]
 pub struct FlowRunner(DerivedFromRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
-    /// Creates a runner for the flows of `rules`. If `rules` are live rules, a watched file or a
-    /// router, the runner always uses their active version. The rules declare the endpoint that
-    /// executes a flow: `flow tool … { endpoint: … }`. `client` calls the endpoint. `model` selects
-    /// a flow if neither a pattern nor the classifier finds one.
     #[new]
     #[pyo3(signature = (rules, client, *, model = None))]
     fn new(
@@ -98,6 +109,17 @@ impl FlowRunner {
 }
 
 /// The result of handling a message that may start a flow.
+///
+/// >>> import asyncio
+/// >>> rules = Rules.from_text('''
+/// ...     flow tool flow_executor { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+/// ...     flow greeting keyword exact ["hello"] -> "greet"
+/// ... ''')
+/// >>> async def main():
+/// ...     return await FlowRunner(rules, HttpClient(allow=["localhost:9"])).handle("good bye")
+/// >>> outcome = asyncio.run(main())
+/// >>> outcome.kind, outcome.flow
+/// ('no_flow', None)
 #[pyclass(frozen, module = "rulec")]
 pub struct FlowOutcome(rulec_http::FlowOutcome);
 
@@ -115,6 +137,7 @@ impl FlowOutcome {
         self.0.flow.as_deref()
     }
 
+    /// The name of the flow; None if no flow was found.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.0.name.as_deref()

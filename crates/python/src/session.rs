@@ -12,13 +12,23 @@ use rulec_runtime::payload::{self, Coordinator};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// The argument of the agent function: a rejected decision, for which the agent proposes other
-/// decisions.
+/// The argument of the agent function of a coordinator: a rejected decision.
+///
+/// >>> import asyncio
+/// >>> def agent(request):
+/// ...     return DecisionMade("refund", {"amount": 500}) if request.attempt == 1 else None
+/// >>> async def main():
+/// ...     rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+/// ...     session = Coordinator(rules, agent=agent).session()
+/// ...     return await session.offer(DecisionMade("refund", {"amount": 900}))
+/// >>> [done.decision.payload for done in asyncio.run(main()).done]
+/// [{'amount': 500}]
 #[pyclass(frozen, module = "rulec")]
 pub struct RetryRequest(pub payload::RetryRequest);
 
 #[pymethods]
 impl RetryRequest {
+    /// The rejected decision, with the reasons.
     #[getter]
     fn rejected(&self) -> DecisionRejected {
         DecisionRejected(self.0.rejected.clone())
@@ -35,7 +45,16 @@ impl RetryRequest {
     }
 }
 
-/// The decisions of one conversation with an agent. They are executed one after another.
+/// One conversation with an agent: its decisions are executed one after another.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     rules = Rules.from_text("payload ask rank 1 suspends { question: string }")
+/// ...     session = Coordinator(rules).session()
+/// ...     await session.offer(DecisionMade("ask", {"question": "which?"}))
+/// ...     return await session.answer("the first")
+/// >>> asyncio.run(main()).done[0].result
+/// {'answer': 'the first'}
 #[pyclass(frozen, module = "rulec")]
 pub struct AgentSession {
     session: Arc<Mutex<payload::Session>>,
@@ -95,6 +114,13 @@ impl AgentSession {
 }
 
 /// The results of one call of `offer` or `answer`.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     rules = Rules.from_text("payload ask rank 1 suspends { question: string }")
+/// ...     return await Coordinator(rules).session().offer(DecisionMade("ask", {"question": "which?"}))
+/// >>> asyncio.run(main()).question.payload
+/// {'question': 'which?'}
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Turn {
     /// The decisions that were executed, in order.
@@ -133,12 +159,21 @@ impl Turn {
     }
 }
 
-/// A decision that was executed, and the result.
+/// A decision that was executed, and its result. `report` is set if it ran a plan.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+/// ...     coordinator = Coordinator(rules, handlers={"refund": lambda decision: decision.payload["amount"]})
+/// ...     return await coordinator.session().offer(DecisionMade("refund", {"amount": 20}))
+/// >>> asyncio.run(main()).done[0].result
+/// 20
 #[pyclass(frozen, module = "rulec")]
 pub struct Done(payload::Done);
 
 #[pymethods]
 impl Done {
+    /// The decision that was executed.
     #[getter]
     fn decision(&self) -> DecisionValidated {
         DecisionValidated(self.0.decision.clone())

@@ -6,7 +6,14 @@ use super::shutdown::start_future;
 use pyo3::prelude::*;
 use rulec_runtime::route::WatchStatus as Status;
 
-/// The state of watched rule files.
+/// The state of a watched file.
+///
+/// >>> import pathlib, tempfile
+/// >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+/// >>> _ = path.write_text("default -> chat")
+/// >>> status = WatchedRules(path).status
+/// >>> status.loaded, status.refused, status.error
+/// (1, 0, None)
 #[pyclass(frozen, eq, module = "rulec")]
 #[derive(PartialEq)]
 pub struct WatchStatus(pub Status);

@@ -1,16 +1,15 @@
 //! Methods of the Python class `Router` that change its rules while it serves: swaps, edits, shadow
 //! rules and watched files.
 
-use super::document::document_options;
-use super::host::register_functions;
 use super::live::{Edit, LiveRules, edit_error, extract_live_rules};
+use super::names::Names;
 use super::router::{Router, router_error};
+use super::settings::CompilerSettings;
 use super::shutdown::{start_future, without_gil};
 use super::status::{WatchStatus, await_status};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pythonize::pythonize;
-use rulec::Compiler;
 use rulec_runtime::route;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,7 +77,9 @@ impl Router {
     /// the router watches another file, or when the router or the returned `Watch` is closed.
     /// `functions` are the Python functions that the rules call, by name. `WatchedRules` describes
     /// the other parameters.
-    #[pyo3(signature = (path, *, functions = None, system = None, strict = false, literal = false))]
+    #[pyo3(signature = (path, *, functions = None, system = None, strict = false, literal = false,
+        trusted = None, root = None, tier = None, index = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn watch<'py>(
         &self,
         py: Python<'py>,
@@ -87,10 +88,13 @@ impl Router {
         system: Option<&str>,
         strict: bool,
         literal: bool,
+        trusted: Option<Names>,
+        root: Option<PathBuf>,
+        tier: Option<&str>,
+        index: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let document = document_options(system, strict, literal)?;
-        let compiler = register_functions(Compiler::new(), functions)?;
-        let loader = route::SourceLoader::from(compiler).document(document);
+        let settings = CompilerSettings { tier, index, root, trusted, ..Default::default() };
+        let loader = settings.source_loader(functions, (system, strict, literal))?;
         let (router, watched) = (self.router.clone(), self.watched.clone());
         let close_count = watched.close_count();
         start_future(py, async move {
@@ -109,12 +113,26 @@ impl Router {
     }
 }
 
-/// A watched file whose versions become the active rules of a router.
+/// A file whose versions a router takes while it serves; see `Router.watch`.
+///
+/// The router watches it until it watches another file, or until `close` of the watch or the
+/// router. `changed` waits for the next change after the call, or after the status `since`.
+///
+/// >>> import asyncio
+/// >>> import pathlib, tempfile
+/// >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+/// >>> _ = path.write_text("default -> chat")
+/// >>> async def main():
+/// ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"})
+/// ...     return (await router.watch(path)).status.loaded
+/// >>> asyncio.run(main())
+/// 1
 #[pyclass(frozen, module = "rulec")]
 pub struct Watch(Arc<route::Watch>);
 
 #[pymethods]
 impl Watch {
+    /// The current state of the watched file.
     #[getter]
     fn status(&self) -> WatchStatus {
         WatchStatus(self.0.status())

@@ -10,7 +10,17 @@ use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The argument of a worker function: the node and its input.
+/// The argument of a worker of a plan or workflow: the node, its config and its input.
+///
+/// >>> import asyncio
+/// >>> async def llm(call):
+/// ...     return {"text": call.config["prompt"].upper()}
+/// >>> async def main():
+/// ...     rules = Rules.from_text("payload create_node rank 1 { node_type: string; node_name: string; config: dict }")
+/// ...     payload = {"node_type": "LLM", "node_name": "greet", "config": {"prompt": "hello"}}
+/// ...     return await Coordinator(rules, workers={"LLM": llm}).session().offer(DecisionMade("create_node", payload))
+/// >>> asyncio.run(main()).done[0].report["outputs"]
+/// {'greet': {'text': 'HELLO'}}
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeCall {
     node: Arc<Node>,
@@ -33,11 +43,13 @@ impl NodeCall {
         &self.node.kind
     }
 
+    /// The `config` of the node.
     #[getter]
     fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.node.config)?)
     }
 
+    /// The input of the node, merged from the outputs of earlier nodes.
     #[getter]
     fn input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.input)?)
@@ -119,8 +131,9 @@ pub fn call_factory(
 /// A function that creates the processor of a node, which is the code that runs the node.
 type ProcessorFactory = dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync;
 
-/// A worker (code that runs workflow nodes) that the library provides, for the argument `workers`
-/// of a coordinator or workflow.
+/// A worker of the library for nodes of plans or workflows.
+///
+/// >>> workers = {"HTTP": HttpClient(allow=["api.example.com"]).node()}
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeFactory(pub Arc<ProcessorFactory>);
 

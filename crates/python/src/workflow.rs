@@ -26,7 +26,13 @@ create_exception!(
     rulec,
     WorkflowError,
     RulecError,
-    "A workflow that cannot be built, or a run that cannot be resumed."
+    "A workflow that cannot be built, or a run that cannot be resumed.
+
+>>> try:
+...     Workflow(\"a\", [{\"id\": \"a\", \"type\": \"write\", \"next\": [\"b\"]}], workers={\"write\": print})
+... except WorkflowError as error:
+...     print(\"`b`\" in str(error))
+True"
 );
 
 fn workflow_error(error: impl ToString) -> PyErr {
@@ -102,8 +108,22 @@ impl MergeSetting {
     }
 }
 
-/// A graph of nodes that can run. The output of a node is delivered to its next nodes. A `router`
-/// of the rules can select which of the next nodes receive the output.
+/// A graph of nodes that runs. A `router` of the rules may choose where an output goes.
+///
+/// `nodes` are dicts with `id`, `type`, `next`, `config`, `parallel` and `time_limit_ms`. `routers`
+/// maps ids of nodes to names of `router` statements of `rules`. `workers` do the work of nodes by
+/// type: a function of a `NodeCall`, or `"loop"`, `"vote"` or `"echo"`. `factories` make a worker
+/// for each node, and `processors` are the workers of single nodes. `merge` and `merges` (by node)
+/// make one input of several: `"first"`, `"latest"`, `"append"`, `"by_node"`, or a function of the
+/// node and its inputs.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     workflow = Workflow("a", [{"id": "a", "type": "add", "next": ["b"]}, {"id": "b", "type": "add"}],
+/// ...                         workers={"add": lambda call: call.input + 1})
+/// ...     return await workflow.run(1)
+/// >>> asyncio.run(main())["outputs"]
+/// {'b': 3}
 #[pyclass(frozen, module = "rulec")]
 pub struct Workflow {
     workflow: workflow::Workflow,
@@ -203,9 +223,6 @@ fn with_worker(
 
 #[pymethods]
 impl Workflow {
-    /// Builds a workflow that starts at the node `start`. `nodes` are dicts with `id`, `type`,
-    /// `next`, `config`, `parallel` and `time_limit_ms`. `routers` maps ids of nodes to names of
-    /// `router` statements of `rules`. `parts` are the other keyword arguments.
     #[new]
     #[pyo3(signature = (start, nodes, *, rules = None, routers = None, **parts))]
     fn new(
@@ -284,7 +301,17 @@ fn report_to_python<'py>(py: Python<'py>, report: &workflow::Report) -> PyResult
     Ok(pythonize(py, &fields)?)
 }
 
-/// One run of a workflow, which the program advances node by node.
+/// One run of a workflow, which proceeds node by node and may be saved in between.
+///
+/// >>> import asyncio
+/// >>> async def main():
+/// ...     workflow = Workflow("a", [{"id": "a", "type": "add", "next": ["b"]}, {"id": "b", "type": "add"}],
+/// ...                         workers={"add": lambda call: call.input + 1})
+/// ...     run = workflow.begin(1)
+/// ...     await run.step()
+/// ...     return await workflow.resume(run.save()).to_end()
+/// >>> asyncio.run(main())["outputs"]
+/// {'b': 3}
 #[pyclass(frozen, module = "rulec")]
 pub struct WorkflowRun {
     /// The run; `None` once it is gone: `to_end` consumes it, and a step drops it if its caller

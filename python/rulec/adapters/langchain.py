@@ -23,7 +23,15 @@ Result = ToolMessage | Command[Any]
 
 
 class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Checks each tool call of an agent by a guard, before it is executed."""
+    """Checks each tool call of an agent by a guard, before it is executed.
+
+    >>> from rulec import Rules
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> call = {"name": "refund", "args": {"amount": 900}, "id": "1"}
+    >>> request = ToolCallRequest(tool_call=call, tool=None, state={}, runtime=None)
+    >>> GuardMiddleware(guard).wrap_tool_call(request, print).status
+    'error'
+    """
 
     def __init__(self, guard: Guard) -> None:
         super().__init__()

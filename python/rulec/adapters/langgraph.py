@@ -29,6 +29,10 @@ def edge(rules: Rules, entry: str | None = None, *, message: Callable[[Any], Any
     The names come from the entry: the nodes of a ``router``, the handler of a table, the branch of
     a ``choice``, or the id of a flow. If the rules choose nothing, the graph ends. ``message``
     makes the message from the state, which is itself the message otherwise.
+
+    >>> path = edge(Rules.from_text("default -> model"), message=lambda state: {"text": state["messages"][-1]})
+    >>> path({"messages": ["hello"]})
+    ['model']
     """
     if entry is not None and entry not in rules.entries:
         rules.decide({}, entry=entry)  # Raises UnknownName.
@@ -43,7 +47,11 @@ def edge(rules: Rules, entry: str | None = None, *, message: Callable[[Any], Any
 
 
 def nodes(decision: Decision) -> list[Hashable]:
-    """Returns the names of the nodes that a decision names; ``END`` if it names none."""
+    """Returns the names of the nodes that a decision names; ``END`` if it names none.
+
+    >>> nodes(Rules.from_text("route big when n > 9 -> many").decide({"n": 3}))
+    ['__end__']
+    """
     if decision.next:
         return list(decision.next)
     name = decision.target or decision.branch or decision.flow

@@ -23,7 +23,16 @@ from ..guard import Guard
 
 
 def guarded(guard: Guard, tools: Sequence[FunctionTool]) -> list[FunctionTool]:
-    """Returns copies of the tools whose calls the guard checks, and lets a person approve."""
+    """Returns copies of the tools whose calls the guard checks, and lets a person approve.
+
+    >>> from agents import function_tool
+    >>> @function_tool
+    ... def refund(amount: int) -> str:
+    ...     return "paid"
+    >>> [tool] = guarded(Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")), [refund])
+    >>> tool.name, len(tool.tool_input_guardrails)
+    ('refund', 1)
+    """
 
     def check(data: Data) -> ToolGuardrailFunctionOutput:
         verdict = guard.check(data.context.tool_arguments or "{}", tool=data.context.tool_name)
@@ -46,7 +55,12 @@ def guarded(guard: Guard, tools: Sequence[FunctionTool]) -> list[FunctionTool]:
 
 
 def input_guardrail(rules: Rules, entry: str) -> InputGuardrail[Any]:
-    """Returns a guardrail that stops the run unless the entry answers ``allow`` to the user's text."""
+    """Returns a guardrail that stops the run unless the entry answers ``allow`` to the user's text.
+
+    >>> rules = Rules.from_text('table inputs { route rude when text contains "idiot" -> deny  default -> allow }')
+    >>> input_guardrail(rules, "inputs").guardrail_function(None, None, "you idiot").tripwire_triggered
+    True
+    """
 
     def check(context: Any, agent: Any, given: str | list[Any]) -> GuardrailFunctionOutput:
         items: list[Any] = [] if isinstance(given, str) else given

@@ -21,7 +21,19 @@ from ..guard import Guard
 
 @dataclass
 class GuardedToolset(WrapperToolset[Any]):
-    """A toolset whose calls the guard checks, before they are executed."""
+    """A toolset whose calls the guard checks, before they are executed.
+
+    >>> from pydantic_ai import Agent
+    >>> from pydantic_ai.models.test import TestModel
+    >>> from pydantic_ai.toolsets import FunctionToolset
+    >>> from rulec import Rules
+    >>> def refund(amount: int) -> str:
+    ...     return f"paid {amount}"
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> agent = Agent(TestModel(), toolsets=[GuardedToolset(FunctionToolset([refund]), guard)])
+    >>> agent.run_sync("pay nothing back").output
+    '{"refund":"paid 0"}'
+    """
 
     guard: Guard
 

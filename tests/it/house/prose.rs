@@ -49,19 +49,21 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// Returns the comment lines of a file, without the lines of code blocks in doc comments.
+/// Returns the comment lines of a file, without code in doc comments. Code is a block in fences, or
+/// an example for Python's doctest, which begins with `>>>` and ends before an empty line.
 fn comments(text: &str) -> Vec<Line<'_>> {
-    let (mut found, mut in_code) = (Vec::new(), false);
+    let (mut found, mut in_code, mut in_example) = (Vec::new(), false, false);
     for (at, line) in text.lines().enumerate() {
         let trimmed = line.trim_start();
         let doc = trimmed.strip_prefix("///").or_else(|| trimmed.strip_prefix("//!"));
         let Some(rest) = doc.or_else(|| trimmed.strip_prefix("//")) else {
-            in_code = false;
+            (in_code, in_example) = (false, false);
             continue;
         };
+        in_example = doc.is_some() && !rest.trim().is_empty() && (in_example || rest.starts_with(" >>> "));
         if doc.is_some() && rest.trim_start().starts_with("```") {
             in_code = !in_code;
-        } else if !in_code {
+        } else if !in_code && !in_example {
             found.push(Line {
                 number: at + 1,
                 is_doc: doc.is_some(),
@@ -177,6 +179,9 @@ fn breaches_are_found_where_they_are() {
         ("// It is told here.", vec!["`told`"]),
         ("/// Reads `what is told`.", vec![]),
         ("/// ```\n/// // told\n/// ```", vec![]),
+        ("/// >>> told\n/// told\n///\n/// It is told.", vec!["`told`"]),
+        ("/// >>> told\nfn a() {}\n/// It is told.", vec!["`told`"]),
+        ("// >>> told", vec!["`told`"]),
         (&format!("/// {long}."), vec!["columns", "sentence"]),
         (&format!("// {long}."), vec!["columns"]),
         ("let told = \"// no comment\";", vec![]),
