@@ -122,8 +122,8 @@ impl Analysis {
     }
 }
 
-/// Sorts items by kind and label, with the items that may not fit after the others. Removes items whose kind and label are the same as for an earlier
-/// item.
+/// Sorts items by kind and label, with the items that may not fit after the others. Removes items
+/// whose kind and label are the same as for an earlier item.
 fn sort_and_dedup(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     let rank = |item: &CompletionItem| (item.may_not_fit, item.kind);
     items.sort_by(|a, b| (rank(a), &a.label, &a.detail).cmp(&(rank(b), &b.label, &b.detail)));
@@ -201,9 +201,9 @@ struct CompletionContext<'a> {
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the completion items in groups, the likeliest group first: the words that begin a
-    /// statement, if a statement may begin at the position; the constants of the type that the position needs; and
-    /// all other items.
+    /// Returns the completion items in groups, the likeliest group first. The groups are the words
+    /// that begin a statement, if a statement may begin at the position; the constants of the type
+    /// that the position needs; and all other items.
     fn completion_items(&self) -> Vec<Vec<CompletionItem>> {
         let Some(last) = self.tokens_before.last() else { return vec![self.statement_items(false)] };
         match last.kind {

@@ -299,8 +299,8 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the values of an enumeration, if the text at the position is compared with a field
-    /// whose type is this enumeration, or if it is an argument for a parameter of this type. For
-    /// example in `tier == `, `tier in ["free", ` and `billing(tier: `.
+    /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `. Also
+    /// returns them for an argument whose parameter has this type, as in `billing(tier: `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();
