@@ -81,7 +81,8 @@ test('a form decides as one types; values, near misses and the way are shown', a
 });
 
 test('the answer comes first: one sentence, one large name, and the words that decided', async () => {
-  const { page, end } = await look(['helpdesk.rules']);
+  const messages = '{"text": "I want my money back"}\n';
+  const { page, end } = await look(['helpdesk.rules', '--input', 'money.jsonl'], { 'money.jsonl': messages });
   await page.locator('textarea[name=text]').fill('I want my money back');
   await leadsTo(page, 'refund_handler');
   const headline = page.locator('.headline');
@@ -104,7 +105,7 @@ test('the answer comes first: one sentence, one large name, and the words that d
   // Failed routes are one line each, with the arguments of the definition that they use.
   const lines = await page.locator('.stop:not(.chosen) .deciding').allInnerTexts();
   expect(lines).toEqual(expect.arrayContaining(['mentions(show_verbs)', 'mentions(run_verbs)']));
-  // The colour of the handler is the same in the search, in the map and in the replay.
+  // The colour of the handler is the same in the answer, in the map and in the replay.
   const colour = (selector: string): Promise<string> =>
     page
       .locator(selector)
@@ -114,6 +115,11 @@ test('the answer comes first: one sentence, one large name, and the words that d
   await show(page, 'Map');
   await page.locator('.map-target', { hasText: 'refund_handler' }).waitFor();
   expect(await colour('.map-target[title=refund_handler]')).toBe(decided);
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  const swatch = page.locator('.legend-entry', { hasText: 'refund' }).locator('.swatch').first();
+  await swatch.waitFor();
+  expect(await swatch.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(decided);
   await end();
 });
 

@@ -115,6 +115,27 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await end();
 });
 
+// Regression: the editor of the next visit had the text of the latest formatting.
+test('text that is typed after formatting stays when another view was visited', async () => {
+  const { page, end } = await look();
+  await show(page, 'Edit');
+  await page.locator('.tok-keyword').first().waitFor();
+  await placeCursorAfter(page, '-> inbox');
+  await page.keyboard.type('  # spaces');
+  await page.getByRole('button', { name: 'Format' }).click();
+  await page.locator('.cm-line', { hasText: 'inbox # spaces' }).waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('# later');
+  await show(page, 'Map');
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  await show(page, 'Edit');
+  await page.locator('.cm-line').first().waitFor();
+  await page.getByText('all 1 pass').waitFor();
+  expect(await page.locator('.cm-content').innerText()).toContain('# later');
+  await end();
+});
+
 test('a statement is completed with places to fill in, which Tab visits', async () => {
   const { page, end } = await look();
   await show(page, 'Edit');

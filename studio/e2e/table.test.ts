@@ -167,6 +167,52 @@ test('on a phone, the details of the chosen row are below the table, whose input
   await end();
 });
 
+test('text in a cell stays while a late response moves its row', async () => {
+  const { page, end } = await look();
+  let respond = (): void => undefined;
+  const held = new Promise<void>((next) => (respond = next));
+  await page.locator('.grid-row', { hasText: 'big' }).click();
+  await page.route('**/api/table*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: '+ Add a copy below', exact: true }).click();
+  await page.getByRole('button', { name: 'Edited' }).waitFor();
+  await page.locator('.grid-row', { hasText: 'small' }).click();
+  await cell(page, 'small', 'n').fill('< 9');
+  respond();
+  await page.locator('.grid-row', { hasText: 'big_2' }).waitFor();
+  expect(await cell(page, 'small', 'n').inputValue()).toBe('< 9');
+  await cell(page, 'small', 'n').press('Enter');
+  await until('the change', async () => (await edited(page)).includes('route small when n < 9'));
+  await end();
+});
+
+// Regression: an editor that was open before sent its earlier text, which undid the change.
+test('a change of the table reaches an editor that was open before', async () => {
+  const { page, file, end } = await look();
+  await edited(page);
+  await page.route('**/api/file*', async (route) => {
+    await new Promise((next) => setTimeout(next, 500));
+    await route.continue();
+  });
+  await page.locator('.grid-row', { hasText: 'small' }).click();
+  await cell(page, 'small', 'n').fill('< 7');
+  await cell(page, 'small', 'n').press('Enter');
+  await page.getByRole('button', { name: 'Edited' }).waitFor();
+  const read = page.waitForResponse((response) => response.url().includes('/api/file'));
+  await show(page, 'Edit');
+  await read;
+  await page.locator('.cm-line', { hasText: 'n < 7' }).waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('# the end');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('.chip', { hasText: 'as on disk' }).waitFor();
+  expect(readFileSync(file, 'utf8')).toBe(`${RULES.replace('n < 5', 'n < 7')}# the end`);
+  await end();
+});
+
 test('a row is added by its name, without conditions, also to a table without rows', async () => {
   const { page, end } = await look(`table empty { default -> rest }\n\n${RULES}`);
   const add = async (name: string): Promise<void> => {

@@ -2,12 +2,14 @@
 //! before the position are used, because a statement is usually incomplete while it is typed.
 //!
 //! `scope` finds the statement and the brackets around the position. `clauses` selects the words
-//! that this part of the statement allows. `operand` types the value before the position. `blocks`
-//! and `rules` select words within the braces of statements. `items` lists names and words, and
-//! `snippets` writes out the calls and statements that an editor fills in.
+//! that this part of the statement allows. `operand` types the value before the position, and
+//! `expected` the value at the position. `blocks` and `rules` select words within the braces of
+//! statements. `items` lists names and words, and `snippets` writes out the calls and statements
+//! that an editor fills in.
 
 mod blocks;
 mod clauses;
+mod expected;
 mod items;
 mod operand;
 mod rules;
@@ -46,6 +48,9 @@ pub struct CompletionItem {
     /// The type or signature of the item, shown next to its label; may be empty.
     pub detail: String,
     pub docs: Message,
+    /// Whether the item may have another type than the position needs. Such items come after the
+    /// others.
+    pub may_not_fit: bool,
     /// The text to insert instead of the label, with placeholders for the author to fill in. `None`
     /// for an item without placeholders.
     pub snippet: Option<Snippet>,
@@ -59,8 +64,8 @@ pub struct Completion {
     pub items: Vec<CompletionItem>,
 }
 
-/// The start of a comment that suppresses warnings. Codes of warnings follow it.
-const ALLOW_PREFIX: &str = "rulec: allow ";
+/// The words at the start of a comment that suppresses warnings. Codes of warnings follow them.
+const ALLOW_PREFIX: [&str; 2] = ["rulec:", "allow"];
 
 impl Analysis {
     /// Returns the completion items for a position.
@@ -77,7 +82,7 @@ impl Analysis {
         let replaced = match token_at_offset {
             Some(token) if token.kind == TokenKind::Word || is_in_string => Some(token),
             Some(token) if token.kind == TokenKind::Comment => {
-                return warning_code_items(text, token, offset).map_or(no_items, |(start, items)| {
+                return allow_comment_items(text, token, offset).map_or(no_items, |(start, items)| {
                     Completion { replaced_span: Span { file, start, end: offset }, items }
                 });
             }
@@ -117,10 +122,11 @@ impl Analysis {
     }
 }
 
-/// Sorts items by kind and label. Removes items whose kind and label are the same as for an earlier
-/// item.
+/// Sorts items by kind and label, with the items that may not fit after the others. Removes items
+/// whose kind and label are the same as for an earlier item.
 fn sort_and_dedup(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
-    items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
+    let rank = |item: &CompletionItem| (item.may_not_fit, item.kind);
+    items.sort_by(|a, b| (rank(a), &a.label, &a.detail).cmp(&(rank(b), &b.label, &b.detail)));
     items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
     items
 }
@@ -147,17 +153,24 @@ fn end_of_string(text: &str, token: Token, offset: u32) -> u32 {
     if has_half { offset.min(token.end) } else { token.end }
 }
 
-/// Completes the codes in a comment `# rulec: allow`. Returns the codes of all warnings, and the
-/// start of the code at `offset`. `None` in any other comment.
-fn warning_code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<CompletionItem>)> {
+/// Completes a comment `# rulec: allow`. Returns the word `allow`, or after it the codes of all
+/// warnings; and the start of the word at `offset`. `None` in any other comment.
+fn allow_comment_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<CompletionItem>)> {
     let before = &text[comment.start as usize..offset as usize];
-    let written = before.trim_start_matches('#').trim_start().strip_prefix(ALLOW_PREFIX)?.trim_start();
+    let after_mark = before.trim_start_matches('#').trim_start().strip_prefix(ALLOW_PREFIX[0])?;
+    let after_word = after_mark.trim_start().strip_prefix(ALLOW_PREFIX[1]);
+    let codes = after_word.filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim_start);
+    let written = codes.unwrap_or(after_mark.trim_start());
     if written.chars().any(char::is_whitespace) {
         return None;
     }
     let warnings = Code::ALL.iter().filter(|code| code.as_str().starts_with('W'));
-    let items = warnings.map(|code| new_item(CompletionKind::Value, code.as_str(), code.title().to_owned()));
-    Some((offset - written.len() as u32, items.collect()))
+    let item = |code: &Code| new_item(CompletionKind::Value, code.as_str(), code.title().to_owned());
+    let items = match codes {
+        Some(_) => warnings.map(item).collect(),
+        None => vec![keyword_item(ALLOW_PREFIX[1])],
+    };
+    Some((offset - written.len() as u32, items))
 }
 
 /// True for a word that must be followed by a value or condition. Completion offers no operator
@@ -188,9 +201,9 @@ struct CompletionContext<'a> {
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the completion items in groups, the likeliest group first: the words that begin a
-    /// statement, if a statement may begin at the position; the values that fit a comparison; and
-    /// all other items.
+    /// Returns the completion items in groups, the likeliest group first. The groups are the words
+    /// that begin a statement, if a statement may begin at the position; the constants of the type
+    /// that the position needs; and all other items.
     fn completion_items(&self) -> Vec<Vec<CompletionItem>> {
         let Some(last) = self.tokens_before.last() else { return vec![self.statement_items(false)] };
         match last.kind {
@@ -198,8 +211,10 @@ impl<'a> CompletionContext<'a> {
             TokenKind::At => vec![vec![keyword_item("private")]],
             _ => {
                 let follows_operand = self.ends_operand(self.tokens_before.len() - 1);
-                let values = if follows_operand { Vec::new() } else { self.enumeration_items() };
-                vec![self.new_statement_items(*last), values, self.clause_items(*last)]
+                let values = if follows_operand { Vec::new() } else { self.constants_of_type() };
+                let mut others = self.clause_items(*last);
+                others.retain(|item| values.iter().all(|value| value.label != item.label));
+                vec![self.new_statement_items(*last), values, others]
             }
         }
     }

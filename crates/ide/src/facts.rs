@@ -50,6 +50,11 @@ pub struct TypeFacts {
     /// The kinds of type (such as number or list) that each used field of the message may have, by
     /// path.
     kinds_by_path: HashMap<Vec<Arc<str>>, KindSet>,
+    /// The type of each parameter of a handler or host function. The key has the word `handler` for
+    /// a handler, then the names of the handler or function and of the parameter.
+    types_by_parameter: HashMap<Vec<Arc<str>>, Ty>,
+    /// The type of the result of each host function, by its name.
+    types_by_function: HashMap<Arc<str>, Ty>,
     /// The type of the value of each `let`, by the span of the name.
     types_by_let_name: HashMap<Span, Ty>,
     /// Only for tables whose evaluation order differs from the source order: the span of each
@@ -85,9 +90,20 @@ impl TypeFacts {
             _ => None,
         });
         let metadata_keys = metadata.flatten().collect();
+        let handler: &Arc<str> = &"handler".into();
+        let of_handlers = program.handlers.iter().flatten().flat_map(|called| {
+            let key = move |name: &Arc<str>| vec![handler.clone(), called.name.clone(), name.clone()];
+            called.params.fields.iter().map(move |param| (key(&param.name), param.ty.clone()))
+        });
+        let of_functions = program.externs.iter().flat_map(|called| {
+            called.params.iter().map(|(name, ty)| (vec![called.name.clone(), name.clone()], ty.clone()))
+        });
+        let results = program.externs.iter().map(|called| (called.name.clone(), called.result.clone()));
         TypeFacts {
             declared_input: program.input.clone(),
             kinds_by_path: fields,
+            types_by_parameter: of_handlers.chain(of_functions).collect(),
+            types_by_function: results.collect(),
             types_by_let_name: lets.collect(),
             route_positions: order,
             metadata_keys,
@@ -160,6 +176,18 @@ impl TypeFacts {
         fields.sort();
         fields.dedup_by(|a, b| a.0 == b.0);
         fields
+    }
+
+    /// Returns the type of a parameter. `path` has the word `handler` for a handler, then the names
+    /// of the handler or host function and of the parameter. `None` if the type is not known.
+    pub fn type_of_parameter(&self, path: &[&str]) -> Option<Ty> {
+        let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
+        self.types_by_parameter.get(&path).cloned()
+    }
+
+    /// Returns the type of the result of a host function; `None` for any other name.
+    pub fn result_of_function(&self, name: &str) -> Option<&Ty> {
+        self.types_by_function.get(name)
     }
 
     /// Returns the type of the `let` whose name has this span; `None` if the type is not known.

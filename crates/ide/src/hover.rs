@@ -75,9 +75,12 @@ impl Analysis {
             return word_doc("@private").map(|row| word_hover(row, span));
         }
         let class = tokens::class_of_token(text, &tokens, index);
-        let row = word_doc(word)
-            .filter(|_| matches!(class, Some(TokenClass::Keyword | TokenClass::Operator)) && !is_member)?;
-        Some(word_hover(row, token.span(file)))
+        let row = match class {
+            Some(TokenClass::Type) => type_doc(word),
+            Some(TokenClass::Keyword | TokenClass::Operator) if !is_member => word_doc(word),
+            _ => None,
+        };
+        row.map(|row| word_hover(row, token.span(file)))
     }
 
     /// True if a file of the rules has a `history` statement. Only then, `history` and `previous`
@@ -268,10 +271,16 @@ fn ambiguous_word_doc(text: &str, tokens: &[Token], index: usize) -> Option<&'st
             _ if index > 0 && !begins_line(text, tokens[index]) => word_doc("default :"),
             _ => None,
         },
+        "list" if at(Some(index + 1)) == Some("<") => type_doc(word),
         "case" if matches!(previous, "ignoring" | "matching") => word_doc(previous),
         "ignoring" | "matching" if at(Some(index + 1)) == Some("case") => word_doc(word),
         _ => None,
     }
+}
+
+/// Returns the explanation of the name of a built-in type. `None` for any other word.
+fn type_doc(word: &str) -> Option<&'static WordDoc> {
+    word_doc(&format!("{word} :")).or_else(|| word_doc(word))
 }
 
 pub(super) fn function_hover(info: &FunctionInfo, span: Span) -> Hover {

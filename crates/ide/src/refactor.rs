@@ -1,10 +1,12 @@
 //! Refactorings: edits that an editor offers at a position. An edit is offered only if it cannot
-//! change the meaning of the rules.
+//! change the meaning of the rules. If the rules have errors, only statements without errors are
+//! changed, and only if the names and routes in the other statements cannot be concerned.
 
 use super::actions::CodeAction;
 use super::hover::significant_tokens;
 use super::index::ListLiteral;
 use super::{Analysis, DeclarationKind, Edit, OutlineEntry};
+use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
@@ -20,24 +22,45 @@ const BUILT_IN_NAMES: [&str; 7] =
     ["text", "request", "history", "previous", "payload", "decision", "answers"];
 
 impl Analysis {
-    /// Returns the refactorings for a selection. A cursor is an empty selection. Returns none if
-    /// the rules have errors.
+    /// Returns the refactorings for a selection. A cursor is an empty selection.
     pub fn refactorings(&self, selection: Span) -> Vec<CodeAction> {
-        if self.rules().is_none() {
+        let errors = self.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
+        // An error without a place may concern any statement.
+        let Some(errors) = errors.map(Diagnostic::span).collect::<Option<Vec<Span>>>() else {
             return Vec::new();
-        }
-        let of_names =
-            [self.extract_let(selection), self.inline_let(selection), self.extract_list(selection)];
-        of_names.into_iter().chain([self.sort_routes(selection)]).flatten().collect()
+        };
+        let of_names = [
+            self.extract_let(selection, &errors),
+            self.inline_let(selection, &errors),
+            self.extract_list(selection, &errors),
+        ];
+        of_names.into_iter().chain([self.sort_routes(selection, &errors)]).flatten().collect()
+    }
+
+    /// Returns the statement outside all others that contains `part`. `None` if it has an error.
+    fn sound_statement(&self, part: Span, errors: &[Span]) -> Option<&OutlineEntry> {
+        let mut entries = self.index.outline(part.file).iter();
+        let statement = entries.find(|entry| is_within(part, entry.span))?;
+        (!errors.iter().any(|error| touches(*error, statement.span))).then_some(statement)
+    }
+
+    /// True if the name is written where the index has no symbol, as in a statement that does not
+    /// parse.
+    fn is_written_elsewhere(&self, name: &str) -> bool {
+        self.sources.iter().any(|(file, source)| {
+            significant_tokens(&source.text).iter().any(|token| {
+                token.text(&source.text).trim_matches('`') == name
+                    && self.index.occurrence_at(file, token.start).is_none()
+            })
+        })
     }
 
     /// Returns the action that moves the selected expression to a new `let` before the statement.
     /// `None` if no expression is selected, or if it uses a local name of its statement.
-    fn extract_let(&self, selection: Span) -> Option<CodeAction> {
+    fn extract_let(&self, selection: Span, errors: &[Span]) -> Option<CodeAction> {
         let text = self.text(selection.file);
         let expression = self.selected_expression(selection)?;
-        let mut entries = self.index.outline(selection.file).iter();
-        let statement = entries.find(|entry| is_within(expression, entry.span))?;
+        let statement = self.sound_statement(expression, errors)?;
         let allows_names = matches!(
             statement.kind,
             DeclarationKind::Route
@@ -52,7 +75,7 @@ impl Analysis {
         if !allows_names || uses.any(|occurrence| is_local(self.index.symbols[occurrence.symbol].kind)) {
             return None;
         }
-        let name = self.unused_name(EXTRACTED_LET_NAME)?;
+        let name = self.unused_name(EXTRACTED_LET_NAME, errors)?;
         let start = start_including_comments(text, statement.span.start);
         let declaration = format!("let {name} = {}\n", self.sources.slice(expression));
         let insertion = Span { file: selection.file, start, end: start };
@@ -64,13 +87,14 @@ impl Analysis {
     }
 
     /// Returns a name that nothing in the rules has: `wanted`, followed by a number if it is taken.
-    fn unused_name(&self, wanted: &str) -> Option<String> {
+    fn unused_name(&self, wanted: &str, errors: &[Span]) -> Option<String> {
         let is_taken = |name: &str| {
             is_reserved_word(name)
                 || Function::from_name(name).is_some()
                 || parse::keywords().any(|(word, _)| word == name)
                 || BUILT_IN_NAMES.contains(&name)
                 || self.index.symbols.iter().any(|symbol| symbol.name == name)
+                || !errors.is_empty() && self.is_written_elsewhere(name)
         };
         let names = (2..).map(|number| format!("{wanted}_{number}"));
         std::iter::once(wanted.to_owned()).chain(names).find(|name| !is_taken(name))
@@ -79,16 +103,18 @@ impl Analysis {
     /// Returns the action that names the list of constants at the selection. The action adds a
     /// `list` statement, and replaces each equal list of the file by the name. `None` if no
     /// condition has a list of constants there.
-    fn extract_list(&self, selection: Span) -> Option<CodeAction> {
+    fn extract_list(&self, selection: Span, errors: &[Span]) -> Option<CodeAction> {
         let text = self.text(selection.file);
         let around = self.index.lists.iter().filter(|list| is_within(selection, list.span));
         let selected = around.min_by_key(|list| list.span.len())?;
-        let is_equal =
-            |list: &&ListLiteral| list.span.file == selection.file && list.elements == selected.elements;
+        let is_equal = |list: &&ListLiteral| {
+            list.span.file == selection.file
+                && list.elements == selected.elements
+                && self.sound_statement(list.span, errors).is_some()
+        };
         let equal: Vec<Span> = self.index.lists.iter().filter(is_equal).map(|list| list.span).collect();
-        let name = self.unused_name(&name_for_list(selected))?;
-        let mut entries = self.index.outline(selection.file).iter();
-        let statement = entries.find(|entry| is_within(selected.span, entry.span))?;
+        let name = self.unused_name(&name_for_list(selected), errors)?;
+        let statement = self.sound_statement(selected.span, errors)?;
         let start = start_including_comments(text, statement.span.start);
         let declaration = format!("list {name} = {}\n", to_one_line(self.sources.slice(selected.span)));
         let insertion = Span { file: selection.file, start, end: start };
@@ -121,7 +147,7 @@ impl Analysis {
 
     /// Returns the action that replaces every use of the `let` at the position by its value, and
     /// removes the `let`. `None` at any other name, or if a use could then have another meaning.
-    fn inline_let(&self, selection: Span) -> Option<CodeAction> {
+    fn inline_let(&self, selection: Span, errors: &[Span]) -> Option<CodeAction> {
         let target = self.index.occurrence_at(selection.file, selection.start)?;
         let symbol = &self.index.symbols[target.symbol];
         let declaration = symbol.declaration.as_ref().filter(|_| symbol.kind == DeclarationKind::Let)?;
@@ -141,7 +167,14 @@ impl Analysis {
             .collect();
         // Another file may have other settings, which could give the value another meaning there.
         let is_elsewhere = uses.iter().any(|used| used.file != file);
+        let is_damaged = !errors.is_empty()
+            && (self.is_written_elsewhere(&symbol.name)
+                || uses
+                    .iter()
+                    .chain([&declaration.whole_span])
+                    .any(|part| self.sound_statement(*part, errors).is_none()));
         if has_comment
+            || is_damaged
             || uses.is_empty()
             || is_elsewhere
             || self.is_captured_when_inlined(declaration.whole_span)
@@ -185,9 +218,25 @@ impl Analysis {
 
     /// Returns the action that sorts the routes of a file or table by the order in which they are
     /// tried. `None` if they are sorted already, or if two routes share a line.
-    fn sort_routes(&self, selection: Span) -> Option<CodeAction> {
+    fn sort_routes(&self, selection: Span, errors: &[Span]) -> Option<CodeAction> {
         let (file, text) = (selection.file, self.text(selection.file));
         let routes = routes_around(self.index.outline(file), selection)?;
+        // A statement that does not parse may be a route that is tried between two others.
+        let entries = self.index.outline(file);
+        let is_around = |entry: &&OutlineEntry| {
+            entry.kind == DeclarationKind::Table
+                && routes.iter().all(|route| is_within(route.span, entry.span))
+        };
+        let table = entries.iter().find(is_around);
+        let is_apart = |error: &Span| match table {
+            Some(table) => !touches(*error, table.span),
+            None => entries
+                .iter()
+                .any(|entry| entry.kind != DeclarationKind::Route && is_within(*error, entry.span)),
+        };
+        if !errors.iter().filter(|error| error.file == file).all(is_apart) {
+            return None;
+        }
         let order = |span: Span| {
             self.facts.route_positions.iter().find(|(route, _)| *route == span).map(|(_, number)| *number)
         };
@@ -258,6 +307,11 @@ fn to_one_line(list: &str) -> String {
 
 fn is_within(inner: Span, outer: Span) -> bool {
     inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// True if two spans of a file overlap or meet.
+fn touches(first: Span, second: Span) -> bool {
+    first.file == second.file && first.start <= second.end && second.start <= first.end
 }
 
 /// Returns the routes of the file or table that contains the route at the selection. `None` if no

@@ -31,6 +31,8 @@ interface Props<Row> {
   count: number;
   /** Returns the row at an index; undefined while the row is loading. */
   row: (index: number) => Row | undefined;
+  /** Identity of a row, so that the inputs in its cells keep their state where its index changes. */
+  keyOf?: (row: Row) => string;
   /** Called with the range of visible rows, so that they can be fetched. */
   onWindow?: (start: number, end: number) => void;
   onOpen?: (row: Row, index: number) => void;
@@ -59,13 +61,14 @@ export function VirtualTable<Row>(props: Props<Row>): JSX.Element {
 
   const rows: JSX.Element[] = [];
   for (let index = view.start; index < view.end; index += 1) {
+    const row = props.row(index);
     rows.push(
       <GridRow
-        key={index}
+        key={(row !== undefined && props.keyOf?.(row)) || index}
         id={`${id}-${index}`}
         index={index}
         columns={columns}
-        row={props.row(index)}
+        row={row}
         selected={index === current}
         style={{
           ...template,

@@ -139,6 +139,64 @@ test('a card shows its first rows and all that jump; arrows begin at their rows'
   expect(folded.arrows.length).toBe(1);
 });
 
+// Regression: an arrow over several columns was hidden by the cards between them.
+test('an arrow runs beside the cards between its ends', () => {
+  const map = rules(3);
+  const [routes, inner] = map.tables;
+  if (!routes || !inner) throw new Error('two tables');
+  const many = (count: number): MapRoute[] =>
+    Array.from({ length: count }, (_, at) => route(`m${at}`, { to: `t${at}` }));
+  map.tables = [
+    {
+      ...routes,
+      routes: [route('a', { goto: 'first' }), route('b', { goto: 'second' }), route('c', { to: 'far' })],
+    },
+    { ...inner, name: 'first', routes: [...many(3), route('d', { goto: 'second' })] },
+    { ...inner, name: 'second', routes: [...many(5), route('e', { to: 'far' })] },
+  ];
+  const look = { search: '', show: 'all' as const, limit: () => 10, counts: null };
+  const { cards, arrows } = arrange(map, look);
+  const long = arrows.filter((arrow) => arrow.from.table.name === 'routes' && arrow.to !== 'first');
+  expect(long.map((arrow) => arrow.to)).toEqual(['second', 'far']);
+  for (const arrow of arrows) {
+    expect(arrow.path).not.toMatch(/NaN|Infinity/);
+    for (const [x, y] of pointsOf(arrow.path)) {
+      const hiding = cards.filter(
+        (card) => card.x < x && x < card.x + card.width && card.y < y && y < card.y + card.height,
+      );
+      expect(hiding.map((card) => `${card.table.name} hides ${arrow.from.table.name} → ${arrow.to}`)).toEqual(
+        [],
+      );
+    }
+  }
+});
+
+/** Points of an SVG path of lines and cubic curves. */
+function pointsOf(path: string): [number, number][] {
+  const parts = [...path.matchAll(/([MLC])([^MLC]+)/g)];
+  let at: [number, number] = [0, 0];
+  return parts.flatMap(([, kind, text = '']): [number, number][] => {
+    const [one, two, three] = text
+      .trim()
+      .split(' ')
+      .map((point) => point.split(',').map(Number) as [number, number]);
+    if (!one) return [];
+    const from = at;
+    at = three ?? one;
+    if (kind === 'M') return [one];
+    const [first, second] = kind === 'C' && two ? [one, two] : [from, at];
+    return Array.from({ length: 101 }, (_, step): [number, number] => {
+      const t = step / 100;
+      const mix = (index: 0 | 1): number =>
+        (1 - t) ** 3 * from[index] +
+        3 * (1 - t) ** 2 * t * first[index] +
+        3 * (1 - t) * t ** 2 * second[index] +
+        t ** 3 * at[index];
+      return [mix(0), mix(1)];
+    });
+  });
+}
+
 test('of thousands of jumps and tables, few are drawn, those nearest to the beginning first', () => {
   const map = rules(3);
   const [routes, inner] = map.tables;

@@ -218,7 +218,7 @@ impl<'a> CompletionContext<'a> {
 
     /// True if the token at `index` lies in the brackets that open at `open`, but not in brackets
     /// within them.
-    fn is_directly_in(&self, open: usize, index: usize) -> bool {
+    pub(super) fn is_directly_in(&self, open: usize, index: usize) -> bool {
         let mut depth = 0usize;
         for token in &self.tokens_before[open + 1..index] {
             depth += usize::from(token.kind.opens_bracket());

@@ -251,6 +251,7 @@ impl CompletionContext<'_> {
             let names = ["history", "previous"];
             items.extend(names.map(|name| new_item(CompletionKind::Value, name, String::new())));
         }
+        let mut items = self.rank_by_type(items);
         if matches!(self.last_token_text(), "contains" | "starts_with" | "ends_with") {
             items.push(keyword_item("word"));
         }
@@ -319,7 +320,7 @@ impl CompletionContext<'_> {
     }
 
     /// True if the bracket at the token `open` contains declarations of fields or parameters.
-    fn is_declaration_bracket(&self, open: usize) -> bool {
+    pub(super) fn is_declaration_bracket(&self, open: usize) -> bool {
         match self.scope.head_word {
             "input" | "type" => true,
             "handler" | "extern" => true,
@@ -337,7 +338,7 @@ impl CompletionContext<'_> {
 
     /// True if the bracket at the token `open` contains the arguments or the metadata of a target
     /// (the handler after `->`).
-    fn is_target_bracket(&self, open: usize) -> bool {
+    pub(super) fn is_target_bracket(&self, open: usize) -> bool {
         let may_have_target = matches!(self.scope.head_word, "route" | "default" | "test");
         let arrow = (self.scope.first_token..open)
             .rev()

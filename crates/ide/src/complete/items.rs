@@ -129,9 +129,14 @@ impl<'a> CompletionContext<'a> {
     /// Returns completion items for the declared names of the kind `kind` that belong to `owner`,
     /// such as the parameters of a handler.
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
+        self.inner_symbols(kind, owner).into_iter().map(|symbol| self.symbol_item(symbol)).collect()
+    }
+
+    /// Returns the declared names of the kind `kind` that belong to `owner`, in source order.
+    pub(super) fn inner_symbols(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<&'a Symbol> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);
-        inner.filter(|symbol| symbol.declaration.is_some()).map(|symbol| self.symbol_item(symbol)).collect()
+        inner.filter(|symbol| symbol.declaration.is_some()).collect()
     }
 
     /// Returns completion items for the fields of the payload or group that contains the position.
@@ -162,6 +167,7 @@ impl<'a> CompletionContext<'a> {
                 .as_ref()
                 .map(|declaration| Message::verbatim(&declaration.docs))
                 .unwrap_or_default(),
+            may_not_fit: false,
             snippet: None,
         }
     }
@@ -267,7 +273,8 @@ pub(super) fn keyword_item(word: &str) -> CompletionItem {
 }
 
 pub(super) fn new_item(kind: CompletionKind, label: &str, detail: String) -> CompletionItem {
-    CompletionItem { kind, label: label.to_owned(), detail, docs: Message::default(), snippet: None }
+    let docs = Message::default();
+    CompletionItem { kind, label: label.to_owned(), detail, docs, may_not_fit: false, snippet: None }
 }
 
 /// Returns a name without the backquotes around it.

@@ -19,11 +19,11 @@ const COMPARISON_PRECEDENCE: u8 = 40;
 const QUANTIFIER_WORDS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
 
 /// The operand that ends directly before the position to complete.
-struct Operand {
+pub(super) struct Operand {
     /// The index of the operand's first token.
     start: usize,
     /// The kinds that the operand's value may have.
-    kinds: KindSet,
+    pub(super) kinds: KindSet,
 }
 
 impl<'a> CompletionContext<'a> {
@@ -89,7 +89,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the operand that ends directly before the token with the index `end`.
-    fn operand_before(&self, end: usize) -> Operand {
+    pub(super) fn operand_before(&self, end: usize) -> Operand {
         let unknown = |start: usize| Operand { start, kinds: KindSet::EVERY_KIND };
         let Some(last) = end.checked_sub(1) else { return unknown(end) };
         let token = self.tokens_before[last];
@@ -166,7 +166,7 @@ impl<'a> CompletionContext<'a> {
 
     /// True if the operand that starts at `start` is the list of a quantifier, as in `any o in
     /// orders`.
-    fn is_quantified_list(&self, start: usize) -> bool {
+    pub(super) fn is_quantified_list(&self, start: usize) -> bool {
         start.checked_sub(3).is_some_and(|quantifier| {
             self.token_text(start - 1) == "in"
                 && QUANTIFIER_WORDS.contains(&self.token_text(quantifier))
@@ -222,7 +222,10 @@ impl<'a> CompletionContext<'a> {
 
     /// Replaces the first name of a path by the path that the name refers to, if it is a
     /// quantifier's variable or a local name. `before` is the index of the path's first token.
-    pub(super) fn expand_path(&self, path: &[&'a str], before: usize) -> Vec<&'a str> {
+    pub(super) fn expand_path<'p>(&self, path: &[&'p str], before: usize) -> Vec<&'p str>
+    where
+        'a: 'p,
+    {
         let (mut path, mut before) = (path.to_vec(), before);
         for _ in 0..MAX_FOLLOWED_NAMES {
             let Some((value, at)) = path.first().and_then(|name| self.path_of_local(name, before)) else {
@@ -296,7 +299,8 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the values of an enumeration, if the text at the position is compared with a field
-    /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `.
+    /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `. Also
+    /// returns them for an argument whose parameter has this type, as in `billing(tier: `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();
@@ -308,9 +312,10 @@ impl<'a> CompletionContext<'a> {
             _ => end = self.tokens_before.len(),
         }
         end -= usize::from(matches!(self.token_text_before(end), "any" | "all" | "none"));
-        let compares = matches!(self.token_text_before(end), "==" | "!=" | "in" | "contains");
+        let compares = matches!(self.token_text_before(end), "==" | "!=" | "in" | "contains" | "??");
         if !compares {
-            return Vec::new();
+            let name = self.token_text_before(self.tokens_before.len() - 1);
+            return self.argument_ty().map_or(Vec::new(), |ty| value_items_of(&ty, name));
         }
         end -= 1;
         end -= usize::from(self.token_text_before(end) == "not");
@@ -327,11 +332,17 @@ impl<'a> CompletionContext<'a> {
 
     fn enumeration_value_items(&self, path: &[&str], detail: &str) -> Vec<CompletionItem> {
         let ty = self.type_from_let(path).or_else(|| self.analysis.facts.declared_type(path));
-        let Some(values) = ty.as_ref().and_then(Ty::values_or_element_values) else { return Vec::new() };
-        let item = |value: &std::sync::Arc<str>| {
-            let label = rulec_syntax::write::quote_string(value);
-            super::new_item(CompletionKind::Value, &label, detail.to_owned())
-        };
-        values.values().iter().map(item).collect()
+        ty.map_or(Vec::new(), |ty| value_items_of(&ty, detail))
     }
+}
+
+/// Returns the values of an enumeration, or of the enumeration of a list's elements. Empty for any
+/// other type.
+fn value_items_of(ty: &Ty, detail: &str) -> Vec<CompletionItem> {
+    let Some(values) = ty.values_or_element_values() else { return Vec::new() };
+    let item = |value: &std::sync::Arc<str>| {
+        let label = rulec_syntax::write::quote_string(value);
+        super::new_item(CompletionKind::Value, &label, detail.to_owned())
+    };
+    values.values().iter().map(item).collect()
 }

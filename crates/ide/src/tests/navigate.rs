@@ -1,8 +1,9 @@
 //! Tests of links to other files, growing selections, types of names, signatures of calls,
 //! formatting of a range, and refactorings.
 
-use super::{HELPDESK, MAIN, analyse, apply_edits, split_at_mark};
-use crate::Analysis;
+use super::{HELPDESK, MAIN, OverlayLoader, analyse, apply_edits, project_rule_files, split_at_mark};
+use crate::{Analysis, DeclarationKind};
+use rulec::{DiskLoader, MemoryLoader};
 use rulec_base::span::Span;
 
 #[test]
@@ -135,6 +136,27 @@ pub(super) fn refactored(text: &str, title: &str) -> Option<String> {
     Some(after.text(MAIN).to_owned())
 }
 
+/// Like [`refactored`], for a text with errors. The errors must be the same after the refactoring.
+fn refactored_beside_errors(text: &str, title: &str) -> Option<String> {
+    let (text, start) = split_at_first_mark(text);
+    let (text, end) = if text.contains('┃') { split_at_mark(&text) } else { (text, start) };
+    let analysis = analyse(&text);
+    assert!(analysis.rules().is_none(), "{text}");
+    let actions = analysis.refactorings(Span { file: MAIN, start, end });
+    let action = actions.into_iter().find(|action| action.title.to_string().contains(title))?;
+    let after = Analysis::new(&apply_edits(&analysis.sources, &action.edits), "a.rules");
+    assert_eq!(errors_of(&after), errors_of(&analysis), "{}", after.text(MAIN));
+    Some(after.text(MAIN).to_owned())
+}
+
+/// The code and the message of each error, sorted.
+fn errors_of(analysis: &Analysis) -> Vec<String> {
+    let errors = analysis.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
+    let mut errors: Vec<String> = errors.map(|error| format!("{} {}", error.code, error.message)).collect();
+    errors.sort();
+    errors
+}
+
 fn split_at_first_mark(text: &str) -> (String, u32) {
     let offset = text.find('┃').expect("there is a mark");
     (text.replacen('┃', "", 1), offset as u32)
@@ -175,4 +197,85 @@ fn routes_are_sorted_by_priority() {
     assert_eq!(refactored(&marked, "sort the routes"), None, "they are sorted");
     let shared = "route a when x == 1 -> h route c┃ priority 5 when x == 2 -> h\n";
     assert_eq!(refactored(shared, "sort the routes"), None, "they share a line");
+}
+
+/// Regression: one error anywhere in a file removed the refactorings of all its statements.
+#[test]
+fn statements_without_errors_are_refactored_beside_statements_with_errors() {
+    let broken = "route x when text contains -> h\n";
+    let title = "give the expression a name";
+    let route = "route a when n > 1 and (┃n > 2 or m > 3┃) -> h\n";
+    let expected =
+        format!("{broken}let extracted = n > 2 or m > 3\nroute a when n > 1 and (extracted) -> h\n");
+    assert_eq!(refactored_beside_errors(&format!("{broken}{route}"), title), Some(expected));
+    let takes_name = "route x when extracted contains -> h\n";
+    let named = refactored_beside_errors(&format!("{takes_name}{route}"), title);
+    assert!(named.is_some_and(|text| text.contains("let extracted_2 =")), "the broken route uses the name");
+    let ill_typed = "input { n: int }\nroute a when ┃n > 1┃ and n starts_with \"a\" -> h\n";
+    assert_eq!(refactored_beside_errors(ill_typed, title), None, "the statement has an error");
+
+    let title = "replace `big` by its value";
+    let sound = "let big = n > 2\nroute a when bi┃g -> h\n";
+    let inlined = format!("route a when (n > 2) -> h\n{broken}");
+    assert_eq!(refactored_beside_errors(&format!("{sound}{broken}"), title), Some(inlined));
+    let uses_name = format!("{sound}route x when big and -> h\n");
+    assert_eq!(refactored_beside_errors(&uses_name, title), None, "the broken route uses the `let`");
+
+    let title = "name this list";
+    let lists = "route a when tier in [\"a┃\", \"b\"] -> h\nroute b when tier in [\"a\", \"b\"] -> h\n";
+    let named = refactored_beside_errors(&format!("{lists}{broken}"), title);
+    assert_eq!(
+        named,
+        Some(format!(
+            "list tiers = [\"a\", \"b\"]\nroute a when tier in tiers -> h\nroute b when tier in tiers -> h\n{broken}"
+        ))
+    );
+}
+
+/// A route that does not parse could be tried between two routes that are moved.
+#[test]
+fn routes_are_not_sorted_around_a_route_with_an_error() {
+    let [first, second] = ["rou┃te a when x == 1 -> h\n", "route c priority 5 when x == 2 -> h\n"];
+    let broken = "route b when x == -> h\n";
+    let title = "sort the routes";
+    assert_eq!(refactored_beside_errors(&format!("{first}{broken}{second}"), title), None);
+    assert_eq!(refactored_beside_errors(&format!("{broken}{first}{second}"), title), None);
+    let table = format!("table t {{\n  {first}  {second}}}\nroute to_t when y == 1 -> goto t\n{broken}");
+    let sorted = "table t {\n  route c priority 5 when x == 2 -> h\n  route a when x == 1 -> h\n}\n";
+    let found = refactored_beside_errors(&table, title);
+    assert!(found.as_ref().is_some_and(|text| text.starts_with(sorted)), "{found:?}");
+}
+
+#[test]
+fn no_refactoring_of_a_file_with_an_error_adds_an_error() {
+    let mut edited = 0;
+    for (path, found) in project_rule_files() {
+        let text = found.text(MAIN);
+        if text.len() > 6_000 {
+            continue;
+        }
+        let name = found.sources.file(MAIN).name.clone();
+        let broken = format!("{text}\nroute broken_one when text contains -> other_handler\n");
+        let disk = || DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
+        let memory = MemoryLoader::new().with(&name, broken);
+        let analysis = Analysis::new(&OverlayLoader(memory, disk()), &name);
+        let before = errors_of(&analysis);
+        let names = analysis.index.occurrences_in(MAIN).iter().filter(|name| {
+            analysis.index.symbols[name.symbol].kind == DeclarationKind::Let && name.is_declaration
+        });
+        let names = names.map(|name| Span { end: name.span.start, ..name.span }).take(5);
+        let mut expressions: Vec<Span> =
+            analysis.index.expression_spans.iter().copied().filter(|span| span.file == MAIN).collect();
+        expressions.sort();
+        let lists = analysis.index.lists.iter().map(|list| list.span).filter(|span| span.file == MAIN);
+        for selection in names.chain(expressions.into_iter().take(5)).chain(lists.take(3)) {
+            for action in analysis.refactorings(selection) {
+                let edits = apply_edits(&analysis.sources, &action.edits);
+                let after = Analysis::new(&OverlayLoader(edits, disk()), &name);
+                assert_eq!(errors_of(&after), before, "{} of {}", action.title, path.display());
+                edited += 1;
+            }
+        }
+    }
+    assert!(edited > 20, "{edited}");
 }

@@ -126,6 +126,15 @@ words! {
     "first" message!("the first element for which the condition holds"), "let dear = first order in orders: order.price > 100";
     "last" message!("the last element for which the condition holds"), "let dear = last order in orders: order.price > 100";
     "score" message!("the score that a test expects"), r#"test "mood" { given text = "I feel sad" expect moods score > 0.5 }"#;
+    "string :" message!("the type of texts of any length, in Unicode"), "input { text: string }";
+    "int :" message!("the type of whole numbers from -2^63 to 2^64-1; a number without a fraction, such as 200.0, is an int too"), "input { count: int }";
+    "float :" message!("the type of numbers with a fraction"), "input { score: float }";
+    "number :" message!("the type of an `int` or a `float`; 3 and 3.0 are equal"), "input { total: number }";
+    "decimal :" message!("the type of exact numbers of up to 28 digits, for money"), "input { price: decimal }";
+    "bool :" message!("the type of `true` and `false`; never equal to a number"), "input { paid: bool }";
+    "datetime :" message!("the type of moments, written as in RFC 3339 with an offset, such as 2026-01-31T03:00:00Z"), "input { now: datetime }";
+    "any :" message!("the type of all values; a value is checked when it is read"), "input { steps?: any }";
+    "list :" message!("values of one type in order: `list<string>`"), "input { tags: list<string> }";
     "@private" message!("the value of the field, and the keys inside it, are masked in explanations, messages, test results and logs"), "input { text: string, phone?: string @private }";
 }
 
@@ -146,8 +155,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The entries whose words are not among the [`keywords`]: modifiers of operators, the arrow,
-    /// and words with several meanings, such as `any {`.
-    const ENTRIES_BEYOND_KEYWORDS: [&str; 14] = [
+    /// the names of types, and words with several meanings, such as `any {`.
+    const ENTRIES_BEYOND_KEYWORDS: [&str; 23] = [
         "any {",
         "all {",
         "none {",
@@ -162,6 +171,15 @@ mod tests {
         "->",
         "default branch",
         "default :",
+        "string :",
+        "int :",
+        "float :",
+        "number :",
+        "decimal :",
+        "bool :",
+        "datetime :",
+        "any :",
+        "list :",
     ];
 
     #[test]

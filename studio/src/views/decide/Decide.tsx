@@ -32,6 +32,8 @@ function MessagePanel(): JSX.Element {
   const [asJson, setAsJson] = useState(false);
   const words = t().decide;
   const known = entryInfo.value;
+  // Rules with errors, and files of definitions only, decide nothing.
+  const entries = overview.value?.entries ?? [];
   const title = known?.kind === 'payload' ? words.payload : words.message;
   const parsed = parse(message.value);
   const fields = known?.fields ?? [];
@@ -55,16 +57,18 @@ function MessagePanel(): JSX.Element {
         </div>
       </header>
       <div class="stack">
-        <label class="field">
-          <span>{words.decidedBy}</span>
-          <select value={entry.value} onChange={(event) => (entry.value = event.currentTarget.value)}>
-            {(overview.value?.entries ?? []).map((each) => (
-              <option key={each.name} value={each.name}>
-                {[each.name, kindBeside(each.name, t().kinds[each.kind])].filter(Boolean).join(' · ')}
-              </option>
-            ))}
-          </select>
-        </label>
+        {entries.length > 0 && (
+          <label class="field">
+            <span>{words.decidedBy}</span>
+            <select value={entry.value} onChange={(event) => (entry.value = event.currentTarget.value)}>
+              {entries.map((each) => (
+                <option key={each.name} value={each.name}>
+                  {[each.name, kindBeside(each.name, t().kinds[each.kind])].filter(Boolean).join(' · ')}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         {known?.docs && <p class="soft small">{known.docs}</p>}
         {row.value && <p class="chip">{t().replay.fromLine(row.value.line)}</p>}
         {masksTyped.value && (

@@ -1,6 +1,6 @@
 // The view Edit: the files, the editor, and the diagnostics and failing tests.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Diagnostic, TestRun } from '../../api/types';
 import { t } from '../../i18n';
 import { editTarget, go } from '../../state/place';
@@ -24,7 +24,13 @@ export function Edit(): JSX.Element {
     const known = set?.files.includes(wanted) ? wanted : set?.files[0];
     if (known !== undefined) void state.open(known);
   }, [rules.value]);
-  useEffect(() => void state.settle(), [language.value]);
+  const shownIn = useRef(language.value);
+  useEffect(() => {
+    // Opening a file checks it. A check before that would send the text of an earlier visit.
+    if (shownIn.current === language.value) return;
+    shownIn.current = language.value;
+    void state.settle();
+  }, [language.value]);
   return (
     <div class="edit">
       <section class="panel edit-main">

@@ -34,7 +34,7 @@ import { highlighting, setHints, setTokens } from './highlight';
 import { coverage, coverageSigns, showsCoverage } from './coverage';
 import { margins, setCoverage, setTests, type Sign } from './margin';
 import { insertion } from './snippet';
-import { applyFix, checked, file, format, open, opened, replaced, requestSave, text, typed } from './state';
+import { applyFix, checked, file, format, open, opened, requestSave, text, typed } from './state';
 import { theme } from './theme';
 
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
@@ -148,9 +148,14 @@ function extensions(label: string): Extension {
     EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
     EditorView.updateListener.of((update) => {
       const now = update.state.doc.toString();
-      if (update.docChanged && now !== text.peek()) typed(now);
+      if (update.docChanged && now !== shownText(text.peek())) typed(now);
     }),
   ];
+}
+
+/** A text as the editor shows it: each line break is one character. */
+function shownText(of: string): string {
+  return of.replace(/\r\n?/g, '\n');
 }
 
 function lintOf(found: Diagnostic, length: number): Lint {
@@ -230,11 +235,13 @@ export function Editor(): JSX.Element {
     const signs = shownSigns();
     view.current?.dispatch({ effects: setCoverage.of(signs) });
   });
+  // The text changes other than by typing: by a fix, or when it was changed in another view.
   useSignalEffect(() => {
-    const next = replaced.value;
+    const next = shownText(text.value);
     const made = view.current;
-    if (!next || !made) return;
-    const edit = smallest(made.state.doc.toString(), next.text);
+    const now = made?.state.doc.toString();
+    if (!made || now === undefined || now === next) return;
+    const edit = smallest(now, next);
     made.dispatch({ changes: { from: edit.from, to: edit.to, insert: edit.text } });
   });
   useSignalEffect(() => {

@@ -1,15 +1,15 @@
 // State of the editor: the open file, its text in the editor and on disk, and its diagnostics.
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import type { Checked, DiffLine, FileText, Fix, TestRun, TextEdit } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { refreshSession, revision, rules, ruleSet, setDraft } from '../../state/studio';
 import { apply } from './edits';
 
 export const file = signal('');
-/** Opened texts, by rule set and file. */
-const texts = new Map<string, FileText>();
 export const opened = signal<FileText | null>(null);
-/** Text in the editor. */
+/** Id of the rule set of the opened file. */
+let openedOf = 0;
+/** Text in the editor, which follows each change of this signal. */
 export const text = signal('');
 export const checked = signal<Checked | null>(null);
 export const trouble = signal<string | null>(null);
@@ -18,21 +18,21 @@ export const conflict = signal<{ text: string; stamp: string; diff: DiffLine[] }
 
 export const dirty = computed(() => opened.value !== null && text.value !== opened.value.saved);
 
-function keyOf(name: string): string {
-  return `${rules.value} ${name}`;
-}
-
 /** Opens a file, with its unsaved text if there is one. */
 export async function open(name: string): Promise<void> {
   try {
-    const known = await api.file(rules.value, name);
-    texts.set(keyOf(name), known);
-    file.value = name;
-    opened.value = known;
-    text.value = known.draft ?? known.saved;
-    checked.value = null;
-    conflict.value = null;
-    trouble.value = null;
+    await sendTyped();
+    const set = rules.value;
+    const known = await api.file(set, name);
+    openedOf = set;
+    batch(() => {
+      file.value = name;
+      opened.value = known;
+      text.value = known.draft ?? known.saved;
+      checked.value = null;
+      conflict.value = null;
+      trouble.value = null;
+    });
     await check(false);
   } catch (error) {
     trouble.value = (error as RequestError).message;
@@ -41,6 +41,8 @@ export async function open(name: string): Promise<void> {
 
 let asking: AbortController | undefined;
 let soon: ReturnType<typeof setTimeout> | undefined;
+/** Whether the server does not know the latest typed text yet. */
+let unsent = false;
 
 /**
  * Delay after a key press before the text is checked, and before the slower analysis, in
@@ -52,6 +54,7 @@ const LONG_QUIET = 900;
 /** Stores the typed text, and checks it after a short delay. */
 export function typed(next: string): void {
   text.value = next;
+  unsent = true;
   clearTimeout(soon);
   soon = setTimeout(() => {
     void check(false);
@@ -65,11 +68,33 @@ export async function settle(): Promise<void> {
   await check(false);
 }
 
+/** Sends typed text that the server does not know yet, before a request that reads or changes it. */
+export async function sendTyped(): Promise<void> {
+  if (unsent) await settle();
+}
+
+/**
+ * Takes the text of a file that another view changed at the server. Otherwise, the next check would
+ * send the text before that change, and undo it.
+ */
+export function adopt(set: number, name: string, next: string): void {
+  const current = opened.peek();
+  if (current?.file !== name || openedOf !== set) return;
+  asking?.abort();
+  clearTimeout(soon);
+  unsent = false;
+  batch(() => {
+    opened.value = { ...current, draft: next };
+    text.value = next;
+  });
+}
+
 async function check(findings: boolean): Promise<void> {
   asking?.abort();
   const abort = new AbortController();
   asking = abort;
-  const set = rules.value;
+  unsent = false;
+  const set = openedOf;
   const current = opened.value;
   if (!current) return;
   const now = text.value;
@@ -152,16 +177,8 @@ export async function revert(): Promise<void> {
 export async function format(): Promise<boolean> {
   const laidOut = (await api.format(text.value)).text;
   if (laidOut === null) return false;
-  replaceText(laidOut);
+  typed(laidOut);
   return true;
-}
-
-/** Set when the text changes other than by typing, so that the editor takes the new text. */
-export const replaced = signal<{ text: string } | null>(null);
-
-function replaceText(next: string): void {
-  replaced.value = { text: next };
-  typed(next);
 }
 
 /** Applies the edits of a quick fix, in the open file and others. */
@@ -169,7 +186,7 @@ export async function applyFix(fix: Fix): Promise<void> {
   const byFile = Map.groupBy(fix.edits, (edit: TextEdit) => edit.file);
   for (const [name, edits] of byFile) {
     if (name === file.value) {
-      replaceText(apply(text.value, edits));
+      typed(apply(text.value, edits));
       continue;
     }
     const other = await api.file(rules.value, name);

@@ -1,7 +1,7 @@
 // A cell of the decision table. In the chosen row, a cell is an input: Enter or leaving it changes
 // the rules, Escape restores it.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RowChange, TableRow } from '../../api/types';
 import { changeRow } from './edit-rows';
 
@@ -14,25 +14,31 @@ interface Props {
 }
 
 export function CellInput({ row, label, text, change }: Props): JSX.Element {
-  const [draft, setDraft] = useState(text);
+  /** The typed text that the table does not have yet; null if there is none. */
+  const [draft, setDraft] = useState<string | null>(null);
   const [wrong, setWrong] = useState(false);
-  useEffect(() => setDraft(text), [text]);
+  /** The typed text that the rules took, and that the next table has, as the formatter writes it. */
+  const taken = useRef<string | null>(null);
+  // What is typed after that stays: the table may come late.
+  useEffect(() => setDraft((now) => (now === taken.current ? null : now)), [row]);
   const commit = async (): Promise<void> => {
-    if (draft.trim() === text) return;
-    setWrong(!(await changeRow(row.key, change(draft))));
+    if (draft === null || draft.trim() === text) return setDraft(null);
+    const ok = await changeRow(row.key, change(draft));
+    if (ok) taken.current = draft;
+    setWrong(!ok);
   };
   return (
     <input
       class="cell-input mono"
       aria-label={`${row.name}: ${label}`}
       aria-invalid={wrong}
-      value={draft}
+      value={draft ?? text}
       onInput={(event) => setDraft(event.currentTarget.value)}
       onBlur={() => void commit()}
       onKeyDown={(event) => {
         if (event.key === 'Enter') event.currentTarget.blur();
         if (event.key === 'Escape') {
-          setDraft(text);
+          setDraft(null);
           setWrong(false);
         }
       }}

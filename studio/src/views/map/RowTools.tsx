@@ -1,7 +1,7 @@
 // Actions on the selected row of a decision table: add a row after it, move it, disable it; and
 // undo.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { DecisionTable, RowChange } from '../../api/types';
 import { t } from '../../i18n';
 import { useLinks } from '../../ui/links';
@@ -29,7 +29,7 @@ export function RowTools({ table, chosen, extensible, onPick }: Props): JSX.Elem
   const after = rows[at + 1];
   return (
     <div class="stack row-tools">
-      {extensible && <NewRow table={table.table} onPick={onPick} />}
+      {extensible && <NewRow table={table.table} {...{ chosen, onPick }} />}
       <div class="row" role="toolbar" aria-label={words.rowTools}>
         {row && (
           <>
@@ -71,16 +71,25 @@ export function RowTools({ table, chosen, extensible, onPick }: Props): JSX.Elem
   );
 }
 
+interface NewRowProps {
+  table: string;
+  chosen: string | null;
+  onPick: (key: string) => void;
+}
+
 /** Adds a row without conditions, under a name. */
-function NewRow({ table, onPick }: { table: string; onPick: (key: string) => void }): JSX.Element {
+function NewRow({ table, chosen, onPick }: NewRowProps): JSX.Element {
   const [name, setName] = useState('');
+  const latest = useRef(chosen);
+  latest.current = chosen;
   const words = t().map;
   const add = async (event: Event): Promise<void> => {
     event.preventDefault();
     const key = `${table}/${name.trim()}`;
     if (!(await changeRow(key, { kind: 'new' }))) return;
-    setName('');
-    onPick(key);
+    // The response may be late: what the user typed or chose meanwhile stays.
+    setName((now) => (now === name ? '' : now));
+    if (latest.current === chosen) onPick(key);
   };
   return (
     <form class="row" onSubmit={(event) => void add(event)}>

@@ -107,6 +107,7 @@ function TableOf({ table, search, chosen, taken, onPick, extensible }: TableProp
         columns={columnsOf(table, columns, overlaps, editing)}
         count={shown.length}
         row={(index) => shown[index]}
+        keyOf={(line) => ('row' in line ? line.row.key : '')}
         onOpen={(line) => 'row' in line && onPick(line.row.key)}
         height={560}
         rowHeight={34}

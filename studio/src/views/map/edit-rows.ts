@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import type { RowChange } from '../../api/types';
 import { api, type RequestError } from '../../client';
 import { refreshSession, revision, rules, setDraft } from '../../state/studio';
+import { adopt, sendTyped } from '../edit/state';
 
 /** The text of a file before a change. */
 interface Before {
@@ -20,11 +21,14 @@ export const refused = signal<{ key: string; message: string } | null>(null);
 /** Changes a row; false if the rules would not compile, and then nothing changes. */
 export async function changeRow(key: string, change: RowChange): Promise<boolean> {
   refused.value = null;
+  const set = rules.peek();
   try {
-    const edited = await api.editRow({ rules: rules.peek(), key, change });
+    await sendTyped();
+    const edited = await api.editRow({ rules: set, key, change });
     if (edited.before === edited.text) return true;
-    undoable.value = [...undoable.peek(), { rules: rules.peek(), file: edited.file, text: edited.before }];
-    setDraft(rules.peek(), true);
+    undoable.value = [...undoable.peek(), { rules: set, file: edited.file, text: edited.before }];
+    adopt(set, edited.file, edited.text);
+    setDraft(set, true);
     revision.value += 1;
     return true;
   } catch (error) {
@@ -56,6 +60,7 @@ export function undo(): Promise<void> {
 async function restore(last: Before): Promise<void> {
   refused.value = null;
   await api.check({ rules: last.rules, file: last.file, text: last.text, findings: false });
+  adopt(last.rules, last.file, last.text);
   await refreshSession();
   revision.value += 1;
 }

@@ -200,14 +200,17 @@ export function arrange(map: RulesMap, look: Look): Arranged {
   const cards = nearest(found, look.tables ?? Infinity);
   const ends = cards.flatMap((card) => endsOf(card, cards, map, look.counts));
   const names = [...new Set(ends.filter((end) => !end.jump).map((end) => end.to))];
-  const placed = place(
-    [
-      ...cards.map((card) => ({ id: `table ${card.table.name}`, width: card.width, height: card.height })),
-      ...names.map((name) => ({ id: `target ${name}`, width: widths(look).target, height: TARGET_HEIGHT })),
-    ],
-    distinct(ends.map((end) => ({ from: `table ${end.from.table.name}`, to: boxOf(end) }))),
-    'LR',
-  );
+  const boxes = [
+    ...cards.map((card) => ({ id: `table ${card.table.name}`, width: card.width, height: card.height })),
+    ...names.map((name) => ({ id: `target ${name}`, width: widths(look).target, height: TARGET_HEIGHT })),
+  ];
+  const links = distinct(ends.map(linkOf));
+  const placed = place(boxes, links, 'LR');
+  const points = new Map(links.map((link, index) => [JSON.stringify(link), placed.arrows[index] ?? []]));
+  const spans = boxes.map(({ id, width }): Span => {
+    const left = placed.boxes.get(id)?.x ?? 0;
+    return { left, right: left + width };
+  });
   for (const card of cards) Object.assign(card, placed.boxes.get(`table ${card.table.name}`));
   sortTargets(names, ends, placed.boxes);
   const targets = names.map((name) => ({
@@ -222,7 +225,12 @@ export function arrange(map: RulesMap, look: Look): Arranged {
   const arrows = ends.map((end) => {
     const to = placed.boxes.get(boxOf(end)) ?? { x: 0, y: 0 };
     const width = look.counts ? Math.max(THIN, (THICK * end.count) / most) : THIN + 0.5;
-    return { ...end, width, path: curve(end, { x: to.x, y: to.y + (end.jump ? HEAD : TARGET_HEIGHT) / 2 }) };
+    const goal = { x: to.x, y: to.y + (end.jump ? HEAD : TARGET_HEIGHT) / 2 };
+    const lanes = lanesOf(points.get(JSON.stringify(linkOf(end))) ?? [], spans, {
+      left: end.from.x + end.from.width,
+      right: to.x,
+    });
+    return { ...end, width, path: curve(end, lanes, goal) };
   });
   const left = found.length - cards.length;
   return { cards, targets, arrows, left, width: placed.width, height: placed.height };
@@ -254,6 +262,10 @@ function boxOf(end: Pick<End, 'to' | 'jump'>): string {
   return `${end.jump ? 'table' : 'target'} ${end.to}`;
 }
 
+function linkOf(end: End): { from: string; to: string } {
+  return { from: `table ${end.from.table.name}`, to: boxOf(end) };
+}
+
 function distinct(arrows: { from: string; to: string }[]): { from: string; to: string }[] {
   return [...new Map(arrows.map((arrow) => [JSON.stringify(arrow), arrow])).values()];
 }
@@ -282,13 +294,51 @@ export function countOf(table: MapTable, counts: ReadonlyMap<string, number>): n
   return table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0);
 }
 
-/** The SVG path of an arrow. It begins at the middle of its row, and ends horizontally. */
-function curve({ from, row }: End, end: { x: number; y: number }): string {
-  const x = from.x + from.width;
-  const y = from.y + (row < 0 ? HEAD / 2 : HEAD + row * ROW + ROW / 2);
-  const endX = end.x - 8;
-  const bend = Math.max(30, (endX - x) / 2);
-  return `M${x},${y} C${x + bend},${y} ${endX - bend},${end.y} ${endX},${end.y}`;
+/** The horizontal extent of a box, or of the space between two boxes. */
+interface Span {
+  left: number;
+  right: number;
+}
+
+/** A free strip through a column of boxes, in which an arrow runs horizontally. */
+interface Lane extends Span {
+  y: number;
+}
+
+/**
+ * Returns the lanes of an arrow through the columns that lie in `between`, from left to right. The
+ * layout keeps its points free of boxes.
+ */
+function lanesOf(points: readonly { x: number; y: number }[], spans: readonly Span[], between: Span): Lane[] {
+  return points.flatMap(({ x, y }): Lane[] => {
+    const column = spans.filter((span) => span.left <= x && x <= span.right);
+    if (column.length === 0) return [];
+    const left = Math.min(...column.map((span) => span.left));
+    const right = Math.max(...column.map((span) => span.right));
+    return between.left < left && right < between.right ? [{ left, right, y }] : [];
+  });
+}
+
+/**
+ * The SVG path of an arrow. It begins at the middle of its row, runs through its lanes, and ends
+ * horizontally.
+ */
+function curve({ from, row }: End, lanes: readonly Lane[], end: { x: number; y: number }): string {
+  let x = from.x + from.width;
+  let y = from.y + (row < 0 ? HEAD / 2 : HEAD + row * ROW + ROW / 2);
+  let path = `M${x},${y}`;
+  const bendTo = (endX: number, endY: number): void => {
+    const bend = Math.max(30, (endX - x) / 2);
+    path += ` C${x + bend},${y} ${endX - bend},${endY} ${endX},${endY}`;
+    [x, y] = [endX, endY];
+  };
+  for (const lane of lanes) {
+    bendTo(lane.left, lane.y);
+    path += ` L${lane.right},${lane.y}`;
+    x = lane.right;
+  }
+  bendTo(end.x - 8, end.y);
+  return path;
 }
 
 /** Finds a statement by its key, and its table. */
