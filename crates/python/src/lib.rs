@@ -57,6 +57,7 @@ mod held_function;
 mod history;
 mod host;
 mod http;
+mod imported_rules;
 mod in_force;
 mod judge;
 mod live;
