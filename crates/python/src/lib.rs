@@ -18,7 +18,7 @@
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that change while they decide |
 //! | `judge` | checks of payloads |
-//! | `document` | rules from other systems' JSON documents |
+//! | `document`, `imported_rules` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
 //! | `repr` | helpers for the texts that Python's `repr` shows |
