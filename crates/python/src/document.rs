@@ -2,13 +2,11 @@
 
 use super::error::{library_error, unknown_name_error};
 use super::message::{is_valid_except_unreadable, python_to_json};
-use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
 use rulec_import::{DocumentOptions, Imported, Options, Report, System};
-use std::sync::Arc;
 
 /// One item of a JSON document of another system, and the result of loading it.
 ///
@@ -78,28 +76,6 @@ impl ReportItem {
     fn __repr__(&self) -> String {
         let notes: String = self.0.notes.iter().map(|note| format!(": {note}")).collect();
         format!("<ReportItem {:?} `{}` at {}{notes}>", self.0.outcome, self.0.name, self.0.pointer)
-    }
-}
-
-impl Rules {
-    /// Creates rules that were loaded from a JSON document of another system.
-    pub fn from_imported(imported: Imported) -> Rules {
-        Rules::from_imported_with(imported, None)
-    }
-
-    /// Like [`Rules::from_imported`]. `functions` are the Python functions that the rules call.
-    fn from_imported_with(imported: Imported, functions: Option<Py<PyMapping>>) -> Rules {
-        let mut rules = Rules::from_compiled(imported.rules.clone(), functions);
-        rules.imported = Some(Arc::new(imported));
-        rules
-    }
-
-    /// Creates rules with the payload context that `imported` contains. `own` are the rules of the
-    /// program; `None` for the bundled rules.
-    pub fn with_context(py: Python<'_>, imported: Imported, own: Option<&Rules>) -> Rules {
-        let Some(own) = own else { return Rules::from_imported(imported) };
-        let functions = own.functions.as_ref().map(|functions| functions.clone_ref(py));
-        Rules::from_imported_with(imported.with_rules(&own.rules), functions)
     }
 }
 

@@ -20,7 +20,7 @@
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that the program edits while they decide |
 //! | `judge` | checks of payloads |
-//! | `document` | rules from other systems' JSON documents |
+//! | `document`, `imported_rules` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
 //! | `repr` | helpers for the texts that Python's `repr` shows |
@@ -64,6 +64,7 @@ mod held_function;
 mod history;
 mod host;
 mod http;
+mod imported_rules;
 mod in_force;
 mod judge;
 mod live;

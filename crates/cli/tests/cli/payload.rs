@@ -333,8 +333,7 @@ fn a_stored_context_is_loaded_without_its_bad_items() {
         folder.fed(&args, format!("{payload}\n"))
     };
     for kind in [["--decision", "execute_workflow"], ["--decision-by", "action_type"]] {
-        let note =
-            "workflow \"bad\" was skipped: expected a text, found a number, at `/workflows/bad/status`";
+        let note = "workflow `bad` was skipped: expected a text, found a number, at `/workflows/bad/status`";
         let ran = run(&kind, "good").expect(0);
         assert_eq!(ran.err.matches(note).count(), 1, "{}", ran.err);
         assert!(ran.out.contains("\"outcome\":\"accept\""), "{}", ran.out);

@@ -138,7 +138,7 @@ fn limits_of_the_rules_count_from_zero() {
         folder.rulec(&[&["workflow", "run", plan][..], &files, &["--allow-loop", "5"]].concat())
     };
     let ran = run("small.json").expect(0);
-    assert!(ran.err.contains("workflow \"bad\" was skipped"), "{}", ran.err);
+    assert!(ran.err.contains("workflow `bad` was skipped"), "{}", ran.err);
     let refused = run("large.json").expect(1);
     assert!(refused.out.contains("too many API calls"), "{} {}", refused.out, refused.err);
 }
