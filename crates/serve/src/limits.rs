@@ -84,7 +84,7 @@ pub struct LimitRow {
 }
 
 /// Maximum number of AuthZEN questions in one request.
-pub(crate) const MAX_EVALUATIONS: usize = 1_000;
+pub(crate) const MAX_AUTHZEN_QUESTIONS: usize = 1_000;
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
 pub(crate) const MAX_STREAMS_PER_CONNECTION: u32 = 128;
 /// Maximum number of bytes of the request line and headers of a request.
@@ -143,20 +143,20 @@ impl Limits {
     }
 }
 
-/// The time by which a request must be answered. Long work calls [`Deadline::check`] repeatedly, to
-/// stop in time.
+/// The time by which a request must be answered. Long work calls
+/// [`RequestDeadline::check_not_passed`] repeatedly, to stop in time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline {
+pub(crate) struct RequestDeadline {
     end_instant: Instant,
     time_limit: Duration,
 }
 
-impl Deadline {
+impl RequestDeadline {
     /// Returns the deadline of a request that arrives now and may take the time `limit`.
-    pub fn after(limit: Duration) -> Deadline {
+    pub fn after(limit: Duration) -> RequestDeadline {
         // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
-        Deadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
+        RequestDeadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
     }
 
     pub fn end(&self) -> Instant {
@@ -169,11 +169,11 @@ impl Deadline {
         self.end_instant.checked_sub(self.time_limit / 10).unwrap_or(self.end_instant)
     }
 
-    /// Returns an error if the deadline has passed.
+    /// Returns an error if the deadline of the request has passed.
     ///
     /// # Errors
     /// If the deadline has passed.
-    pub fn check(&self) -> Result<(), Problem> {
+    pub fn check_not_passed(&self) -> Result<(), Problem> {
         match Instant::now() < self.end_instant {
             true => Ok(()),
             false => Err(self.timeout_problem()),

@@ -22,7 +22,7 @@ use tokio_rustls::Accept;
 pub(super) struct Connection {
     pub router: Router,
     pub app: Arc<App>,
-    /// Becomes true when the service stops.
+    /// The receiver of a value that becomes true when the service stops.
     pub stopping: watch::Receiver<bool>,
     pub _permit: OwnedSemaphorePermit,
 }
