@@ -18,16 +18,16 @@ const COMPARISON_PRECEDENCE: u8 = 40;
 /// The words before a quantifier's variable: the quantifier itself, or `for` after a `sum`.
 const QUANTIFIER_WORDS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
 
-/// The operand that ends directly before the position to complete.
+/// The operand that ends directly before the cursor.
 struct Operand {
-    /// The index of the operand's first token.
+    /// The index of the operand's first token among the tokens of the file.
     start: usize,
     /// The kinds that the operand's value may have.
     kinds: KindSet,
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the operators that accept the operand before the position, and the words that can
+    /// Returns the operators that accept the operand before the cursor, and the words that can
     /// follow the operand.
     pub(super) fn operator_items(&self) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
@@ -81,7 +81,7 @@ impl<'a> CompletionContext<'a> {
                 || !super::expects_value(token.text(self.text)))
     }
 
-    /// True if a condition can end at the position: an operand ends there, and it is not the list
+    /// True if a condition can end at the cursor: an operand ends there, and it is not the list
     /// of a quantifier.
     pub(super) fn ends_condition(&self) -> bool {
         let end = self.tokens_before.len();
@@ -295,7 +295,7 @@ impl<'a> CompletionContext<'a> {
         rest.iter().try_fold(ty.clone(), |ty, name| type_inside(&ty, name))
     }
 
-    /// Returns the values of an enumeration, if the text at the position is compared with a field
+    /// Returns the values of an enumeration, if the text at the cursor is compared with a field
     /// whose type is this enumeration. For example in `tier == ` and `tier in ["free", `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
