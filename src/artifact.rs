@@ -38,9 +38,9 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Number of the artifact format, which every artifact contains. Increase it whenever the meaning
 /// of the bytes changes.
-const FORMAT_VERSION: u32 = 22;
+const ARTIFACT_FORMAT_VERSION: u32 = 22;
 /// Length in bytes of the SHA-256 hash in an artifact.
-const HASH_BYTES: usize = 32;
+const CONTENT_HASH_BYTES: usize = 32;
 
 /// The reason why a file cannot be loaded as an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,17 +49,18 @@ const HASH_BYTES: usize = 32;
 pub enum ArtifactError {
     /// The file is not an artifact, because it does not begin with the magic bytes.
     Foreign,
-    /// Another version or another build of rulec wrote the artifact. The text is that version.
+    /// Another version or another build of rulec wrote the artifact (the file of compiled rules).
+    /// Contains that version as text.
     Version(String),
     /// The decisions depend on time zones, and the artifact was built with another version of the
-    /// time zone database. The text is the version of that database.
+    /// time zone database. Contains that version as text.
     Zones(Arc<str>),
     /// The artifact is not signed. Trusted keys were given, so one of them must have signed it.
     Unsigned,
     /// The artifact is signed, but the key (in hexadecimal) is not trusted.
     Untrusted(String),
-    /// The artifact names a trusted key, but its signature was not made with that key. The text is
-    /// the key in hexadecimal.
+    /// The artifact names a trusted key, but its signature was not made with that key. Contains the
+    /// key in hexadecimal.
     Forged(String),
     /// The file was truncated, extended or changed after it was written.
     Damaged,
@@ -121,7 +122,7 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
 /// Returns the SHA-256 hash that is stored in the artifact. The hash identifies the rules. This
 /// function does not check that the content has this hash. `None` if the bytes are not a readable
 /// artifact.
-pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH_BYTES]> {
+pub fn content_hash(artifact: &[u8]) -> Option<[u8; CONTENT_HASH_BYTES]> {
     split_sections(artifact).ok().map(|parted| *parted.hash)
 }
 
@@ -139,7 +140,7 @@ pub struct Signed {
 struct ArtifactSections<'a> {
     header: &'a [u8],
     signed: Option<Signed>,
-    hash: &'a [u8; HASH_BYTES],
+    hash: &'a [u8; CONTENT_HASH_BYTES],
     body: &'a [u8],
 }
 
@@ -174,7 +175,7 @@ pub fn encode_artifact(
 
     let version = env!("CARGO_PKG_VERSION");
     let mut file = MAGIC.to_vec();
-    file.extend(FORMAT_VERSION.to_le_bytes());
+    file.extend(ARTIFACT_FORMAT_VERSION.to_le_bytes());
     file.extend(vocabulary_hash().to_le_bytes());
     file.push(version.len() as u8);
     file.extend(version.bytes());
@@ -238,7 +239,7 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
     let (length, rest) = rest.split_first().ok_or(ArtifactError::Damaged)?;
     let (version, rest) = rest.split_at_checked(usize::from(*length)).ok_or(ArtifactError::Damaged)?;
     let own_version = env!("CARGO_PKG_VERSION");
-    if *format != FORMAT_VERSION.to_le_bytes()
+    if *format != ARTIFACT_FORMAT_VERSION.to_le_bytes()
         || *words != vocabulary_hash().to_le_bytes()
         || version != own_version.as_bytes()
     {
@@ -258,7 +259,7 @@ fn split_sections(artifact: &[u8]) -> Result<ArtifactSections<'_>, ArtifactError
         }
         _ => return Err(ArtifactError::Damaged),
     };
-    let (hash, body) = rest.split_first_chunk::<HASH_BYTES>().ok_or(ArtifactError::Damaged)?;
+    let (hash, body) = rest.split_first_chunk::<CONTENT_HASH_BYTES>().ok_or(ArtifactError::Damaged)?;
     Ok(ArtifactSections { header, signed, hash, body })
 }
 

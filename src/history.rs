@@ -56,7 +56,7 @@ impl StoreError {
 
     /// Returns the error for a function of the embedding program that uses a history during a
     /// decision that reads a history.
-    pub(crate) fn in_use_error() -> StoreError {
+    pub(crate) fn history_in_use_error() -> StoreError {
         StoreError("a decision reads a history now; record the message after the decision".to_owned())
     }
 }

@@ -50,7 +50,7 @@ pub use why::Why;
 
 use crate::engine::Rules;
 use crate::history::Past;
-use judgement::Findings;
+use judgement::PayloadFindings;
 use path::OwnedPayloadPath;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{self, JsonError};
@@ -293,7 +293,7 @@ impl Judge {
             |found: Vec<FoundViolation>| found.into_iter().map(|found| found.violation).collect();
         let mut pass = self.run_pass(payload, false, &[]);
         let (corrections, corrected) = correct_copy(payload, &pass);
-        let mut findings = Findings::default();
+        let mut findings = PayloadFindings::default();
         if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
             findings.masked_correction = self.masked_correction(&corrected, &pass);
             let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));

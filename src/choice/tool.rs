@@ -62,7 +62,7 @@ fn properties_of_read_fields(program: &Program, table: &Table) -> Map<String, Js
         }
         pending.extend(part.parts());
     }
-    root.to_properties()
+    root.to_schema_properties()
 }
 
 /// A message field that conditions read, with the kinds of value that the conditions expect, and
@@ -81,18 +81,18 @@ impl ReadField {
         }
     }
 
-    fn to_properties(&self) -> Map<String, Json> {
-        self.fields.iter().map(|(name, field)| (name.to_string(), field.to_schema())).collect()
+    fn to_schema_properties(&self) -> Map<String, Json> {
+        self.fields.iter().map(|(name, field)| (name.to_string(), field.to_json_schema())).collect()
     }
 
-    fn to_schema(&self) -> Json {
+    fn to_json_schema(&self) -> Json {
         match (self.fields.is_empty(), self.kinds) {
             (true, Some(kinds)) => type_schema(&Ty::from_kinds(kinds)),
             (true, None) => json!({}),
             // The conditions read the field both as a dict and as another kind, so any value is
             // allowed.
             (false, Some(kinds)) if kinds != KindSet::DICT => json!({}),
-            (false, _) => json!({"type": "object", "properties": self.to_properties()}),
+            (false, _) => json!({"type": "object", "properties": self.to_schema_properties()}),
         }
     }
 }

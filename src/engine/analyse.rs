@@ -34,7 +34,7 @@ impl TableSession<'_> {
     }
 
     /// Calls `work` with the session, after setting the session to decide by `table`.
-    fn with_table<T>(&self, table: TableId, work: impl FnOnce(&mut Session) -> T) -> T {
+    fn with_session_of_table<T>(&self, table: TableId, work: impl FnOnce(&mut Session) -> T) -> T {
         let mut open = self.session.borrow_mut();
         let (current, session) = open.get_or_insert_with(|| (table, self.rules.table(table).session()));
         if *current != table {
@@ -109,7 +109,7 @@ impl Rules {
         let ids: HashMap<(TableId, &str), RuleId> = ids.collect();
         let session = TableSession::new(self);
         let decide = |table: TableId, message: &Json| {
-            session.with_table(table, |session| session.choose(&self.prepare(message)))
+            session.with_session_of_table(table, |session| session.choose(&self.prepare(message)))
         };
         let matched = |table: TableId, message: &Json| -> Vec<RuleId> {
             let names = self.table(table).matched(message);
@@ -160,7 +160,7 @@ impl Rules {
     pub fn diff(&self, new: &Rules) -> Diff {
         let (old, new) = (self.with_reference_tier(), new.with_reference_tier());
         let decide = |rules: &Rules, session: &TableSession<'_>, table, message: &Json| {
-            session.with_table(table, |session| {
+            session.with_session_of_table(table, |session| {
                 let choice: Choice = session.choose(&rules.prepare(message));
                 (choice, serde_json::to_value(session.decide(message)).unwrap_or_default())
             })

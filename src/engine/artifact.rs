@@ -145,8 +145,9 @@ impl Compiler {
         let ArtifactContents { program, sources, warnings } =
             artifact::decode_artifact(bytes).map_err(|error| artifact_error(&error))?;
         let mut diagnostics = Vec::new();
-        let link =
-            |program: &Program, diagnostics: &mut Vec<Diagnostic>| self.link_hosts(program, diagnostics);
+        let link = |program: &Program, diagnostics: &mut Vec<Diagnostic>| {
+            self.link_host_functions(program, diagnostics)
+        };
         let set = compile_rule_set(self.threads, program, Some(sources.len()), &mut diagnostics, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
@@ -164,14 +165,14 @@ impl Compiler {
 
 fn artifact_error(error: &ArtifactError) -> CompileError {
     match error {
-        ArtifactError::Foreign => load_diagnostic(Code::NoArtifact, &error.to_message())
+        ArtifactError::Foreign => artifact_load_diagnostic(Code::NoArtifact, &error.to_message())
             .help(message!("`rulec build` compiles rules to such a file"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
-            load_diagnostic(Code::ArtifactVersion, &error.to_message()).help(REBUILD_HELP).into()
+            artifact_load_diagnostic(Code::ArtifactVersion, &error.to_message()).help(REBUILD_HELP).into()
         }
         ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
-            load_diagnostic(Code::ArtifactUntrusted, &error.to_message()).help(SIGN_HELP).into()
+            artifact_load_diagnostic(Code::ArtifactUntrusted, &error.to_message()).help(SIGN_HELP).into()
         }
         ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged_artifact_error(&error.to_message()),
     }
@@ -182,9 +183,9 @@ const REBUILD_HELP: Message = message!("build it again from the rules: `rulec bu
 const SIGN_HELP: Message = message!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
 fn damaged_artifact_error(what: &dyn Argument) -> CompileError {
-    load_diagnostic(Code::ArtifactDamaged, what).help(REBUILD_HELP).into()
+    artifact_load_diagnostic(Code::ArtifactDamaged, what).help(REBUILD_HELP).into()
 }
 
-fn load_diagnostic(code: Code, what: &dyn Argument) -> Diagnostic {
+fn artifact_load_diagnostic(code: Code, what: &dyn Argument) -> Diagnostic {
     Diagnostic::without_place(code, message!("the compiled rules cannot be loaded: {what}"))
 }

@@ -21,15 +21,15 @@ const MAX_CONCURRENT_CALLS: usize = 32;
 /// whose results the decision lacked, then decides again. Calls whose arguments depend on earlier
 /// results need further rounds. After the last round, calls without a result fail, so every
 /// decision ends.
-const MAX_ROUNDS: usize = 64;
+const MAX_DECISION_ROUNDS: usize = 64;
 
-type CallResult = Result<Json, String>;
-type CallFuture = Pin<Box<dyn Future<Output = CallResult> + Send>>;
+type AsyncCallResult = Result<Json, String>;
+type AsyncCallFuture = Pin<Box<dyn Future<Output = AsyncCallResult> + Send>>;
 
 /// The key of a call in the maps of [`AsyncCalls`]: the number of the async function, and the
 /// arguments as JSON text.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct CallKey {
+struct AsyncCallKey {
     function_number: u64,
     args_json: String,
 }
@@ -38,18 +38,18 @@ struct CallKey {
 /// the other calls are pending.
 #[derive(Default)]
 struct AsyncCalls {
-    results: HashMap<CallKey, CallResult>,
+    results: HashMap<AsyncCallKey, AsyncCallResult>,
     /// The calls whose results are not known yet, with the futures that give them.
-    pending: HashMap<CallKey, CallFuture>,
-    /// Whether [`MAX_ROUNDS`] rounds were made. A call whose result is not known is then not made:
-    /// it fails.
+    pending: HashMap<AsyncCallKey, AsyncCallFuture>,
+    /// Whether [`MAX_DECISION_ROUNDS`] rounds were made. A call whose result is not known is then
+    /// not made: it fails.
     rounds_exhausted: bool,
 }
 
 thread_local! {
     /// The calls of the decision that [`decide_async`] is making on this thread. `None` while it
     /// makes no decision.
-    static CURRENT_CALLS: RefCell<Option<AsyncCalls>> = const { RefCell::new(None) };
+    static CURRENT_ASYNC_CALLS: RefCell<Option<AsyncCalls>> = const { RefCell::new(None) };
 }
 
 /// Makes a decision that may call async host functions, and awaits their results.
@@ -98,7 +98,8 @@ thread_local! {
 pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
     let (mut results, mut round) = (HashMap::new(), 0);
     loop {
-        let calls = AsyncCalls { results, rounds_exhausted: round == MAX_ROUNDS, ..AsyncCalls::default() };
+        let calls =
+            AsyncCalls { results, rounds_exhausted: round == MAX_DECISION_ROUNDS, ..AsyncCalls::default() };
         let (decision, calls) = with_calls(calls, &decide);
         if calls.pending.is_empty() {
             return decision;
@@ -114,17 +115,20 @@ pub async fn decide_async<T>(decide: impl Fn() -> T) -> T {
 /// `calls` with the pending calls added: the calls whose results the decision lacked.
 fn with_calls<T>(calls: AsyncCalls, decide: impl Fn() -> T) -> (T, AsyncCalls) {
     // Restores the calls of an outer decision, also after a panic.
-    let outer =
-        scopeguard::guard(CURRENT_CALLS.replace(Some(calls)), |outer| drop(CURRENT_CALLS.replace(outer)));
+    let outer = scopeguard::guard(CURRENT_ASYNC_CALLS.replace(Some(calls)), |outer| {
+        drop(CURRENT_ASYNC_CALLS.replace(outer))
+    });
     let decision = decide();
-    let calls = CURRENT_CALLS.take();
+    let calls = CURRENT_ASYNC_CALLS.take();
     drop(outer);
     (decision, calls.unwrap_or_default())
 }
 
 /// Awaits all pending calls and returns their results. At most [`MAX_CONCURRENT_CALLS`] run at the
 /// same time.
-async fn await_all_calls(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey, CallResult)> {
+async fn await_all_calls(
+    pending: HashMap<AsyncCallKey, AsyncCallFuture>,
+) -> Vec<(AsyncCallKey, AsyncCallResult)> {
     let (mut waiting, mut running, mut finished) = (pending.into_iter(), Vec::new(), Vec::new());
     poll_fn(move |context| {
         loop {
@@ -148,7 +152,7 @@ async fn await_all_calls(pending: HashMap<CallKey, CallFuture>) -> Vec<(CallKey,
     .await
 }
 
-fn poll_call(future: &mut CallFuture, context: &mut Context<'_>) -> Poll<CallResult> {
+fn poll_call(future: &mut AsyncCallFuture, context: &mut Context<'_>) -> Poll<AsyncCallResult> {
     catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
         .unwrap_or_else(|panic| Poll::Ready(Err(format_host_panic(&*panic))))
 }
@@ -164,18 +168,19 @@ where
     static NEXT_FUNCTION_NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NEXT_FUNCTION_NUMBER.fetch_add(1, Ordering::Relaxed);
     Arc::new(move |args: &[Value<'_>]| {
-        let key = CallKey {
+        let key = AsyncCallKey {
             function_number: number,
             args_json: Json::from_iter(args.iter().map(|value| value.to_json())).to_string(),
         };
         if let Some(result) = known_result(&key) {
             return result;
         }
-        // `CURRENT_CALLS` is not borrowed here, because the function itself may make a decision.
+        // `CURRENT_ASYNC_CALLS` is not borrowed here, because the function itself may make a
+        // decision.
         match function.call(args) {
             Ok(future) => {
-                let future: CallFuture = Box::pin(async move { future.await.into_json() });
-                CURRENT_CALLS.with_borrow_mut(|calls| {
+                let future: AsyncCallFuture = Box::pin(async move { future.await.into_json() });
+                CURRENT_ASYNC_CALLS.with_borrow_mut(|calls| {
                     calls.as_mut().map(|calls| calls.pending.entry(key).or_insert(future));
                 });
                 Ok(Json::Null)
@@ -188,13 +193,13 @@ where
 /// Returns the known result of a call. A call that is recorded but not yet awaited has the result
 /// null. Outside [`decide_async`], and after the last round, the result is an error. `None` if the
 /// call is not recorded yet; the caller must then make it.
-fn known_result(key: &CallKey) -> Option<CallResult> {
-    CURRENT_CALLS.with_borrow(|calls| match calls {
+fn known_result(key: &AsyncCallKey) -> Option<AsyncCallResult> {
+    CURRENT_ASYNC_CALLS.with_borrow(|calls| match calls {
         None => Some(Err("it is async; decide inside `rulec::decide_async`".to_owned())),
         Some(calls) => match calls.results.get(key) {
             Some(result) => Some(result.clone()),
             None if calls.rounds_exhausted => Some(Err(format!(
-                "it was not called: async calls depended on others over {MAX_ROUNDS} times"
+                "it was not called: async calls depended on others over {MAX_DECISION_ROUNDS} times"
             ))),
             None => calls.pending.contains_key(key).then_some(Ok(Json::Null)),
         },

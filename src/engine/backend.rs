@@ -35,7 +35,7 @@ pub(crate) trait Engine {
     fn eval_outcome(&mut self, outcome: &Outcome) -> Option<Box<DecisionDetails>>;
     /// Adds facts about the evaluation to `details`, the rarely needed data of a decision. These
     /// are the failed host functions, the time in host functions, and the exceeded limits.
-    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>);
+    fn add_failures_and_limits(&self, details: &mut Option<Box<DecisionDetails>>);
 
     /// Decides, and computes the values of the chosen outcome. One method does both, so that a
     /// decision makes only one dynamic call.
@@ -47,7 +47,7 @@ pub(crate) trait Engine {
         let choice = self.decide(entry);
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
         let mut details = outcome.and_then(|outcome| self.eval_outcome(outcome));
-        self.add_evaluation_facts(&mut details);
+        self.add_failures_and_limits(&mut details);
         (choice, details)
     }
 }
@@ -80,7 +80,7 @@ impl Engine for Evaluator<'_> {
         })
     }
 
-    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
+    fn add_failures_and_limits(&self, details: &mut Option<Box<DecisionDetails>>) {
         DecisionDetails::add_host_calls(details, &self.host_calls, self.arena());
     }
 }
@@ -93,7 +93,7 @@ impl<'a, M: SlotValueSource<'a>> Engine for Vm<'a, M> {
     }
 
     #[inline]
-    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
+    fn add_failures_and_limits(&self, details: &mut Option<Box<DecisionDetails>>) {
         self.add_call_details(details);
     }
 }
@@ -107,7 +107,7 @@ impl<'a, M: SlotValueSource<'a> + 'a> Engine for Machine<'a, M> {
     }
 
     #[inline]
-    fn add_evaluation_facts(&self, details: &mut Option<Box<DecisionDetails>>) {
+    fn add_failures_and_limits(&self, details: &mut Option<Box<DecisionDetails>>) {
         self.add_calls(details);
     }
 }

@@ -257,12 +257,12 @@ impl Compiler {
 
     /// Finds the registered function for each host function that a program declares. Adds a
     /// diagnostic for each function that is missing or has other types.
-    pub(super) fn link_hosts(
+    pub(super) fn link_host_functions(
         &self,
         program: &Program,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<RegisteredFunction> {
-        self.registry.link_hosts(program, self.allows_missing_functions, diagnostics)
+        self.registry.link_host_functions(program, self.allows_missing_functions, diagnostics)
     }
 
     /// Compiles a checked program. `found` are the diagnostics of the checker. They are reported
@@ -278,7 +278,7 @@ impl Compiler {
     ) -> Result<Rules, CompileError> {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(checker_diagnostics);
-        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_hosts(program, found);
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link_host_functions(program, found);
         let compiled = compile_rule_set(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
         suppressions.remove_suppressed(&mut diagnostics);
         diagnostics.extend(suppressions.unused_suppressions(false));
@@ -312,7 +312,7 @@ pub struct CheckedRules {
     compiler: Compiler,
     loaded_files: LoadedFiles,
     program: Program,
-    /// The diagnostics of the checker.
+    /// The errors and warnings that the check of the rules found.
     diagnostics: Vec<Diagnostic>,
     suppressions: check::Suppressions,
 }
@@ -346,7 +346,7 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// Compiles a checked program with up to `threads` threads, and links its host functions by calling
-/// `link_hosts`. Returns `None` if there are errors, which are then in `diagnostics`.
+/// `link_host_functions`. Returns `None` if there are errors, which are then in `diagnostics`.
 ///
 /// As the last step, encodes the program's conditions as bytes to save memory. Decisions do not
 /// need the conditions, and tools decode them on demand. The encoding needs `files`, the number of
@@ -356,13 +356,13 @@ pub(super) fn compile_rule_set(
     mut program: Program,
     file_count: Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
-    link_hosts: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<RegisteredFunction>,
+    link_host_functions: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<RegisteredFunction>,
 ) -> Option<RuleSet> {
     if has_errors(diagnostics) {
         return None;
     }
     let statements = program.rules.len();
-    let host_functions = link_hosts(&program, diagnostics);
+    let host_functions = link_host_functions(&program, diagnostics);
     let (normal, warnings) = normal::build_normal_form(&program);
     // A name in quotes is the reason why a condition is constant. The fix removes the quotes.
     let is_name = |found: &Diagnostic| {

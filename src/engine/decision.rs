@@ -37,7 +37,8 @@ pub struct Decision {
     pub(super) rules: Arc<RuleSetHandle>,
     pub(super) entry: TableId,
     /// The separately compiled rules that contain the chosen statement. Set only for a route that
-    /// an edit inserted into live rules and that is not merged yet; otherwise `None`.
+    /// an edit inserted into live rules (which are edited while they serve), until a full
+    /// recompilation includes it. Otherwise `None`.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
     /// The chosen statement. Its id is an id of the program in the field `segment`, or of the
     /// program in the field `rules` if `segment` is `None`.
@@ -77,7 +78,7 @@ pub struct NextNodes<'d> {
     pub loopback: bool,
 }
 
-static NO_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
+static EMPTY_ARGS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
 
 impl std::fmt::Debug for Decision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -154,7 +155,7 @@ impl Decision {
 
     /// Returns the arguments for the chosen handler; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
-        self.details.as_deref().map_or(&*NO_ARGS, |details| &details.args)
+        self.details.as_deref().map_or(&*EMPTY_ARGS, |details| &details.args)
     }
 
     /// Returns the paths of those values in the arguments that are exact decimals. Not part of the
@@ -197,7 +198,7 @@ impl Decision {
     pub fn metadata(&self) -> &Map<String, Json> {
         match self.outcome() {
             Some(Outcome::Handler { metadata, .. }) => metadata,
-            _ => &NO_ARGS,
+            _ => &EMPTY_ARGS,
         }
     }
 

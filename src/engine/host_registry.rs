@@ -337,7 +337,7 @@ impl HostRegistry {
     /// include the functions of this library that analyse the text of a message (`request.…` in the
     /// rules). Reports missing functions and type mismatches. If `allow_missing` is true, every
     /// function of the embedding program is replaced by a function that returns null.
-    pub(super) fn link_hosts(
+    pub(super) fn link_host_functions(
         &self,
         program: &Program,
         allow_missing: bool,

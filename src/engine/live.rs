@@ -39,7 +39,7 @@ use rulec_sema::check::{CountedFields, CountedUses};
 use rulec_sema::hir::{ROUTES_TABLE, TableId, TableKind};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
-use snapshot::Snapshot;
+use snapshot::LiveSnapshot;
 use source_edits::StoredFiles;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,7 +82,7 @@ pub struct LiveRules {
 
 struct LiveState {
     compiler: Compiler,
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: ArcSwap<LiveSnapshot>,
     writer: Mutex<LiveWriter>,
     /// Lock that serializes the edits that recompile everything. An edit of a single route does not
     /// take this lock.
@@ -443,7 +443,7 @@ impl LiveState {
         writer.apply_edit(&self.compiler, table, edit.action)?;
         writer.log_edit(unparsed_edit);
         self.publish(&writer);
-        self.start_due_work(&mut writer);
+        self.start_due_background_work(&mut writer);
         Ok(true)
     }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// The name of the `let` in the rules that computes the context score. The context score is a
 /// number that the author of the rules defines. The analysis returns it with its own results.
-const CONTEXT_SCORE: &str = "context_score";
+const CONTEXT_SCORE_LET_NAME: &str = "context_score";
 const TEXT_FIELD: &str = "text";
 const CONTEXT_FIELD: &str = "ctx";
 
@@ -95,8 +95,8 @@ impl Rules {
         }
         let mut json = json!(analysis);
         let is_private = |score| program.private_reads().reads_private(score);
-        if context_score_expr(program).is_some_and(is_private) && !json[CONTEXT_SCORE].is_null() {
-            json[CONTEXT_SCORE] = MASK.into();
+        if context_score_expr(program).is_some_and(is_private) && !json[CONTEXT_SCORE_LET_NAME].is_null() {
+            json[CONTEXT_SCORE_LET_NAME] = MASK.into();
         }
         json
     }
@@ -105,7 +105,7 @@ impl Rules {
 /// Returns the expression of `let context_score`; `None` if no file defines it as a value. If
 /// several files define it, uses the definition in the main file.
 fn context_score_expr(program: &Program) -> Option<&Expr> {
-    let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
+    let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE_LET_NAME);
     let score = scores.min_by_key(|one| one.span.file)?;
     match &score.body {
         Term::Expr(score) => Some(score),

@@ -4,7 +4,7 @@
 use super::input::{Input, PreparedMessage};
 use super::json_cache::DecisionCache;
 #[cfg(feature = "jit")]
-use super::tier_up::TierUp;
+use super::tier_up::TierUpState;
 use crate::history::HistoryPlan;
 use hashbrown::HashMap;
 use rulec_base::diag::Diagnostic;
@@ -55,7 +55,7 @@ pub(crate) struct RuleSet {
     /// exactly, not as floats.
     pub decimal_paths: DecimalPaths,
     #[cfg(feature = "jit")]
-    pub tier_up: Arc<TierUp>,
+    pub tier_up: Arc<TierUpState>,
     /// Whether the engine setting `auto` may compile the rules to machine code. False for a file of
     /// compiled rules that no trusted key signed.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
@@ -135,7 +135,7 @@ impl RuleSet {
             history_plan: OnceLock::new(),
             decision_cache: DecisionCache::default(),
             #[cfg(feature = "jit")]
-            tier_up: TierUp::new(&bytecode),
+            tier_up: TierUpState::new(&bytecode),
             may_compile: true,
             bytecode: Arc::new(bytecode),
             host_functions,
@@ -261,7 +261,7 @@ impl RuleSet {
 
 /// A reference-counted owner of a rule set. Every decision holds a reference. With a single
 /// counter, threads that decide in parallel would contend for the cache line of the counter. So
-/// each session has its own handle, and all threads without a session share [`HANDLE_COUNT`]
+/// each session has its own handle, and all threads without a session share [`SHARED_HANDLE_COUNT`]
 /// handles.
 #[repr(align(128))]
 pub(crate) struct RuleSetHandle(Arc<RuleSet>);
@@ -282,24 +282,24 @@ impl Deref for RuleSetHandle {
 
 /// Number of handles that the threads without a session share. With more threads, several threads
 /// use the same handle.
-const HANDLE_COUNT: usize = 32;
+const SHARED_HANDLE_COUNT: usize = 32;
 
 /// A rule set and the reference-counted handles through which threads use it. Shared by the clones
 /// of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
     pub rule_set: Arc<RuleSet>,
     /// The handles that threads without a session use, each created on first use.
-    handles: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
+    handles: [OnceLock<Arc<RuleSetHandle>>; SHARED_HANDLE_COUNT],
 }
 
 impl SharedRuleSet {
     pub fn new(set: RuleSet) -> SharedRuleSet {
-        SharedRuleSet { rule_set: Arc::new(set), handles: [const { OnceLock::new() }; HANDLE_COUNT] }
+        SharedRuleSet { rule_set: Arc::new(set), handles: [const { OnceLock::new() }; SHARED_HANDLE_COUNT] }
     }
 
     /// Returns the handle of the rule set that the thread with the number `thread` uses.
     #[inline]
     pub fn thread_handle(&self, thread: usize) -> &Arc<RuleSetHandle> {
-        self.handles[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.rule_set))
+        self.handles[thread % SHARED_HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.rule_set))
     }
 }

@@ -28,11 +28,11 @@ const MAX_COMPILED_SLOTS: usize = 256;
 const MIN_JSON_TREE_SCORE: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.
-static IS_COMPILING: AtomicBool = AtomicBool::new(false);
+static IS_JIT_COMPILING: AtomicBool = AtomicBool::new(false);
 
 /// The machine code of a rule set, and the counters that trigger compilation.
 #[derive(Debug)]
-pub(crate) struct TierUp {
+pub(crate) struct TierUpState {
     machine_code: OnceLock<Result<Arc<JitCode>, JitError>>,
     /// Number of decisions so far, up to [`COMPILE_AFTER_DECISIONS`]. A race between threads may
     /// lose a count, which does no harm.
@@ -45,8 +45,8 @@ pub(crate) struct TierUp {
     is_faster_on_trees: bool,
 }
 
-impl TierUp {
-    pub fn new(bytecode: &Bytecode) -> Arc<TierUp> {
+impl TierUpState {
+    pub fn new(bytecode: &Bytecode) -> Arc<TierUpState> {
         let chunk = bytecode.chunk();
         let is_counted = |instr: &&Instr| {
             matches!(instr, Instr::Int { .. } | Instr::Float { .. } | Instr::Truth { .. })
@@ -54,7 +54,7 @@ impl TierUp {
         };
         let weight = |instr: &Instr| if instr.jump_target().is_some() { 1 } else { 5 };
         let weights = chunk.instrs.iter().filter(is_counted).map(weight);
-        Arc::new(TierUp {
+        Arc::new(TierUpState {
             machine_code: OnceLock::new(),
             decision_count: AtomicU32::new(0),
             is_small_enough: chunk.instrs.len() <= MAX_COMPILED_INSTRS
@@ -84,7 +84,7 @@ impl TierUp {
 
     /// Counts a decision, and starts compilation when the count reaches
     /// [`COMPILE_AFTER_DECISIONS`].
-    pub fn count_decision(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
+    pub fn count_decision(self: &Arc<TierUpState>, bytecode: &Arc<Bytecode>) {
         let decision_count = self.decision_count.load(Ordering::Relaxed);
         if decision_count < COMPILE_AFTER_DECISIONS {
             self.decision_count.store(decision_count + 1, Ordering::Relaxed);
@@ -95,8 +95,8 @@ impl TierUp {
     }
 
     #[cold]
-    fn spawn_compile(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
-        if IS_COMPILING.swap(true, Ordering::Acquire) {
+    fn spawn_compile(self: &Arc<TierUpState>, bytecode: &Arc<Bytecode>) {
+        if IS_JIT_COMPILING.swap(true, Ordering::Acquire) {
             // Another rule set is being compiled; try again after some more decisions.
             self.decision_count.store(COMPILE_AFTER_DECISIONS / 2, Ordering::Relaxed);
             return;
@@ -104,11 +104,11 @@ impl TierUp {
         let (tier_up, bytecode) = (self.clone(), bytecode.clone());
         let compile = move || {
             // Also after a panic, so that the process can compile other rule sets.
-            let _finished = scopeguard::guard((), |()| IS_COMPILING.store(false, Ordering::Release));
+            let _finished = scopeguard::guard((), |()| IS_JIT_COMPILING.store(false, Ordering::Release));
             let _ = tier_up.compile_if_needed(&bytecode);
         };
         if std::thread::Builder::new().name("rulec-jit".to_owned()).spawn(compile).is_err() {
-            IS_COMPILING.store(false, Ordering::Release);
+            IS_JIT_COMPILING.store(false, Ordering::Release);
         }
     }
 }

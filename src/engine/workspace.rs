@@ -19,7 +19,7 @@ pub(crate) struct ThreadWorkspace {
 thread_local! {
     /// The reusable memory of this thread. It is `None` while a decision uses it. So if a function
     /// of the embedding program makes a decision inside a decision, that decision gets new memory.
-    static WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
+    static THREAD_WORKSPACE: RefCell<Option<Box<ThreadWorkspace>>> = const { RefCell::new(None) };
 }
 
 static NEXT_THREAD_NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -27,7 +27,7 @@ static NEXT_THREAD_NUMBER: AtomicUsize = AtomicUsize::new(0);
 impl ThreadWorkspace {
     /// Calls `work` with the working memory of this thread, and returns the result of `work`.
     pub fn with_current<T>(work: impl FnOnce(&mut ThreadWorkspace) -> T) -> T {
-        let mut workspace = WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
+        let mut workspace = THREAD_WORKSPACE.with(RefCell::take).unwrap_or_else(|| {
             let thread = NEXT_THREAD_NUMBER.fetch_add(1, Ordering::Relaxed);
             Box::new(ThreadWorkspace {
                 thread_number: thread,
@@ -36,7 +36,7 @@ impl ThreadWorkspace {
             })
         });
         let result = work(&mut workspace);
-        WORKSPACE.with(|cell| cell.replace(Some(workspace)));
+        THREAD_WORKSPACE.with(|cell| cell.replace(Some(workspace)));
         result
     }
 }

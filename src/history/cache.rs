@@ -1,7 +1,7 @@
 //! A cache in memory of the recorded messages (events) of recently used history keys. Messages that
 //! are not used for a while are encoded as bytes, to save memory.
 
-use super::pack::{pack, unpack};
+use super::pack::{pack_events, unpack_events};
 use super::{Events, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
-const SHARD_COUNT: usize = 64;
+const CACHE_SHARD_COUNT: usize = 64;
 /// The default maximum number of messages in a cache that are not packed (encoded as bytes).
 const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 
@@ -18,7 +18,7 @@ const DEFAULT_UNPACKED_MESSAGES: usize = 262_144;
 /// too many keys, removes the events of the least recently used key. A store that also saves the
 /// events elsewhere loads them again when they are needed. Any other store loses them.
 pub struct EventCache {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Mutex<CacheShard>>,
     hasher: RandomState,
     max_keys_per_shard: usize,
     max_unpacked: usize,
@@ -27,12 +27,14 @@ pub struct EventCache {
 }
 
 #[derive(Default)]
-struct Shard {
-    events_by_key: HashMap<String, KeyEvents>,
-    /// The uses of all keys, which show which key was least recently used.
-    key_uses: UseQueue,
-    /// The uses of the keys that may have unpacked events (events that are not encoded as bytes).
-    unpacked_uses: UseQueue,
+struct CacheShard {
+    events_by_key: HashMap<String, HistoryKeyEvents>,
+    /// The uses of all history keys (such as user ids), which show which key was least recently
+    /// used.
+    key_uses: KeyUseQueue,
+    /// The uses of the history keys that may have unpacked messages (messages that are not encoded
+    /// as bytes).
+    unpacked_uses: KeyUseQueue,
     /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked_count: usize,
     last_use_number: u64,
@@ -41,16 +43,16 @@ struct Shard {
 /// A queue of uses of history keys (such as user ids), oldest first. Each entry has the key, and
 /// the sequence number of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
-struct UseQueue(VecDeque<(String, u64)>);
+struct KeyUseQueue(VecDeque<(String, u64)>);
 
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
 enum CachedEvents {
-    /// The events (recorded messages) are not in memory.
+    /// The recorded messages (events) of the history key are not in memory.
     #[default]
     Absent,
     Events(Events),
-    /// The events (recorded messages), encoded as bytes to save memory.
+    /// The recorded messages (events) of the history key, encoded as bytes to save memory.
     Packed(Box<[u8]>),
 }
 
@@ -58,7 +60,7 @@ enum CachedEvents {
 /// so that calls for the same key run one after another.
 type LockedEvents = Arc<Mutex<CachedEvents>>;
 
-struct KeyEvents {
+struct HistoryKeyEvents {
     events: LockedEvents,
     /// Sequence number of the key's last use, from which the least recently used key is found.
     last_use_number: u64,
@@ -72,9 +74,9 @@ impl EventCache {
     /// multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
-            shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect(),
+            shards: (0..CACHE_SHARD_COUNT).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
-            max_keys_per_shard: max_keys.div_ceil(SHARD_COUNT).max(1),
+            max_keys_per_shard: max_keys.div_ceil(CACHE_SHARD_COUNT).max(1),
             max_unpacked: DEFAULT_UNPACKED_MESSAGES,
             unpacked_count: AtomicUsize::new(0),
         }
@@ -104,13 +106,14 @@ impl EventCache {
         }
     }
 
-    /// True if messages must be packed, because there are too many that are not.
+    /// True if recorded messages must be packed (encoded as bytes), because too many are not.
     fn is_full(&self) -> bool {
         self.unpacked_count.load(Ordering::Relaxed) > self.max_unpacked
     }
 
-    /// Calls `work` with the events of a key. Calls for the same key run one after another. If the
-    /// events are not in memory, calls `load` first.
+    /// Calls `work` with the recorded messages (events) of a history key, such as a user id. Calls
+    /// for the same key run one after another. If the messages are not in memory, calls `load`
+    /// first.
     ///
     /// # Errors
     /// The error of `load` or `work`. After an error of `work`, drops the events from memory,
@@ -121,7 +124,7 @@ impl EventCache {
         load: impl FnOnce() -> Result<Events, StoreError>,
         work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT];
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % CACHE_SHARD_COUNT];
         let locked = lock(shard).use_key(key);
         let result = with_events(&mut lock(&locked), load, work);
         drop(locked);
@@ -137,7 +140,7 @@ fn with_events(
 ) -> Result<(), StoreError> {
     match kept {
         CachedEvents::Absent => *kept = CachedEvents::Events(load()?),
-        CachedEvents::Packed(bytes) => *kept = CachedEvents::Events(unpack(bytes)),
+        CachedEvents::Packed(bytes) => *kept = CachedEvents::Events(unpack_events(bytes)),
         CachedEvents::Events(_) => {}
     }
     let result = match kept {
@@ -169,7 +172,7 @@ impl CachedEvents {
     }
 }
 
-impl Shard {
+impl CacheShard {
     /// Returns the events (recorded messages) of a history key, and records the use of the key.
     fn use_key(&mut self, key: &str) -> LockedEvents {
         self.last_use_number += 1;
@@ -180,7 +183,7 @@ impl Shard {
             used.last_use_number = number;
             return Arc::clone(&used.events);
         }
-        let added = KeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
+        let added = HistoryKeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
         let events = Arc::clone(&added.events);
         self.events_by_key.insert(key.to_owned(), added);
         events
@@ -217,7 +220,7 @@ impl Shard {
             }
         }
         // A shard with many messages packs none while the cache has room for them.
-        let share = cache.max_unpacked.div_ceil(SHARD_COUNT);
+        let share = cache.max_unpacked.div_ceil(CACHE_SHARD_COUNT);
         while self.unpacked_count > share && cache.is_full() {
             let Some(oldest) = self.unpacked_uses.pop_idle_key(&self.events_by_key) else { break };
             if oldest == key {
@@ -239,8 +242,9 @@ impl Shard {
     }
 }
 
-impl UseQueue {
-    /// Adds a use of a key. If the last use was of the same key, it is replaced.
+impl KeyUseQueue {
+    /// Adds a use of a history key to the end of the queue. Replaces the last entry of the queue if
+    /// it has the same key.
     fn push_use(&mut self, key: &str, number: u64) {
         match self.0.back_mut() {
             Some((last_key, last_number)) if last_key == key => *last_number = number,
@@ -250,7 +254,7 @@ impl UseQueue {
 
     /// Removes and returns the least recently used key that no call uses at the moment. Removing a
     /// key in use would be wrong: another call would then create a second copy of its events.
-    fn pop_idle_key(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
+    fn pop_idle_key(&mut self, events: &HashMap<String, HistoryKeyEvents>) -> Option<String> {
         for _ in 0..self.0.len() {
             let (key, number) = self.0.pop_front()?;
             match events.get(&key) {
@@ -265,7 +269,7 @@ impl UseQueue {
 
     /// Removes the outdated entries if they are more than half of the queue. `events` shows which
     /// entries are outdated. `current` is the maximum number of other entries.
-    fn trim_outdated_uses(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
+    fn trim_outdated_uses(&mut self, events: &HashMap<String, HistoryKeyEvents>, current: usize) {
         if self.0.len() > 2 * current + 16 {
             self.0
                 .retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use_number == *number));
@@ -273,7 +277,7 @@ impl UseQueue {
     }
 }
 
-impl KeyEvents {
+impl HistoryKeyEvents {
     /// True if no call uses the events (recorded messages) of this key at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
@@ -284,7 +288,7 @@ impl KeyEvents {
     fn pack(&self) {
         let mut kept = lock(&self.events);
         if let CachedEvents::Events(events) = &*kept {
-            *kept = CachedEvents::Packed(pack(events));
+            *kept = CachedEvents::Packed(pack_events(events));
         }
     }
 }
@@ -309,7 +313,7 @@ mod tests {
             Ok(())
         };
         // The first call finds no messages, and stops before it ends the use of the key.
-        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARD_COUNT];
+        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % CACHE_SHARD_COUNT];
         let locked = lock(shard).use_key("ann");
         with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
         cache.with_key("ann", load, record).expect("it is recorded");
@@ -332,7 +336,7 @@ mod tests {
     #[test]
     fn a_shard_packs_nothing_while_the_cache_has_room() {
         const MESSAGES: usize = 9;
-        let cache = EventCache::new(6_400).unpacked(MESSAGES * SHARD_COUNT);
+        let cache = EventCache::new(6_400).unpacked(MESSAGES * CACHE_SHARD_COUNT);
         let record = |key: &str| {
             let load = || Ok(Events::new(HashKey::default()));
             let recorded = cache.with_key(key, load, |events| {
@@ -342,7 +346,7 @@ mod tests {
             });
             recorded.expect("it is recorded");
         };
-        let shard_of = |key: &str| cache.hasher.hash_one(key) as usize % SHARD_COUNT;
+        let shard_of = |key: &str| cache.hasher.hash_one(key) as usize % CACHE_SHARD_COUNT;
         let keys_of = |shard: usize, count: usize| -> Vec<String> {
             let keys = (0..).map(|number| format!("user {number}"));
             keys.filter(|key| shard_of(key) == shard).take(count).collect()
@@ -351,7 +355,7 @@ mod tests {
         keys.iter().for_each(|key| record(key));
         assert_eq!(lock(&cache.shards[0]).unpacked_count, 5 * MESSAGES);
         // Now the cache gets more messages than it may have unpacked.
-        (1..SHARD_COUNT).flat_map(|shard| keys_of(shard, 1)).for_each(|key| record(&key));
+        (1..CACHE_SHARD_COUNT).flat_map(|shard| keys_of(shard, 1)).for_each(|key| record(&key));
         assert!(cache.is_full());
         record(&keys[0]);
         assert_eq!(lock(&cache.shards[0]).unpacked_count, MESSAGES);

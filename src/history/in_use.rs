@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 thread_local! {
     /// Whether this thread is running a call of [`with_key`].
-    static IS_IN_USE: Cell<bool> = const { Cell::new(false) };
+    static IS_HISTORY_IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Calls [`Store::with_key`], unless this thread is already inside such a call.
@@ -19,10 +19,10 @@ pub(crate) fn with_key_unless_nested(
     key: &str,
     work: &mut dyn FnMut(&mut Events),
 ) -> Result<(), StoreError> {
-    if IS_IN_USE.replace(true) {
-        return Err(StoreError::in_use_error());
+    if IS_HISTORY_IN_USE.replace(true) {
+        return Err(StoreError::history_in_use_error());
     }
     // Resets the flag even if `work` panics.
-    let _end = scopeguard::guard((), |()| IS_IN_USE.set(false));
+    let _end = scopeguard::guard((), |()| IS_HISTORY_IN_USE.set(false));
     store.with_key(key, work)
 }

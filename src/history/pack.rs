@@ -16,20 +16,21 @@ const TAG_TRUE: u8 = 2;
 const TAG_INT: u8 = 3;
 const TAG_UINT: u8 = 4;
 const TAG_FLOAT: u8 = 5;
-/// Tag of a text that was encoded before. The number of the text follows.
+/// In encoded messages, the tag of a text that was encoded before. The number of the text follows.
 const TAG_KNOWN_TEXT: u8 = 6;
 const TAG_TEXT: u8 = 7;
 const TAG_LIST: u8 = 8;
 const TAG_OBJECT: u8 = 9;
-/// Tag of a time. Its difference in seconds from the previously encoded time follows.
+/// In encoded messages, the tag of a time. Its difference in seconds from the previously encoded
+/// time follows.
 const TAG_TIME: u8 = 10;
 
-/// Encodes recorded messages as bytes. [`unpack`] returns equal messages, but without the stored
-/// results of conditions.
-pub(super) fn pack(events: &Events) -> Box<[u8]> {
+/// Encodes recorded messages as bytes. [`unpack_events`] returns equal messages, but without the
+/// stored results of conditions.
+pub(super) fn pack_events(events: &Events) -> Box<[u8]> {
     let dropped = events.dropped().map_or(Json::Null, Json::from);
     let stamp = events.stamp().map_or(Json::Null, Json::from);
-    let mut packer = Packer::default();
+    let mut packer = HistoryPacker::default();
     packer.bytes.extend(events.timeline.hash_key().to_bytes());
     packer.bytes.push(u8::from(events.changes.is_some()));
     packer.pack_value(&dropped);
@@ -40,9 +41,9 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     packer.bytes.into_boxed_slice()
 }
 
-/// Decodes recorded messages from the bytes that [`pack`] has returned.
-pub(super) fn unpack(bytes: &[u8]) -> Events {
-    let mut reader = Unpacker { bytes, texts: Vec::new(), last_time_seconds: 0 };
+/// Decodes recorded messages from the bytes that [`pack_events`] has returned.
+pub(super) fn unpack_events(bytes: &[u8]) -> Events {
+    let mut reader = HistoryUnpacker { bytes, texts: Vec::new(), last_time_seconds: 0 };
     let hash_key = HashKey::from_bytes(reader.take_bytes());
     let has_changes = reader.take_byte() == 1;
     let dropped = reader.unpack_value();
@@ -64,7 +65,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
 }
 
 #[derive(Default)]
-struct Packer<'e> {
+struct HistoryPacker<'e> {
     bytes: Vec<u8>,
     /// Maps each text that was encoded before to its number. Numbers are given in the order of
     /// first use.
@@ -73,7 +74,7 @@ struct Packer<'e> {
     last_time_seconds: i64,
 }
 
-impl<'e> Packer<'e> {
+impl<'e> HistoryPacker<'e> {
     /// Encodes a number as LEB128: 7 bits per byte, lowest bits first.
     fn pack_number(&mut self, mut number: u64) {
         while number >= 0x80 {
@@ -104,7 +105,7 @@ impl<'e> Packer<'e> {
             Json::Null => self.bytes.push(TAG_NULL),
             Json::Bool(value) => self.bytes.push(if *value { TAG_TRUE } else { TAG_FALSE }),
             Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(int), _) => self.pack_tagged_number(TAG_INT, zigzag(int)),
+                (Some(int), _) => self.pack_tagged_number(TAG_INT, zigzag_encode(int)),
                 (None, Some(int)) => self.pack_tagged_number(TAG_UINT, int),
                 (None, None) => {
                     self.bytes.push(TAG_FLOAT);
@@ -113,7 +114,10 @@ impl<'e> Packer<'e> {
             },
             Json::String(text) => match parse_whole_seconds(text) {
                 Some(seconds) => {
-                    self.pack_tagged_number(TAG_TIME, zigzag(seconds.wrapping_sub(self.last_time_seconds)));
+                    self.pack_tagged_number(
+                        TAG_TIME,
+                        zigzag_encode(seconds.wrapping_sub(self.last_time_seconds)),
+                    );
                     self.last_time_seconds = seconds;
                 }
                 None => self.pack_text(text),
@@ -147,13 +151,13 @@ impl<'e> Packer<'e> {
 }
 
 /// Decodes the bytes of recorded messages. Bytes that are missing at the end are read as 0.
-struct Unpacker<'b> {
+struct HistoryUnpacker<'b> {
     bytes: &'b [u8],
     texts: Vec<&'b str>,
     last_time_seconds: i64,
 }
 
-impl<'b> Unpacker<'b> {
+impl<'b> HistoryUnpacker<'b> {
     fn take_bytes<const N: usize>(&mut self) -> [u8; N] {
         let (taken, rest) = self.bytes.split_first_chunk::<N>().unwrap_or((&[0; N], &[]));
         self.bytes = rest;
@@ -177,7 +181,7 @@ impl<'b> Unpacker<'b> {
         number
     }
 
-    /// Decodes a text whose tag was already read.
+    /// Decodes a text of a recorded message, whose tag was already read.
     fn unpack_text(&mut self, tag: u8) -> &'b str {
         let number = usize::try_from(self.unpack_number()).unwrap_or(usize::MAX);
         if tag == TAG_KNOWN_TEXT {
@@ -194,14 +198,15 @@ impl<'b> Unpacker<'b> {
         match self.take_byte() {
             TAG_FALSE => false.into(),
             TAG_TRUE => true.into(),
-            TAG_INT => unzigzag(self.unpack_number()).into(),
+            TAG_INT => zigzag_decode(self.unpack_number()).into(),
             TAG_UINT => self.unpack_number().into(),
             TAG_FLOAT => {
                 Number::from_f64(f64::from_le_bytes(self.take_bytes())).map_or(Json::Null, Json::Number)
             }
             tag @ (TAG_KNOWN_TEXT | TAG_TEXT) => self.unpack_text(tag).into(),
             TAG_TIME => {
-                self.last_time_seconds = self.last_time_seconds.wrapping_add(unzigzag(self.unpack_number()));
+                self.last_time_seconds =
+                    self.last_time_seconds.wrapping_add(zigzag_decode(self.unpack_number()));
                 let time = OffsetDateTime::from_unix_timestamp(self.last_time_seconds);
                 time.map_or(Json::Null, |time| format_datetime(time).into())
             }
@@ -220,11 +225,11 @@ impl<'b> Unpacker<'b> {
 
 /// Converts a signed number so that numbers close to 0, positive or negative, need few bytes
 /// (zigzag encoding).
-fn zigzag(number: i64) -> u64 {
+fn zigzag_encode(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
 
-fn unzigzag(number: u64) -> i64 {
+fn zigzag_decode(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
@@ -263,8 +268,8 @@ mod tests {
         let events = Events::from_elements(elements.clone(), key).with_dropped(Some("2026-01-30T00:00:00Z"));
         let mut events = events.with_changes();
         events.set_stamp("7 abc");
-        let packed = pack(&events);
-        let unpacked = unpack(&packed);
+        let packed = pack_events(&events);
+        let unpacked = unpack_events(&packed);
         assert_eq!(unpacked.elements(), elements);
         assert_eq!(unpacked.dropped().as_deref(), Some("2026-01-30T00:00:00Z"));
         assert!(unpacked.timeline.hash_key() == key && unpacked.changes.is_some());
@@ -272,8 +277,8 @@ mod tests {
         assert!(packed.len() < 40 * 100, "{} bytes", packed.len());
         // Damaged bytes give other events, and no panic.
         for length in 0..packed.len() {
-            let _ = unpack(&packed[..length]);
+            let _ = unpack_events(&packed[..length]);
         }
-        assert!(unpack(&pack(&Events::new(key))).elements().is_empty());
+        assert!(unpack_events(&pack_events(&Events::new(key))).elements().is_empty());
     }
 }

@@ -105,7 +105,7 @@ impl ChangeCollector<'_> {
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
             self.add_change(path, message!("it may no longer be blank"));
         }
-        let required_fields = |schema: &Json| text_set(&schema["required"]);
+        let required_fields = |schema: &Json| texts_of_json_list(&schema["required"]);
         for name in required_fields(new).difference(&required_fields(old)) {
             self.add_change(&format!("{path}.{name}"), message!("it is now required"));
         }
@@ -185,7 +185,7 @@ fn allowed_types(schema: &Json) -> BTreeSet<String> {
     let all_types = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {
         Json::String(one) => BTreeSet::from([one.clone()]),
-        Json::Array(_) => text_set(&schema["type"]),
+        Json::Array(_) => texts_of_json_list(&schema["type"]),
         _ => {
             all_types.iter().filter(|name| schema["not"]["type"] != **name).map(ToString::to_string).collect()
         }
@@ -196,6 +196,6 @@ fn allowed_types(schema: &Json) -> BTreeSet<String> {
     types
 }
 
-fn text_set(list: &Json) -> BTreeSet<String> {
+fn texts_of_json_list(list: &Json) -> BTreeSet<String> {
     list.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }

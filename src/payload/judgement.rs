@@ -82,13 +82,13 @@ pub struct Judgement {
     kind: Arc<str>,
     outcome: Outcome,
     fallback_kind: Option<Arc<str>>,
-    findings: Findings,
+    findings: PayloadFindings,
 }
 
 /// The findings from which the verdict on a payload is derived: violations, unchecked rules and
 /// corrections.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Findings {
+pub(super) struct PayloadFindings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining_violations: Vec<Violation>,
@@ -105,8 +105,8 @@ pub(super) struct Findings {
 impl Judgement {
     /// Derives the verdict on a payload of the kind `kind` from the findings, and creates the
     /// result.
-    pub(super) fn new(kind: &Payload, mut findings: Findings) -> Judgement {
-        let Findings { violations, corrections, remaining_violations: remaining, .. } = &mut findings;
+    pub(super) fn new(kind: &Payload, mut findings: PayloadFindings) -> Judgement {
+        let PayloadFindings { violations, corrections, remaining_violations: remaining, .. } = &mut findings;
         // The payload has no violations. But corrections may have added defaults of optional
         // fields, which may violate rules.
         if violations.is_empty() {
@@ -125,7 +125,7 @@ impl Judgement {
     /// Creates the result for a payload that is rejected without validation. `kind` is the payload
     /// kind that the payload names, which may be unknown.
     pub(super) fn rejected(kind: &str, violation: Violation) -> Judgement {
-        let findings = Findings { violations: vec![violation], ..Findings::default() };
+        let findings = PayloadFindings { violations: vec![violation], ..PayloadFindings::default() };
         Judgement { kind: kind.into(), outcome: Outcome::Reject, fallback_kind: None, findings }
     }
 
@@ -220,7 +220,7 @@ impl Judgement {
     /// of the rules wrote are not translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Judgement {
-        let Findings { violations, remaining_violations: remaining, warnings, unchecked, .. } =
+        let PayloadFindings { violations, remaining_violations: remaining, warnings, unchecked, .. } =
             &mut self.findings;
         for violation in violations.iter_mut().chain(remaining).chain(warnings) {
             violation.message = violation.message.in_language(language);
@@ -237,7 +237,7 @@ impl Judgement {
     /// payload is accepted unchanged and without warnings.
     pub fn feedback(&self) -> String {
         let mut text = String::new();
-        let Findings { violations, corrections, remaining_violations: remaining, warnings, .. } =
+        let PayloadFindings { violations, corrections, remaining_violations: remaining, warnings, .. } =
             &self.findings;
         let open_violations = if corrections.is_empty() { violations } else { remaining };
         if !open_violations.is_empty() {
@@ -285,7 +285,7 @@ impl Judgement {
 
 impl Serialize for Judgement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Findings {
+        let PayloadFindings {
             violations,
             corrections,
             remaining_violations: remaining,

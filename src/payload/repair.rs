@@ -3,7 +3,7 @@
 
 use super::judgement::Applied;
 use super::path::{PathStep, value_at_mut};
-use super::run::{FoundViolation, Repair};
+use super::run::{FoundViolation, ViolationRepair};
 use rulec_base::broken_invariant;
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -23,15 +23,17 @@ pub(super) fn apply_corrections<'f>(
             continue;
         }
         let applied_kind = match (auto_repair, violation.path_steps.last()) {
-            (Repair::RemoveValue, Some(PathStep::Index(_))) => {
+            (ViolationRepair::RemoveValue, Some(PathStep::Index(_))) => {
                 removed_elements.push(&violation.path_steps);
                 Some("remove")
             }
-            (Repair::RemoveValue, _) => remove_value(payload, &violation.path_steps).then_some("remove"),
-            (Repair::SetDefault(value), _) => {
+            (ViolationRepair::RemoveValue, _) => {
+                remove_value(payload, &violation.path_steps).then_some("remove")
+            }
+            (ViolationRepair::SetDefault(value), _) => {
                 put_value(payload, &violation.path_steps, value).then_some("default")
             }
-            (Repair::ClampTo(value), _) => {
+            (ViolationRepair::ClampTo(value), _) => {
                 put_value(payload, &violation.path_steps, value).then_some("clamp")
             }
         };

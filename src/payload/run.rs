@@ -32,7 +32,7 @@ use std::collections::HashMap;
 pub(super) struct FoundViolation {
     pub violation: Violation,
     pub path_steps: OwnedPayloadPath,
-    pub auto_repair: Option<Repair>,
+    pub auto_repair: Option<ViolationRepair>,
     /// Whether the correction of this violation writes a private value into the payload.
     pub writes_private_value: bool,
     /// The trace of the rule's condition: the values and the results of its parts. `None` if the
@@ -100,7 +100,7 @@ impl PassFindings {
 
 /// The change that corrects a violation.
 #[derive(Clone, Debug)]
-pub(super) enum Repair {
+pub(super) enum ViolationRepair {
     /// Writes this default value.
     SetDefault(Json),
     /// Replaces the wrong value by this value, which is within the allowed range.
@@ -171,7 +171,7 @@ pub(super) fn run_checks<'a>(
             coverage,
         };
         run.bind_variable(BindingId(0), Value::from_json(payload), Some(PayloadPath::new()));
-        run.run_block(&kind.block);
+        run.run_requirement_block(&kind.block);
         let exceeded = run.engine.exceeded_limits();
         let PayloadRun { violations, unchecked, .. } = run;
         PassFindings { violations, unchecked, exceeded, ..PassFindings::default() }
@@ -202,7 +202,7 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    fn run_block(&mut self, block: &'a RequirementBlock) {
+    fn run_requirement_block(&mut self, block: &'a RequirementBlock) {
         for (binding, value) in &block.lets {
             self.count_conditions_in_value(*value);
             let value = self.engine.eval_value(*value);
@@ -223,7 +223,7 @@ impl<'a> PayloadRun<'a> {
             }
         }
         for each in &block.each_blocks {
-            self.run_each(each);
+            self.run_each_block(each);
         }
     }
 
@@ -293,7 +293,7 @@ impl<'a> PayloadRun<'a> {
         error
     }
 
-    fn run_each(&mut self, each: &'a EachBlock) {
+    fn run_each_block(&mut self, each: &'a EachBlock) {
         self.count_conditions_in_value(each.list);
         let list = self.engine.eval_value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.missing_inputs.inputs_by_list.get(&each.list)) {
@@ -341,7 +341,7 @@ impl<'a> PayloadRun<'a> {
         each.condition.into_iter().for_each(|when| self.count_conditions_in_value(when));
         // Test the condition of the block before its `let` values, which may be expensive.
         if each.condition.is_none_or(|when| !matches!(self.engine.eval_value(when), Value::Bool(false))) {
-            self.run_block(&each.block);
+            self.run_requirement_block(&each.block);
         }
     }
 
@@ -391,10 +391,10 @@ impl<'a> PayloadRun<'a> {
         }
         let repair = match &auto_repair {
             _ if !advice.is_empty() => advice,
-            Some(Repair::SetDefault(_) | Repair::ClampTo(_)) if writes_private_value => {
+            Some(ViolationRepair::SetDefault(_) | ViolationRepair::ClampTo(_)) if writes_private_value => {
                 message!("write {}", MASK)
             }
-            Some(Repair::SetDefault(value) | Repair::ClampTo(value)) => {
+            Some(ViolationRepair::SetDefault(value) | ViolationRepair::ClampTo(value)) => {
                 message!("write {}", truncate_chars(&value.to_string(), MAX_SHOWN_CHARS))
             }
             _ => requirement.message.clone(),
@@ -415,15 +415,15 @@ impl<'a> PayloadRun<'a> {
         });
     }
 
-    fn compute_repair(&mut self, correction: &'a Correction) -> Option<Repair> {
+    fn compute_repair(&mut self, correction: &'a Correction) -> Option<ViolationRepair> {
         let mut eval_to_json = |id: &hir::ValueId| {
             let value = self.engine.eval_value(*id);
             (!value.is_missing()).then(|| value.to_json())
         };
         match correction {
-            Correction::Default(id) => eval_to_json(id).map(Repair::SetDefault),
-            Correction::Clamp(id) => eval_to_json(id).map(Repair::ClampTo),
-            Correction::Remove => Some(Repair::RemoveValue),
+            Correction::Default(id) => eval_to_json(id).map(ViolationRepair::SetDefault),
+            Correction::Clamp(id) => eval_to_json(id).map(ViolationRepair::ClampTo),
+            Correction::Remove => Some(ViolationRepair::RemoveValue),
         }
     }
 
@@ -434,12 +434,12 @@ impl<'a> PayloadRun<'a> {
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(PayloadPath<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {
-            path.push(self.resolve_step(step)?);
+            path.push(self.resolve_path_step(step)?);
         }
         let Some(dotted) = &place.dotted else { return Some((path, true)) };
         let mut dotted_steps = PayloadPath::new();
         for step in &dotted.steps {
-            dotted_steps.push(self.resolve_step(step)?);
+            dotted_steps.push(self.resolve_path_step(step)?);
         }
         let Some(Json::Object(keys)) = path::value_at(self.payload, &path) else {
             return Some((path, false));
@@ -464,7 +464,7 @@ impl<'a> PayloadRun<'a> {
         Some((path, false))
     }
 
-    fn resolve_step(&mut self, step: &'a hir::ObjectStep) -> Option<PathStep<&'a str>> {
+    fn resolve_path_step(&mut self, step: &'a hir::ObjectStep) -> Option<PathStep<&'a str>> {
         match step {
             hir::ObjectStep::Key(key) => Some(PathStep::Key(key)),
             hir::ObjectStep::At(id) => match self.engine.eval_value(*id) {

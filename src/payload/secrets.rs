@@ -106,18 +106,18 @@ pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
 /// Masks the values that corrections wrote into the payload at the paths `corrected`, because they
 /// are private.
 pub(super) fn mask_corrected(payload: &mut Json, corrected: &[OwnedPayloadPath]) {
-    fn mask(value: &mut Json, steps: &[PathStep<String>]) {
+    fn mask_value_at(value: &mut Json, steps: &[PathStep<String>]) {
         match (steps.split_first(), value) {
             (None, value) => *value = Json::from(MASK),
             (Some((PathStep::Key(key), rest)), Json::Object(map)) => {
-                map.get_mut(key).into_iter().for_each(|value| mask(value, rest));
+                map.get_mut(key).into_iter().for_each(|value| mask_value_at(value, rest));
             }
             // Corrections may have moved list elements, so mask all of them.
             (Some((PathStep::Index(_), rest)), Json::Array(items)) => {
-                items.iter_mut().for_each(|item| mask(item, rest));
+                items.iter_mut().for_each(|item| mask_value_at(item, rest));
             }
             _ => {}
         }
     }
-    corrected.iter().for_each(|steps| mask(payload, steps));
+    corrected.iter().for_each(|steps| mask_value_at(payload, steps));
 }

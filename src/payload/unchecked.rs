@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Name of the input that switches optional features on. A missing option means that its feature is
 /// off, so rules that read a missing option are not reported.
-const OPTIONS_INPUT: &str = "options";
+const OPTIONS_INPUT_NAME: &str = "options";
 
 /// What cannot be evaluated in a payload kind because an input was not given: some rules, and some
 /// lists whose elements an `each` block checks. Each is mapped to the name of the missing input.
@@ -31,7 +31,8 @@ impl MissingInputs {
                 .into_iter()
                 .filter(|read| read.usage == FieldUse::default() && read.slot.root.is_none());
             let mut slots = needed_reads.map(|read| read.slot);
-            let slot = slots.find(|slot| &*slot.path[0] != OPTIONS_INPUT && slot.load(input).is_missing())?;
+            let slot =
+                slots.find(|slot| &*slot.path[0] != OPTIONS_INPUT_NAME && slot.load(input).is_missing())?;
             Some(slot.name())
         };
         let input_of_rule = |rule| missing_input(reads.read_by_rule(rule));

@@ -10,7 +10,7 @@ use rulec_sema::normal::{CondId, ExprId, NormalBuilder};
 /// The answer of a statement: its handler, branch or flow, with the arguments computed for a
 /// message.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct StatementAnswer {
     /// The id of the whole answer, including the expressions that compute its arguments. Equal ids
     /// mean equal answers for every message.
     pub answer_id: u32,
@@ -57,10 +57,10 @@ impl AnswerIds {
         (program, values): (&Program, &[Expr]),
         outcome: &Outcome,
         chosen: Chosen,
-    ) -> Answer {
+    ) -> StatementAnswer {
         let (fixed_part, args) = split_answer(builder, (program, values), outcome, chosen);
         let id = self.id_of(format!("{fixed_part} {args:?}"));
-        Answer { answer_id: id, fixed_part_id: self.id_of(fixed_part), args }
+        StatementAnswer { answer_id: id, fixed_part_id: self.id_of(fixed_part), args }
     }
 }
 
@@ -111,7 +111,11 @@ fn split_answer(
 }
 
 /// Builds a condition that is true if two answers (outcomes with their arguments) differ.
-pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer, other: &Answer) -> CondId {
+pub(super) fn build_answers_differ(
+    builder: &mut NormalBuilder<'_>,
+    one: &StatementAnswer,
+    other: &StatementAnswer,
+) -> CondId {
     if one.fixed_part_id != other.fixed_part_id {
         return builder.constant_cond(true);
     }

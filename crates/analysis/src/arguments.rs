@@ -4,7 +4,7 @@
 use super::conditions::{ConditionFacts, conjuncts_of, report_never_true};
 use super::goal::SolverAnswer;
 use super::report::AnalysisReport;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;
@@ -14,7 +14,7 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Outcome, Rule};
 /// never true when the rule's condition holds. Reports nothing if `facts`, the results for the
 /// rule's condition, say that it is never true.
 pub(super) fn report_conditions_of_arguments(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     facts: &ConditionFacts,
@@ -46,7 +46,7 @@ pub(super) fn report_conditions_of_arguments(
             report_never_true(solver, report, condition, None);
             continue;
         }
-        let (part, route) = (report.quote(condition.span), &rule.name);
+        let (part, route) = (report.quote_source(condition.span), &rule.name);
         let message = message!("`{part}` never holds where `{route}` is chosen");
         let diagnostic = Diagnostic::new(Code::Contradiction, condition.span, message);
         let diagnostic = causes.fold(diagnostic, |diagnostic, cause| {

@@ -97,7 +97,7 @@ impl Atom {
 }
 
 /// A term: an operand that predicates compare with constants.
-pub(super) struct TermInfo {
+pub(super) struct SolverTerm {
     pub expr: ExprId,
     pub kinds: KindSet,
     pub range: ResultRange,
@@ -126,7 +126,7 @@ const STEPS_TO_PREPARE_EVALUATOR: usize = 10;
 /// paths of the atoms. The table grows when an atom is first needed.
 pub(super) struct AtomTable {
     pub atoms: Vec<Atom>,
-    pub terms: Vec<TermInfo>,
+    pub terms: Vec<SolverTerm>,
     pub paths: Vec<ReadPath>,
     atom_by_pred: HashMap<PredId, usize>,
     atom_by_cond: HashMap<CondId, usize>,
@@ -283,7 +283,7 @@ impl AtomTable {
         let paths = self.path_ids(&reads.slots);
         let missing_with = self.slot_missing_with(normal, expr);
         let range = result_range(normal.expr(expr));
-        self.terms.push(TermInfo {
+        self.terms.push(SolverTerm {
             expr,
             kinds,
             range,
@@ -389,9 +389,9 @@ impl AtomTable {
         &self.atoms[atom].cond
     }
 
-    /// True if `value`, as the value of the term (compared operand) of the literal's atom,
-    /// satisfies the literal. Also true if the atom has no term, because such a literal restricts
-    /// no single operand.
+    /// True if `value` satisfies the literal (the required truth value of a predicate), when it is
+    /// the value of the operand that the predicate compares. Also true if the predicate compares no
+    /// such operand, because the literal then restricts no single operand.
     pub fn value_satisfies(&self, literal: AtomLiteral, value: &Json) -> bool {
         let atom = &self.atoms[literal.atom_index];
         let Some((_, cond)) = &atom.term_index_and_cond else { return true };

@@ -22,7 +22,7 @@ pub(super) struct StepBudget(Rc<StepCounters>);
 struct StepCounters {
     /// The number of steps that the whole analysis may take.
     total_steps: u64,
-    /// The number of steps taken so far.
+    /// The number of steps that the analysis has taken so far.
     taken_steps: Cell<u64>,
     /// The total number of taken steps at which the current share (the steps for one part of the
     /// analysis) ends.
@@ -44,7 +44,8 @@ impl Default for StepBudget {
 }
 
 impl StepBudget {
-    /// Returns a budget of `total` steps. Until the first share begins, all steps may be taken.
+    /// Returns a budget of `total` steps for the whole analysis. All steps may be taken, until the
+    /// first share (the steps for one part of the analysis) begins.
     pub fn new(total: u64) -> StepBudget {
         StepBudget(Rc::new(StepCounters {
             total_steps: total,
@@ -94,7 +95,7 @@ impl StepBudget {
         self.0.was_ever_exhausted.get()
     }
 
-    /// Returns the number of steps taken so far.
+    /// Returns the number of steps that the analysis has taken so far.
     pub fn taken_steps(&self) -> u64 {
         self.0.taken_steps.get()
     }

@@ -9,7 +9,7 @@ use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::promise::InputRequirements;
 use super::report::{AnalysisReport, format_message};
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::span::Span;
@@ -40,7 +40,7 @@ impl UnmatchedMessage {
 /// and only if they have no default. `facts` are the results of the analysis of each route's
 /// condition.
 pub(super) fn report_missing_default(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
@@ -140,7 +140,7 @@ fn describe_violating_message(is_proven: bool, message: &Json) -> (Code, Message
 /// which the condition of this statement is not true. `condition_of` returns this condition; `None`
 /// if it is not known.
 pub(super) fn find_unmatched_message(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     promise: Option<&InputRequirements<'_>>,
     selected_rule: impl Fn(&Json) -> Option<RuleId>,
     condition_of: impl Fn(RuleId) -> Option<CondId>,

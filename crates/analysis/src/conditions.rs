@@ -4,7 +4,7 @@
 use super::anchors::misplaced_anchor;
 use super::goal::SolverAnswer;
 use super::report::{AnalysisReport, MISSING_SOURCE};
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -31,13 +31,13 @@ pub(super) struct ConditionFacts {
 
 /// Parts of a condition, identified by their addresses, each with the constant that replaces the
 /// part. The analysis compares a condition with and without replacements to find redundant parts.
-pub(super) type Replacements = HashMap<*const Cond, bool>;
+pub(super) type CondReplacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts.
 /// `is_reported_constant` is true if the compiler already warned that the condition is constant.
 /// Returns the results of the analysis.
 pub(super) fn analyse_condition(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     is_reported_constant: bool,
@@ -69,7 +69,7 @@ pub(super) fn analyse_condition(
         report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
-    let mut replacements = Replacements::new();
+    let mut replacements = CondReplacements::new();
     RedundancySearch { solver, report, rule_condition: cond, true_cond }.report_redundant_parts(
         cond,
         true,
@@ -91,7 +91,7 @@ pub(super) fn conjuncts_of(cond: &Cond) -> Vec<&Cond> {
 /// cannot be true together. `rule_name` is the rule's name if `cond` is the whole condition of the
 /// rule, and `None` if `cond` is only a part.
 pub(super) fn report_never_true(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     cond: &Cond,
     rule_name: Option<&str>,
@@ -121,7 +121,7 @@ fn has_source(report: &AnalysisReport<'_>, cond: &Cond) -> bool {
 
 /// Returns a minimal set of the operands of an `and` that are never true together. Precondition:
 /// the condition is never true.
-pub(super) fn contradicting_parts<'c>(solver: &mut Solver<'_>, cond: &'c Cond) -> Vec<&'c Cond> {
+pub(super) fn contradicting_parts<'c>(solver: &mut MessageSolver<'_>, cond: &'c Cond) -> Vec<&'c Cond> {
     let mut parts = conjuncts_of(cond);
     let mut is_contradictory = |parts: &[&Cond]| {
         let goals: Vec<_> = parts.iter().map(|part| (solver.builder.build_cond(part, true), true)).collect();
@@ -171,12 +171,12 @@ fn equality_with_any(report: &AnalysisReport<'_>, parts: &[&Cond]) -> Option<Str
         let CondKind::Predicate(test) = &part.kind else { return None };
         let Operand::Value(right) = &test.right else { return None };
         let is_equality = test.op == Some(Op::Eq) && !test.is_negated && right.as_const().is_some();
-        let left = report.quote(test.left.span);
+        let left = report.quote_source(test.left.span);
         // A modifier after the value, such as `ignoring case`, would be lost.
         if !is_equality || part.span.end != right.span.end || *subject.get_or_insert(left.clone()) != left {
             return None;
         }
-        values.push(report.quote(right.span));
+        values.push(report.quote_source(right.span));
     }
     Some(format!("{} in [{}]", subject?, values.join(", ")))
 }
@@ -222,25 +222,27 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
     if order.is_lt() || (order.is_eq() && *inclusive) || (order.is_gt() && *wraps) {
         return None;
     }
-    let range = report.quote(start.span.to(end.span));
+    let range = report.quote_source(start.span.to(end.span));
     let help = match order.is_eq() {
-        true => message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
+        true => {
+            message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote_source(start.span))
+        }
         // `hour(now) in 22..6`: the hours of a night.
         false if is_cyclic(report, &test.left) => {
-            let left = report.quote(test.left.span);
+            let left = report.quote_source(test.left.span);
             let end = if *inclusive { "<=" } else { "<" };
-            let (start, until) = (report.quote(start.span), report.quote(end_span));
+            let (start, until) = (report.quote_source(start.span), report.quote_source(end_span));
             message!(
                 "for a range over the end of the cycle, write `({left} >= {start} or {left} {end} {until})`"
             )
         }
         false if [low, high].into_iter().all(is_time_of_day) => {
-            message!("for times of day, write `time({})` on the left", report.quote(test.left.span))
+            message!("for times of day, write `time({})` on the left", report.quote_source(test.left.span))
         }
         false => {
-            let left = report.quote(test.left.span);
+            let left = report.quote_source(test.left.span);
             let sign = if *inclusive { "<=" } else { "<" };
-            let (start, until) = (report.quote(start.span), report.quote(end_span));
+            let (start, until) = (report.quote_source(start.span), report.quote_source(end_span));
             message!(
                 "write the smaller end first; for all values from {start} on and up to {until}, write \
                 `({left} >= {start} or {left} {sign} {until})`"
@@ -342,7 +344,7 @@ fn is_presence_test(cond: &Cond) -> bool {
 
 /// The search for redundant parts of one rule's condition.
 struct RedundancySearch<'a, 's, 'p, 'r> {
-    solver: &'s mut Solver<'p>,
+    solver: &'s mut MessageSolver<'p>,
     report: &'s mut AnalysisReport<'r>,
     rule_condition: &'a Cond,
     true_cond: CondId,
@@ -352,7 +354,12 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each reported
     /// part to `replacements`, so that the following parts are tested without the reported part.
     /// `positive` is false if `cond` occurs inside an odd number of negations.
-    fn report_redundant_parts(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
+    fn report_redundant_parts(
+        &mut self,
+        cond: &'a Cond,
+        positive: bool,
+        replacements: &mut CondReplacements,
+    ) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
                 return self.report_redundant_parts(inner, !positive, replacements);
@@ -383,7 +390,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// them. Precondition: this is already known for all replacements except the last added one. If
     /// `adds` is true, the last replacement can only make the condition true for more messages. If
     /// `adds` is false, it can only make the condition true for fewer messages.
-    fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
+    fn is_equivalent_with(&mut self, replacements: &CondReplacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.rule_condition, true, replacements);
         replaced_cond == self.true_cond
             || self.solver.solve(&[(self.true_cond, !adds), (replaced_cond, adds)]).is_unsatisfiable()
@@ -440,10 +447,10 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
 /// value `wanted_truth`. If `cond` is unknown, the result is false. First replaces the parts of
 /// `cond` that occur in `replacements` by their constants.
 pub(super) fn build_with_replacements(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     cond: &Cond,
     wanted_truth: bool,
-    replacements: &Replacements,
+    replacements: &CondReplacements,
 ) -> CondId {
     solver.budget().charge(1);
     if let Some(value) = replacements.get(&std::ptr::from_ref(cond)) {

@@ -59,7 +59,7 @@ impl EstimatedWork {
         self.grows_with_history |= other.grows_with_history;
     }
 
-    fn repeated(self, count: u64) -> EstimatedWork {
+    fn repeated_times(self, count: u64) -> EstimatedWork {
         let (steps, calls) = (self.steps.saturating_mul(count), self.host_call_count.saturating_mul(count));
         EstimatedWork { steps, host_call_count: calls, ..self }
     }
@@ -160,7 +160,7 @@ impl CostEstimator<'_> {
             Part::Pred(_) => None,
         };
         if let Some(depth) = nest_depth {
-            work = work.repeated(self.program.limits.max_elements_per_quantifier(depth.max(1)));
+            work = work.repeated_times(self.program.limits.max_elements_per_quantifier(depth.max(1)));
         }
         work.add(self.own_work(part));
         work.grows_with_history |= (self.growing)(part);

@@ -16,8 +16,8 @@ use super::answers::{AnswerIds, build_arguments_differ};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::joint_program::MergedPrograms;
 use super::pairing::pair_statements;
-use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf, entry_tables};
-use super::solver::{LimitedSolver, Solver};
+use super::sequence::{LeafSequence, SequenceBuilder, SequenceLeaf, entry_tables};
+use super::solver::{LimitedSolver, MessageSolver};
 use history::{compare_histories, note_chosen_names, reads_history};
 use intents::compare_intents;
 use rulec_base::diag::Message;
@@ -187,7 +187,7 @@ const MAX_SOLVER_QUERIES: usize = 20_000;
 #[doc(hidden)]
 pub fn diff(old: &RulesVersion<'_>, new: &RulesVersion<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);
-    let mut solver = Solver::new(&both.program);
+    let mut solver = MessageSolver::new(&both.program);
     let mut answers = AnswerIds::default();
     let mut diff = Diff { history: compare_histories(old.program, new.program), ..Diff::default() };
     let mut reading = Vec::new();
@@ -295,7 +295,7 @@ fn add_notes_on_uncompared(old: &Program, new: &Program, notes: &mut Vec<Message
 struct VersionSequence<'v, 'p> {
     version: &'v RulesVersion<'p>,
     table: Option<TableId>,
-    sequence: Sequence,
+    sequence: LeafSequence,
 }
 
 impl VersionSequence<'_, '_> {

@@ -5,7 +5,7 @@
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::possible_kinds::is_part_of_message;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use super::values::SolvedValue;
 use rulec_base::broken_invariant;
 use rulec_lang::builtins::Function;
@@ -35,9 +35,9 @@ struct ListRequirements {
 
 /// Identifies the element variable of a quantifier: the list, the quantifier's level (a number that
 /// distinguishes nested quantifiers), and the kinds of the element's values.
-type ElementKey = (ExprId, u32, KindSet);
+type QuantifierElementKey = (ExprId, u32, KindSet);
 
-impl Solver<'_> {
+impl MessageSolver<'_> {
     /// Returns literals (required truth values) of which it is proven that no message satisfies
     /// all, because no element of a list can meet the requirements. `None` if none are found.
     pub fn find_element_conflict(&mut self, literals: &[AtomLiteral]) -> Option<Vec<AtomLiteral>> {
@@ -85,8 +85,8 @@ impl Solver<'_> {
     /// as `history` contains `history within 1h`.
     fn goals_of_each_element(
         &self,
-        by_list: &BTreeMap<ElementKey, ListRequirements>,
-        (list, level, kinds): ElementKey,
+        by_list: &BTreeMap<QuantifierElementKey, ListRequirements>,
+        (list, level, kinds): QuantifierElementKey,
     ) -> Vec<(AtomLiteral, SolverGoal)> {
         let normal = self.builder.normal_so_far();
         let containing = by_list.iter().filter(|((other, other_level, other_kinds), _)| {
@@ -123,9 +123,12 @@ impl Solver<'_> {
 
     /// Collects what the quantifiers among the literals require of list elements, grouped by the
     /// lists.
-    fn requirements_by_list(&self, literals: &[AtomLiteral]) -> BTreeMap<ElementKey, ListRequirements> {
+    fn requirements_by_list(
+        &self,
+        literals: &[AtomLiteral],
+    ) -> BTreeMap<QuantifierElementKey, ListRequirements> {
         let normal = self.builder.normal_so_far();
-        let mut by_list: BTreeMap<ElementKey, ListRequirements> = BTreeMap::new();
+        let mut by_list: BTreeMap<QuantifierElementKey, ListRequirements> = BTreeMap::new();
         for literal in literals {
             let Some(each) = self.theory.value_search.atoms.atoms[literal.atom_index].quantifier else {
                 continue;
@@ -221,7 +224,8 @@ const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 /// proven that `outer` is present if `inner` is present. Recognizes equal lists, and parts of the
 /// history. Of two windows of the history, the outer one must not be shorter.
 fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
-    let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
+    let (outer, inner) =
+        (without_typed_reads_of_list(normal, outer), without_typed_reads_of_list(normal, inner));
     if outer == inner {
         return true;
     }
@@ -232,7 +236,7 @@ fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
     let is_longer_window = match normal.expr(outer) {
         NormalExpr::Window(WindowBound::Since, whole, outer_start) if *bound == WindowBound::Since => {
             let lengths = seconds_before_now(normal, *outer_start).zip(seconds_before_now(normal, *start));
-            without_reads(normal, *whole) == without_reads(normal, *part_of)
+            without_typed_reads_of_list(normal, *whole) == without_typed_reads_of_list(normal, *part_of)
                 && lengths.is_some_and(|((now, long), (same_now, short))| {
                     now == same_now && short <= long && long <= MAX_COMPARED_WINDOW
                 })
@@ -242,7 +246,7 @@ fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
     is_longer_window || contains_list(normal, outer, *part_of)
 }
 
-fn without_reads(normal: &NormalForm, mut list: ExprId) -> ExprId {
+fn without_typed_reads_of_list(normal: &NormalForm, mut list: ExprId) -> ExprId {
     while let NormalExpr::Read(inner, _) = normal.expr(list) {
         list = *inner;
     }

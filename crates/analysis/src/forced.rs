@@ -10,8 +10,9 @@ use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 
 const ANY_TRUTH: TruthSet = TRUE | FALSE | UNKNOWN;
 
-/// Returns the literals (required truth values of predicates) that satisfy all goals, sorted.
-/// `None` if the goals leave a choice, or if they contradict each other.
+/// Returns the literals (required truth values of predicates) that satisfy all goals (conditions
+/// with required values), sorted. `None` if the goals leave a choice between several literals, or
+/// if they contradict each other.
 pub(super) fn forced_literals(
     normal: &NormalForm,
     theory: &mut MessageTheory,
@@ -19,7 +20,7 @@ pub(super) fn forced_literals(
 ) -> Option<Vec<AtomLiteral>> {
     let mut search =
         GoalPropagation { normal, theory, allowed_by_atom: HashMap::new(), visited: HashSet::new() };
-    let mut alternatives = search.propagate(goals.to_vec())?;
+    let mut alternatives = search.propagate_goals(goals.to_vec())?;
     while !alternatives.is_empty() {
         let mut open = Vec::new();
         let mut forced = Vec::new();
@@ -34,7 +35,7 @@ pub(super) fn forced_literals(
         if forced.is_empty() && !open.is_empty() {
             return None;
         }
-        alternatives = search.propagate(forced)?;
+        alternatives = search.propagate_goals(forced)?;
         alternatives.append(&mut open);
     }
     let mut literals: Vec<AtomLiteral> = search
@@ -46,9 +47,9 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The operands of a goal that may still satisfy it. The goal is an `or` that must be true, or an
-/// `and` that must not be true, so one operand with the required value suffices. If only one such
-/// operand is left, it must have this value.
+/// The operands of a goal (a condition with a required value) that may still satisfy the goal. The
+/// goal is an `or` that must be true, or an `and` that must not be true, so one operand with the
+/// required value suffices. If only one such operand is left, it must have this value.
 enum OpenOperands {
     /// The goal is already satisfied: because of other goals, one operand has the required value.
     Satisfied,
@@ -72,7 +73,7 @@ impl GoalPropagation<'_> {
     /// Adds the literals (required truth values of predicates) that the goals `pending` require.
     /// Returns the goals that leave a choice between several operands, such as an `or` that must be
     /// true. `None` if the goals contradict each other, or if too few steps are left.
-    fn propagate(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
+    fn propagate_goals(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {
             if !self.visited.insert((cond, value)) {

@@ -67,7 +67,7 @@ use rulec_base::span::FileId;
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{Program, RuleId, TableId, TableKind};
 use serde_json::Value as Json;
-use solver::Solver;
+use solver::MessageSolver;
 
 /// A finding about the rules, with a message that demonstrates it.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ pub struct Analysis {
 /// unused definitions and misspelt fields.
 pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
     let program = subject.program;
-    let mut solver = Solver::new(program);
+    let mut solver = MessageSolver::new(program);
     let mut report = AnalysisReport::new(program, subject.sources, solver.budget().clone());
     let reported: HashSet<_> =
         subject.warnings.iter().filter_map(|warning| Some((warning.code, warning.span()?))).collect();

@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Empty span for converted nodes, which have no source text.
 const NO_SPAN: Span = Span { file: FileId(0), start: 0, end: 0 };
 
-/// The conversion from the normal form to typed conditions. The conversion can replace one operand
-/// by a slot.
+/// Converts conditions of the normal form (the simplified program) back to typed conditions, which
+/// the reference evaluator can evaluate. The conversion can replace one operand by a slot.
 pub(super) struct NormalToHir<'n> {
     pub normal: &'n NormalForm,
     /// The operand to replace, and the slot that replaces it; `None` to replace nothing.

@@ -5,8 +5,8 @@
 
 use super::budget::StepBudget;
 use super::goal::{SolverAnswer, SolverGoal};
-use super::sequence::Sequence;
-use super::solver::Solver;
+use super::sequence::LeafSequence;
+use super::solver::MessageSolver;
 use super::theory::BaseMessage;
 use serde_json::Value as Json;
 
@@ -26,9 +26,9 @@ pub(super) struct NearestMessage {
     pub changed_paths: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub is_smallest: bool,
-    /// Indexes of earlier statements of the table. Some messages that the search tried selected one
-    /// of these statements instead of the requested one. The search then excluded messages that
-    /// match these statements.
+    /// Indexes of earlier statements of the table that the search had to exclude. Some messages
+    /// that it tried selected one of these statements instead of the requested one. Later messages
+    /// therefore must not match them.
     pub excluded_statements: Vec<usize>,
 }
 
@@ -43,8 +43,8 @@ const MAX_SOLVER_QUERIES: usize = 300;
 /// them. `decide` returns the index of the leaf that a message selects; `None` if no leaf is
 /// selected.
 pub(super) fn find_nearest_message(
-    solver: &mut Solver<'_>,
-    sequence: &Sequence,
+    solver: &mut MessageSolver<'_>,
+    sequence: &LeafSequence,
     target_leaf: usize,
     base_message: &Json,
     decide: &dyn Fn(&Json) -> Option<usize>,
@@ -94,7 +94,7 @@ pub(super) fn find_nearest_message(
 
 /// Returns the smallest set of paths that intersects each core. A core is a set of paths, at least
 /// one of which must change. `None` if more than [`MAX_CHANGED_FIELDS`] paths are needed.
-fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
+fn smallest_hitting_set(solver: &MessageSolver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.value_search.atoms;
     let intersects = |chosen: &[usize], core: &[usize]| {
         core.iter().any(|path| chosen.iter().any(|free| atoms.paths_overlap(*free, *path)))
@@ -107,7 +107,7 @@ fn smallest_hitting_set(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec
 
 /// Function that reports whether a path in one set overlaps a path in another set: the paths are
 /// equal, or one is a prefix of the other.
-type Intersects<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
+type PathsIntersect<'a> = &'a dyn Fn(&[usize], &[usize]) -> bool;
 
 /// Adds at most `max_paths` paths to `chosen_paths`, so that `chosen_paths` intersects each core (a
 /// set of paths). Returns false if that is impossible, or if too few steps are left.
@@ -115,7 +115,7 @@ fn extend_hitting_set(
     cores: &[Vec<usize>],
     max_paths: usize,
     chosen_paths: &mut Vec<usize>,
-    (intersects, budget): (Intersects<'_>, &StepBudget),
+    (intersects, budget): (PathsIntersect<'_>, &StepBudget),
 ) -> bool {
     if !budget.charge(cores.len() * (1 + chosen_paths.len())) {
         return false;

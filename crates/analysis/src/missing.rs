@@ -1,10 +1,10 @@
 //! Finds negated conditions on optional fields. If the field is missing, neither the condition nor
 //! its negation is true, which surprises authors who expect two-valued logic.
 
-use super::conditions::{ConditionFacts, Replacements, build_with_replacements};
+use super::conditions::{CondReplacements, ConditionFacts, build_with_replacements};
 use super::goal::SolverAnswer;
 use super::report::{AnalysisReport, format_message};
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_lang::operators::Op;
@@ -15,7 +15,7 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, 
 /// Reports the rule if a negated condition reads an optional field, and some message without this
 /// field fails to match for that reason only.
 pub(super) fn report_missing_in_negations(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     facts: &ConditionFacts,
@@ -46,7 +46,7 @@ pub(super) fn report_missing_in_negations(
 /// Reports a branch of a `choice` if some message selects the branch although one of its conditions
 /// was skipped. A condition is skipped if a field that the condition reads is missing.
 pub(super) fn report_skipped_conditions(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     facts: &ConditionFacts,
@@ -73,7 +73,7 @@ pub(super) fn report_skipped_conditions(
             continue;
         }
         let slot = &report.program.slots[slot.index()];
-        let (name, quoted) = (slot.name(), report.quote(part.cond.span));
+        let (name, quoted) = (slot.name(), report.quote_source(part.cond.span));
         // `x as number` is missing for a text, although `x` is present.
         let name = match is_read_as_other_type(record, &slot.path, slot.kinds) {
             true => format!("{name} as {}", Ty::from_kinds(slot.kinds)),
@@ -97,7 +97,7 @@ pub(super) fn report_skipped_conditions(
 /// `negation` is the negated part of the rule's condition that reads the field, at `read_span`.
 /// Returns true if the rule was reported.
 fn report_missing_field(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     rule: &Rule,
     facts: &ConditionFacts,
@@ -111,7 +111,7 @@ fn report_missing_field(
         solver,
         &rule.condition,
         true,
-        &Replacements::from_iter([(std::ptr::from_ref(negation), true)]),
+        &CondReplacements::from_iter([(std::ptr::from_ref(negation), true)]),
     );
     let SolverAnswer::Yes(message) =
         solver.solve(&[(field_missing, true), (facts.true_cond, false), (matches_otherwise, true)])
@@ -124,7 +124,7 @@ fn report_missing_field(
         return false;
     }
     let name = report.program.slots[slot.index()].name();
-    let quoted = report.quote(negation.span);
+    let quoted = report.quote_source(negation.span);
     let diagnostic = Diagnostic::new(
         Code::NegationFallsThrough,
         negation.span,

@@ -17,17 +17,17 @@ use std::collections::BTreeMap;
 const MIN_COMPARISONS_FOR_CLAUSES: usize = 16;
 
 /// A comparison of an operand with a number.
-struct Comparison<'t> {
+struct NumberComparison<'t> {
     atom: usize,
     op: Op,
     number: Value<'t>,
 }
 
-impl Comparison<'_> {
+impl NumberComparison<'_> {
     /// Orders two upper bounds, so that the bound with fewer allowed numbers comes first. `n < 3`
     /// comes just before `n <= 3`.
-    fn compare_upper_bounds(&self, other: &Comparison<'_>) -> Ordering {
-        let rank = |comparison: &Comparison<'_>| u8::from(comparison.op == Op::Le);
+    fn compare_upper_bounds(&self, other: &NumberComparison<'_>) -> Ordering {
+        let rank = |comparison: &NumberComparison<'_>| u8::from(comparison.op == Op::Le);
         let numbers = compare(self.number, other.number).unwrap_or(Ordering::Equal);
         numbers.then(rank(self).cmp(&rank(other)))
     }
@@ -40,7 +40,7 @@ pub(super) fn number_order_conflicts(
     table: &AtomTable,
     atoms: impl Iterator<Item = usize>,
 ) -> Vec<[AtomLiteral; 2]> {
-    let mut by_term: BTreeMap<usize, Vec<Comparison<'_>>> = BTreeMap::new();
+    let mut by_term: BTreeMap<usize, Vec<NumberComparison<'_>>> = BTreeMap::new();
     for atom in atoms {
         let compared = &table.atoms[atom];
         let (Some((term, _)), Some(shape), Some(pred)) =
@@ -57,7 +57,7 @@ pub(super) fn number_order_conflicts(
             (predicate_op(pred), shape.constants.as_slice())
         {
             let number = Value::from_json(&shape.constants[0]);
-            by_term.entry(*term).or_default().push(Comparison { atom, op, number });
+            by_term.entry(*term).or_default().push(NumberComparison { atom, op, number });
         }
     }
     let mut conflicts = Vec::new();
@@ -66,17 +66,17 @@ pub(super) fn number_order_conflicts(
     {
         let (equal, mut bounds): (Vec<_>, Vec<_>) =
             comparisons.into_iter().partition(|comparison| comparison.op == Op::Eq);
-        bounds.sort_by(Comparison::compare_upper_bounds);
+        bounds.sort_by(NumberComparison::compare_upper_bounds);
         let literal = |atom, allowed| AtomLiteral { atom_index: atom, allowed };
         for pair in bounds.windows(2) {
             let [low, high] = [pair[0].atom, pair[1].atom];
             conflicts.push([literal(low, TRUE), literal(high, FALSE | UNKNOWN)]);
             conflicts.push([literal(high, FALSE), literal(low, TRUE | UNKNOWN)]);
         }
-        for Comparison { atom, number, .. } in equal {
+        for NumberComparison { atom, number, .. } in equal {
             // Bounds ascend, so those that are true for this number come after those that are
             // false.
-            let is_false = |bound: &Comparison<'_>| match compare(bound.number, number) {
+            let is_false = |bound: &NumberComparison<'_>| match compare(bound.number, number) {
                 Some(Ordering::Equal) => bound.op == Op::Lt,
                 order => order == Some(Ordering::Less),
             };

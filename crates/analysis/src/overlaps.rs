@@ -8,7 +8,7 @@ use super::answers::AnswerIds;
 use super::completeness::find_unmatched_message;
 use super::goal::SolverAnswer;
 use super::promise::InputRequirements;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use hashbrown::{HashMap, HashSet};
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{RuleId, TableId};
@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 /// matches both of its routes.
 const MAX_SOLVER_QUERIES: usize = 2_000;
 /// Maximum number of overlapping pairs in the result.
-const MAX_REPORTED_PAIRS: usize = 2_000;
+const MAX_REPORTED_OVERLAPS: usize = 2_000;
 
 /// The pairs of statements in a table that match the same message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub struct Overlap {
 pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps {
     let declared_table = &subject.program.tables[table.index()];
     let order = &declared_table.evaluation_order;
-    let mut solver = Solver::new(subject.program);
+    let mut solver = MessageSolver::new(subject.program);
     let overlaps = Overlaps { all: true, ..Overlaps::default() };
     let program = subject.program;
     let mut ids = AnswerIds::default();
@@ -127,7 +127,7 @@ impl OverlapCollector<'_, '_> {
         let matched = (self.subject.matching_routes)(self.table, message);
         for (index, first) in matched.iter().enumerate() {
             for second in &matched[index + 1..] {
-                if self.overlaps.pairs.len() >= MAX_REPORTED_PAIRS {
+                if self.overlaps.pairs.len() >= MAX_REPORTED_OVERLAPS {
                     self.overlaps.all = false;
                     return;
                 }

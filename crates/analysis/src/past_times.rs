@@ -48,7 +48,8 @@ impl TimeRange {
         }
     }
 
-    /// Returns both bounds if no time lies between them, otherwise `None`.
+    /// Returns the earliest and the latest bound of this range if no time lies between them,
+    /// otherwise `None`.
     fn contradicting_bounds(&self) -> Option<(TimeBound, TimeBound)> {
         let (earliest, latest) = self.earliest.zip(self.latest)?;
         let is_empty = earliest.relative_seconds > latest.relative_seconds

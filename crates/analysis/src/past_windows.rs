@@ -10,7 +10,8 @@ use rulec_lang::operators::{Op, TestMode};
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Predicate, SlotId, Var};
 use rulec_syntax::lex::{TokenKind, tokenize};
 
-/// How a condition depends on the length of its window.
+/// How the truth of a condition depends on the length of its history window, such as the last five
+/// minutes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectOfLongerWindow {
     /// A longer window makes the condition true for more messages, as for `any`.
@@ -29,7 +30,7 @@ struct WindowCondition<'p> {
     /// A text that identifies the condition without its window. Conditions with equal keys differ
     /// at most in their windows.
     key_without_window: String,
-    /// The key of the negated condition.
+    /// A text that identifies the negated condition without its window.
     negated_key: String,
 }
 
@@ -56,8 +57,8 @@ pub(super) fn report_related_windows(
             } else if one.key_without_window == other.negated_key && is_and && is_contradiction(short, long) {
                 let message = message!(
                     "these conditions contradict each other, because one window contains the other: `{}` and `{}`",
-                    report.quote(other.cond.span),
-                    report.quote(one.cond.span)
+                    report.quote_source(other.cond.span),
+                    report.quote_source(one.cond.span)
                 );
                 let diagnostic = Diagnostic::new(Code::WindowInWindow, one.cond.span, message)
                     .label(other.cond.span, message!("both never hold together"))
@@ -79,8 +80,8 @@ fn report_redundant_condition(
     let kept = if std::ptr::eq(needless, short) { long } else { short };
     let message = message!(
         "this condition decides nothing, because one window contains the other: `{}` and `{}`",
-        report.quote(needless.cond.span),
-        report.quote(kept.cond.span)
+        report.quote_source(needless.cond.span),
+        report.quote_source(kept.cond.span)
     );
     let diagnostic = Diagnostic::new(Code::WindowInWindow, needless.cond.span, message)
         .label(kept.cond.span, message!("this condition alone decides the same"))

@@ -33,7 +33,9 @@ pub(super) fn invert_term(normal: &NormalForm, term: ExprId, value: Json) -> Opt
             }
             _ => None,
         },
-        NormalExpr::Op(Op::Neg, inner, _) => invert_term(normal, *inner, subtract(&json!(0), &value)?),
+        NormalExpr::Op(Op::Neg, inner, _) => {
+            invert_term(normal, *inner, subtract_numbers(&json!(0), &value)?)
+        }
         NormalExpr::Op(op, left, Some(right)) => match (constant(*left), constant(*right)) {
             (None, Some(other)) => invert_term(normal, *left, invert_operator(*op, value, &other)?),
             (Some(other), None) => invert_term(normal, *right, invert_operator(*op, value, &other)?),
@@ -77,8 +79,8 @@ fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
         return Some(format_datetime(datetime.checked_add(step)?).into());
     }
     match op {
-        Op::Add => subtract(&value, other),
-        Op::Sub => subtract(&value, &subtract(&json!(0), other)?),
+        Op::Add => subtract_numbers(&value, other),
+        Op::Sub => subtract_numbers(&value, &subtract_numbers(&json!(0), other)?),
         Op::Mul => number_to_json(value.as_f64()? / other.as_f64()?),
         Op::Div => number_to_json(value.as_f64()? * other.as_f64()?),
         Op::Rem => Some(value),
@@ -86,7 +88,7 @@ fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     }
 }
 
-fn subtract(left: &Json, right: &Json) -> Option<Json> {
+fn subtract_numbers(left: &Json, right: &Json) -> Option<Json> {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.checked_sub(right).map(Json::from),
         _ => number_to_json(left.as_f64()? - right.as_f64()?),

@@ -54,7 +54,7 @@ enum ListLookup {
     RequiredTexts(HashSet<Box<str>>),
 }
 
-/// The elements of the constant list of `in`, by kind.
+/// The elements of the constant list in a test such as `x in [1, 2]`, grouped by their kind.
 #[derive(Default)]
 struct MemberSet {
     texts: HashSet<Box<str>>,
@@ -113,7 +113,7 @@ impl PreparedTest {
 
     /// Returns the data structure for searching a long list; `None` if there is none for the
     /// predicate. The first call builds it.
-    fn lookup(&self) -> Option<&ListLookup> {
+    fn list_lookup(&self) -> Option<&ListLookup> {
         let (op, right) = self.op.zip(self.right_operand.as_ref()).filter(|_| self.is_long_list)?;
         self.lookup.get_or_init(|| ListLookup::new(op, self.mode, right)).as_ref()
     }
@@ -125,7 +125,7 @@ impl PreparedTest {
             Value::Str(text) => 1 + text.len() / 16,
             _ => 1 + left.list_len().unwrap_or(0),
         };
-        let own = match self.lookup() {
+        let own = match self.list_lookup() {
             Some(ListLookup::Keywords {
                 search: KeywordSearch::Start(lengths) | KeywordSearch::End(lengths),
                 ..
@@ -148,7 +148,7 @@ impl PreparedTest {
         let left = version.as_deref().map_or(left, Value::Version).read_as(self.left_kinds);
         let right = self.right_operand.as_ref().map_or(Value::Missing, Const::value);
         let Some(op) = self.op else { return implementations::value_to_tri(left) };
-        if let Some(truth) = self.lookup().and_then(|lookup| lookup.test(op, left, right, self.mode)) {
+        if let Some(truth) = self.list_lookup().and_then(|lookup| lookup.test(op, left, right, self.mode)) {
             return truth;
         }
         let arena = Arena::new(&self.limits);
@@ -318,7 +318,7 @@ mod tests {
                         let kinds = KindSet::EVERY_KIND;
                         let test =
                             PreparedTest::new((Some(op), mode), Some(&right), kinds, Limits::default());
-                        looked_up += usize::from(test.lookup().is_some());
+                        looked_up += usize::from(test.list_lookup().is_some());
                         for left in &lefts {
                             let left = Value::from_json(left);
                             let arena = Arena::default();

@@ -3,7 +3,7 @@
 //! the promise matter more to authors, so the analysis looks for such messages first.
 
 use super::goal::SolverGoal;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use rulec_lang::schema::find_input_violations;
 use rulec_lang::ty::{RecordType, Ty};
 use rulec_lang::value::Value;
@@ -50,7 +50,7 @@ impl<'p> InputRequirements<'p> {
 
     /// Returns conditions that are true for all messages with the declared fields and types, but
     /// not for this message. The conditions are goals for the solver.
-    pub fn violated_goals(&self, solver: &mut Solver<'_>, message: &Json) -> Vec<SolverGoal> {
+    pub fn violated_goals(&self, solver: &mut MessageSolver<'_>, message: &Json) -> Vec<SolverGoal> {
         if !solver.budget().charge(self.fields.len()) {
             return Vec::new();
         }

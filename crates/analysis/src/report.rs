@@ -114,7 +114,7 @@ impl<'p> AnalysisReport<'p> {
 
     /// Returns the source text of a span for use in a message: on one line, and truncated to
     /// [`MAX_QUOTED_CHARS`].
-    pub fn quote(&self, span: Span) -> String {
+    pub fn quote_source(&self, span: Span) -> String {
         let text = self.source_text(span);
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
@@ -123,8 +123,8 @@ impl<'p> AnalysisReport<'p> {
     /// includes the word `unless`.
     pub fn quote_part(&self, cond: &Cond) -> String {
         match &cond.kind {
-            CondKind::NotTrue(inner) => format!("unless {}", self.quote(inner.span)),
-            _ => self.quote(cond.span),
+            CondKind::NotTrue(inner) => format!("unless {}", self.quote_source(inner.span)),
+            _ => self.quote_source(cond.span),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::conditions::{conjuncts_of, contradicting_parts, contradiction_diagnostic};
 use super::report::AnalysisReport;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use rulec_base::diag::Code;
 use rulec_base::span::Span;
 use rulec_sema::hir::{Cond, CondKind};
@@ -10,7 +10,7 @@ use rulec_sema::hir::{Cond, CondKind};
 /// Reports rules of payloads with a condition whose parts never hold together, for example
 /// `len(items) == 0 and any i in items: …`. Other constant conditions of payloads are not reported,
 /// because the declared types of the fields may make a condition constant.
-pub(super) fn report_contradictions(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>) {
+pub(super) fn report_contradictions(solver: &mut MessageSolver<'_>, report: &mut AnalysisReport<'_>) {
     let program = report.program;
     for requirement in &program.requirements {
         if requirement.is_from_field || requirement.must_compile {
@@ -37,7 +37,11 @@ pub(super) fn report_contradictions(solver: &mut Solver<'_>, report: &mut Analys
 }
 
 /// Reports the parts of a condition that never hold together. Returns whether there are any.
-fn report_contradiction(solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, cond: &Cond) -> bool {
+fn report_contradiction(
+    solver: &mut MessageSolver<'_>,
+    report: &mut AnalysisReport<'_>,
+    cond: &Cond,
+) -> bool {
     let goal = (solver.builder.build_cond(cond, true), true);
     if !solver.solve(&[goal]).is_unsatisfiable() {
         return false;

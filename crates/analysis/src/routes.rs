@@ -6,7 +6,7 @@ use super::conditions::ConditionFacts;
 use super::decisions::{MAX_ROUTES_TOGETHER, selected_route, surely_chooses};
 use super::goal::{SolverAnswer, SolverGoal};
 use super::report::AnalysisReport;
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use super::ties::report_ties;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
@@ -18,7 +18,7 @@ use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 /// is a pair of routes with equal priority and different answers that match the same messages.
 /// `facts` are the results of the analysis of each route's condition.
 pub(super) fn analyse_table(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
@@ -61,7 +61,7 @@ const MAX_GOTOS_TO_TABLE: usize = 4;
 /// Reports each route of a table whose condition contradicts the conditions of all `goto`s to the
 /// table. An example is `n < 50` in a table that is entered only for `n > 100`.
 fn report_excluded_by_gotos(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
@@ -115,7 +115,7 @@ fn report_excluded_by_gotos(
 /// conditions of this route and of all routes. `positions` are the positions of the routes in the
 /// evaluation order.
 fn hiding_routes(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
     (id, route_facts): (RuleId, &ConditionFacts),
@@ -150,7 +150,7 @@ fn hiding_routes(
 /// no message is known for which the condition of this route is true. The reason is that the
 /// condition reads more than the message, such as an intent. `None` if the solver finds no proof.
 fn hiding_routes_without_message(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
     (id, route_facts): (RuleId, &ConditionFacts),
@@ -193,7 +193,7 @@ fn hiding_goals(
 /// the indexes of the goals that contradict each other; the first goal belongs to the hidden route.
 /// `None` if `conflicting_goal_indexes` contains the goal of no other route.
 fn minimal_hiding_routes(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     facts: (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     conflicting_goal_indexes: &[usize],
     hiding_rules: &[RuleId],
@@ -216,7 +216,7 @@ fn minimal_hiding_routes(
 /// True if only one route hides the route, and the conditions of both routes hold for the same
 /// messages. No other order or priority of the routes then lets both be chosen.
 fn matches_same_messages(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     (route_facts, facts): (&ConditionFacts, &HashMap<RuleId, ConditionFacts>),
     hiding_rules: &[RuleId],
 ) -> bool {

@@ -44,9 +44,9 @@ pub(super) struct SatQuery {
     lits_by_atom: BTreeMap<usize, (Lit, Lit)>,
     /// The atom (predicate or quantifier) to which each SAT variable belongs.
     atom_by_variable: HashMap<u32, usize>,
-    /// SAT literal that every query assumes to be true. If neither a message for a proposal was
-    /// found nor a proof that none exists, the proposal is excluded only under this assumption. A
-    /// result that depends on this literal is therefore not a proof.
+    /// A SAT literal that every query assumes to be true. A proposal (a set of truth values) is
+    /// excluded under this assumption if no message was found for it, but one may exist. A result
+    /// that depends on this literal is therefore not a proof.
     pub certain: Lit,
 }
 

@@ -4,7 +4,7 @@
 //! divide them into different tables.
 
 use super::answers::{AnswerIds, ComputedValue};
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use hashbrown::{HashMap, HashSet};
 use rulec_eval::decision::{Choice, Chosen};
 use rulec_sema::hir::{Cond, Expr, Outcome, Program, RuleId, TableId, TableKind};
@@ -41,13 +41,13 @@ type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 /// A flattened table: conditions with their answers (leaves), in evaluation order. A message gets
 /// the answer of the first leaf whose condition is true.
 #[derive(Default)]
-pub(super) struct Sequence {
+pub(super) struct LeafSequence {
     pub leaves: Vec<SequenceLeaf>,
-    /// The index in `leaves` of each outcome of the table.
+    /// Maps each outcome of the table to its index in `leaves`.
     index_by_key: HashMap<SequenceKey, usize>,
 }
 
-impl Sequence {
+impl LeafSequence {
     /// Returns the rules whose conditions must be true so that this outcome (leaf) is chosen: the
     /// `goto`s that lead to its statement, and the rule of the statement.
     pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
@@ -75,7 +75,7 @@ pub(super) struct SequenceBuilder<'r, 'p> {
     /// The renumbered conditions of a merged program; `None` to use the program's own conditions.
     pub renumbered_conditions: Option<&'r [Cond]>,
     pub computed_values: &'r [Expr],
-    pub solver: &'r mut Solver<'p>,
+    pub solver: &'r mut MessageSolver<'p>,
     pub answer_ids: &'r mut AnswerIds,
 }
 
@@ -90,8 +90,8 @@ struct GotoPrefix {
 impl SequenceBuilder<'_, '_> {
     /// Flattens a table into its sequence of leaves (conditions with answers). Without a table, the
     /// sequence has only "nothing is chosen". `None` if there would be too many leaves.
-    pub fn build_sequence(&mut self, table: Option<TableId>) -> Option<Sequence> {
-        let mut sequence = Sequence::default();
+    pub fn build_sequence(&mut self, table: Option<TableId>) -> Option<LeafSequence> {
+        let mut sequence = LeafSequence::default();
         if let Some(table) = table {
             let start =
                 GotoPrefix { joined_names: String::new(), conds: Vec::new(), goto_rules: SmallVec::new() };
@@ -111,7 +111,7 @@ impl SequenceBuilder<'_, '_> {
         Some(sequence)
     }
 
-    fn add_table(&mut self, id: TableId, prefix: &GotoPrefix, sequence: &mut Sequence) -> Option<()> {
+    fn add_table(&mut self, id: TableId, prefix: &GotoPrefix, sequence: &mut LeafSequence) -> Option<()> {
         let table = &self.program.tables[id.index()];
         for rule in &table.evaluation_order {
             let rule_cond = match self.renumbered_conditions {
@@ -133,7 +133,7 @@ impl SequenceBuilder<'_, '_> {
         outcome: &Outcome,
         chosen: Chosen,
         cond: Option<CondId>,
-        (prefix, sequence): (&GotoPrefix, &mut Sequence),
+        (prefix, sequence): (&GotoPrefix, &mut LeafSequence),
     ) -> Option<()> {
         if sequence.leaves.len() >= MAX_SEQUENCE_LEAVES {
             return None;

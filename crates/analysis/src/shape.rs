@@ -32,7 +32,7 @@ pub(super) struct PredicateShape {
     pub searched_elements: Option<ElementSet>,
     /// The key that the predicate looks up in a dict; `None` if it looks up no key.
     pub dict_key: Option<Arc<str>>,
-    /// Whether the constants contain lists or dicts.
+    /// Whether the constants with which the predicate compares its operand contain lists or dicts.
     pub has_nested_constants: bool,
     /// Whether a constant is so large that neighbouring integers are equal as floats. Another value
     /// may then satisfy the predicate although no candidate value does.
@@ -315,7 +315,7 @@ fn keyword_language(text: &str, mode: TestMode, prefix: &str, suffix: &str) -> O
     parse_regex(&format!("{prefix}{flags}{}){suffix}", regex_syntax::escape(text)))
 }
 
-const ANY_TEXT: &str = "(?s:.*)";
+const ANY_TEXT_REGEX: &str = "(?s:.*)";
 
 /// Returns the language (set of texts) in which the keyword or pattern `text` is found. `None` if
 /// the language is not known.
@@ -325,14 +325,14 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
             let edge = |c: Option<char>| mode.whole_word && c.is_some_and(is_word_char);
             // At a word edge of the keyword, the adjacent character must not be a word character.
             let prefix = if edge(text.chars().next()) {
-                format!("(?:{ANY_TEXT}[^{}])?", word::WORD_CHAR_CLASS)
+                format!("(?:{ANY_TEXT_REGEX}[^{}])?", word::WORD_CHAR_CLASS)
             } else {
-                ANY_TEXT.to_owned()
+                ANY_TEXT_REGEX.to_owned()
             };
             let suffix = if edge(text.chars().last()) {
-                format!("(?:[^{}]{ANY_TEXT})?", word::WORD_CHAR_CLASS)
+                format!("(?:[^{}]{ANY_TEXT_REGEX})?", word::WORD_CHAR_CLASS)
             } else {
-                ANY_TEXT.to_owned()
+                ANY_TEXT_REGEX.to_owned()
             };
             match anchor {
                 Anchor::Anywhere => keyword_language(text, mode, &prefix, &suffix),
@@ -347,7 +347,7 @@ fn search_language(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
                 .build()
                 .parse(text)
                 .ok()?;
-            let any_text = parse_regex(ANY_TEXT)?;
+            let any_text = parse_regex(ANY_TEXT_REGEX)?;
             Some(Hir::concat(vec![any_text.clone(), hir, any_text]))
         }
     }

@@ -24,7 +24,7 @@ const STEPS_PER_SAT_SOLVER: usize = 300;
 
 /// Finds messages that satisfy conditions of a program. Contains the normal forms (simplified
 /// forms) of these conditions.
-pub(super) struct Solver<'p> {
+pub(super) struct MessageSolver<'p> {
     pub builder: NormalBuilder<'p>,
     pub theory: MessageTheory,
     /// Sets of literals (required truth values of predicates) that no message satisfies together.
@@ -35,9 +35,9 @@ pub(super) struct Solver<'p> {
     pub(super) element_contradictions: HashMap<Vec<SolverGoal>, Option<Vec<usize>>>,
 }
 
-impl<'p> Solver<'p> {
-    pub fn new(program: &'p Program) -> Solver<'p> {
-        Solver {
+impl<'p> MessageSolver<'p> {
+    pub fn new(program: &'p Program) -> MessageSolver<'p> {
+        MessageSolver {
             builder: NormalBuilder::new(program),
             theory: MessageTheory::new(program),
             lemmas_by_atom: HashMap::new(),
@@ -139,14 +139,14 @@ impl<'p> Solver<'p> {
 
 /// A solver that refuses further queries after a given number of queries.
 pub(super) struct LimitedSolver<'c, 's> {
-    pub solver: &'c mut Solver<'s>,
+    pub solver: &'c mut MessageSolver<'s>,
     /// The number of queries that the solver may still run. Each query reduces this number by one.
     queries_left: &'c mut usize,
     pub queries_used: usize,
 }
 
 impl<'c, 's> LimitedSolver<'c, 's> {
-    pub fn new(solver: &'c mut Solver<'s>, queries_left: &'c mut usize) -> LimitedSolver<'c, 's> {
+    pub fn new(solver: &'c mut MessageSolver<'s>, queries_left: &'c mut usize) -> LimitedSolver<'c, 's> {
         LimitedSolver { solver, queries_left, queries_used: 0 }
     }
 

@@ -52,7 +52,8 @@ impl Hash for TextLanguage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextSolution {
     Text(String),
-    /// It is proven that no text satisfies the query.
+    /// It is proven that no text is in all wanted languages (sets of texts) and in none of the
+    /// excluded ones.
     Unsatisfiable,
     /// The search gave up before it found a text or a proof.
     Unknown,
@@ -247,7 +248,7 @@ struct ProductSearch<'a> {
     predecessors: Vec<(usize, u8)>,
     states: Vec<ProductState>,
     visited: HashSet<ProductState>,
-    /// The number of steps taken so far.
+    /// The number of automaton steps that this search has taken so far.
     steps_taken: usize,
     budget: &'a StepBudget,
     /// The memory of the automata's states when steps were last charged for them, in bytes.

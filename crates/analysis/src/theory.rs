@@ -362,7 +362,7 @@ impl MessageTheory {
         base: Option<&BaseMessage<'_>>,
     ) -> Option<Json> {
         for _ in 0..MAX_VALUE_COMBINATIONS {
-            let advanced = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
+            let advanced = choices.iter_mut().find_map(|choice| choice.advance_to_next_value().then_some(()));
             advanced?;
             if let Some(message) = self.build_message(literals, choices, base) {
                 return Some(message);
@@ -386,7 +386,7 @@ impl PathChoices {
 
     /// Advances to the next candidate value. Returns false if the index wraps around to the first
     /// value.
-    fn advance(&mut self) -> bool {
+    fn advance_to_next_value(&mut self) -> bool {
         self.current_index = (self.current_index + 1) % self.values.len();
         self.current_index != 0
     }

@@ -2,12 +2,12 @@
 //! only the order of the routes decides.
 
 use super::AnalysisSubject;
-use super::answers::{Answer, AnswerIds, build_answers_differ};
+use super::answers::{AnswerIds, StatementAnswer, build_answers_differ};
 use super::conditions::ConditionFacts;
 use super::decisions::steps_per_decision;
 use super::goal::{SolverAnswer, SolverGoal};
 use super::report::{AnalysisReport, format_message};
-use super::solver::Solver;
+use super::solver::MessageSolver;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -26,7 +26,7 @@ const MAX_COMPARED_PAIRS: usize = 20_000;
 /// At most one tie is reported for each route. `facts` are the results of the analysis of each
 /// route's condition. Routes in `hidden`, which are never chosen, are skipped.
 pub(super) fn report_ties(
-    solver: &mut Solver<'_>,
+    solver: &mut MessageSolver<'_>,
     report: &mut AnalysisReport<'_>,
     subject: &AnalysisSubject<'_>,
     table: TableId,
@@ -67,7 +67,7 @@ struct TieSearch<'a, 'p> {
     facts: &'a HashMap<RuleId, ConditionFacts>,
     /// The routes that are never chosen because other routes hide them; they are skipped.
     hidden_routes: &'a HashSet<RuleId>,
-    answers: &'a HashMap<RuleId, Answer>,
+    answers: &'a HashMap<RuleId, StatementAnswer>,
     /// The number of pairs that may still be compared if `strict_ties` is set.
     pairs_left: usize,
 }
@@ -75,7 +75,7 @@ struct TieSearch<'a, 'p> {
 impl TieSearch<'_, '_> {
     /// Reports that the route at `index` of the evaluation order ties with a later route: both have
     /// the same priority and match a common message. Reports nothing without a tie.
-    fn report_tie(&mut self, solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
+    fn report_tie(&mut self, solver: &mut MessageSolver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
         let program = self.subject.program;
         let id = program.tables[self.table.index()].evaluation_order[index];
         let Some((other, message, takes)) = self.find_tie(solver, index) else { return };
@@ -101,7 +101,7 @@ impl TieSearch<'_, '_> {
 
     /// Finds a later route that ties with the route at `index`. Returns the other route, a message
     /// that both match, and a text that describes the tie. `None` if no tie was found.
-    fn find_tie(&mut self, solver: &mut Solver<'_>, index: usize) -> Option<(RuleId, Json, Message)> {
+    fn find_tie(&mut self, solver: &mut MessageSolver<'_>, index: usize) -> Option<(RuleId, Json, Message)> {
         let program = self.subject.program;
         let order = &program.tables[self.table.index()].evaluation_order;
         let id = order[index];
@@ -156,7 +156,7 @@ impl TieSearch<'_, '_> {
     /// the goals.
     fn find_differing_message(
         &self,
-        solver: &mut Solver<'_>,
+        solver: &mut MessageSolver<'_>,
         (id, other): (RuleId, RuleId),
         goals: &[SolverGoal],
         witness: Option<&Json>,

@@ -9,7 +9,7 @@ use rulec_sema::hir::{Outcome, Program, TableId, TableKind, UnusedDeclaration};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The id of the main file, which is always the first file.
-const MAIN_FILE: FileId = FileId(0);
+const MAIN_FILE_ID: FileId = FileId(0);
 
 pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
     let program = report.program;
@@ -27,9 +27,9 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
         Diagnostic::new(Code::UnusedDeclaration, span, message!("{what} `{name}` is not used")).help(help)
     };
     // A file that only declares is meant to be imported.
-    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN_FILE);
+    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN_FILE_ID);
     for handler in
-        program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN_FILE)
+        program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN_FILE_ID)
     {
         if !used.contains(&*handler.name) {
             let help = message!("no route leads to the handler: remove the handler, or write a route to it");
@@ -43,7 +43,8 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
     let main = &program.tables[0];
     for (index, table) in program.tables.iter().enumerate().skip(1) {
         let id = TableId(index as u32);
-        let Some(span) = table.span.filter(|span| span.file == MAIN_FILE && table.kind == TableKind::Routes)
+        let Some(span) =
+            table.span.filter(|span| span.file == MAIN_FILE_ID && table.kind == TableKind::Routes)
         else {
             continue;
         };

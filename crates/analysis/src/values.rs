@@ -5,7 +5,7 @@
 
 mod texts;
 
-use super::atoms::{AtomLiteral, AtomTable, TRUE, TermInfo};
+use super::atoms::{AtomLiteral, AtomTable, SolverTerm, TRUE};
 use super::place::number_to_json;
 use super::refuting::RefutingLiterals;
 use super::shape::{PredicateShape, is_short_decimal};
@@ -246,9 +246,10 @@ impl ValueSearch {
         solved
     }
 
-    /// Returns the result of a search for a version after all candidates failed: `Never` if the
-    /// candidates were exhaustive, otherwise `Unknown`. The candidates are exhaustive if all
-    /// literals depend only on the order of versions.
+    /// Returns the result of a search for a version number that satisfies literals (required truth
+    /// values), after all candidates failed. The result is `Never` if the literals depend only on
+    /// the order of versions, because the candidates were then exhaustive. Otherwise it is
+    /// `Unknown`.
     fn failed_version_result(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let is_known = |literal: &AtomLiteral| {
             let atom = &self.atoms.atoms[literal.atom_index];
@@ -287,7 +288,7 @@ impl ValueSearch {
     /// Returns values that a term (compared operand) is likely to need. For predicates that compare
     /// numbers, date-times, or the order of texts, one of the returned values satisfies the
     /// literals if any value does.
-    pub fn candidate_values(&self, term: &TermInfo, literals: &[AtomLiteral]) -> Vec<Json> {
+    pub fn candidate_values(&self, term: &SolverTerm, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut candidates = vec![Json::Null];
         if let Some(values) = &term.allowed_texts {
             candidates.extend(values.values().iter().map(|value| Json::from(&**value)));

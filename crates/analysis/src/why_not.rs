@@ -9,8 +9,8 @@ use super::budget::StepBudget;
 use super::minimal_change::{NearestMessage, NearestResult, find_nearest_message};
 use super::past_terms::{PastTerms, RulesWithAssumedPast};
 use super::report::AnalysisReport;
-use super::sequence::{Sequence, SequenceBuilder, SequenceLeaf};
-use super::solver::Solver;
+use super::sequence::{LeafSequence, SequenceBuilder, SequenceLeaf};
+use super::solver::MessageSolver;
 use hashbrown::HashSet;
 use rulec_base::diag::{Language, Message};
 use rulec_base::source::SourceMap;
@@ -222,7 +222,7 @@ fn explain_with_assumed_past(
     assumed: Option<&RulesWithAssumedPast>,
     (start, replaced): (&Json, &[Vec<Arc<str>>]),
 ) -> Result<(WhyNot, u64), Vec<String>> {
-    let mut solver = Solver::new(assumed.map_or(query.program, |assumed| &assumed.program));
+    let mut solver = MessageSolver::new(assumed.map_or(query.program, |assumed| &assumed.program));
     let mut answers = AnswerIds::default();
     let (program, values) = (query.program, &*query.program.values);
     let conditions = assumed.map(|assumed| &*assumed.conditions);
@@ -310,8 +310,8 @@ fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
 /// already changed before the search started.
 fn describe_change(
     (query, replaced): (&WhyNotQuery<'_>, &[Vec<Arc<str>>]),
-    solver: &Solver<'_>,
-    sequence: &Sequence,
+    solver: &MessageSolver<'_>,
+    sequence: &LeafSequence,
     (statement, nearest): (usize, NearestMessage),
     is_undecided: bool,
 ) -> Remedy {

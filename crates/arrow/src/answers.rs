@@ -25,7 +25,7 @@ pub(crate) struct AnswerBuilder {
     /// The dictionary keys of the answers to every rule and every default of a table of routes,
     /// computed once. Empty unless a table of routes decides.
     precomputed: PrecomputedKeys,
-    /// Language of error messages about rows.
+    /// Language of the error messages about rows that are not valid messages.
     language: Language,
 }
 
@@ -113,7 +113,7 @@ impl AnswerBuilder {
         self
     }
 
-    /// Sets the language of error messages about rows.
+    /// Sets the language of the error messages about rows that are not valid messages.
     pub fn with_language(self, language: Language) -> AnswerBuilder {
         AnswerBuilder { language, ..self }
     }

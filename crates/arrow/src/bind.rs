@@ -59,7 +59,7 @@ impl Options {
         Options { adds_matched_column: true, ..self }
     }
 
-    /// Sets the language of error messages about rows.
+    /// Sets the language of the error messages about rows that are not valid messages.
     #[must_use]
     pub fn language(self, language: Language) -> Options {
         Options { language, ..self }
@@ -76,7 +76,7 @@ impl Options {
 
 /// The columns of a schema, each bound to the message field whose value it contains.
 #[derive(Clone, Debug)]
-pub(crate) struct Binding {
+pub(crate) struct ColumnBinding {
     schema: SchemaRef,
     /// Fields of the message, each with its column or columns.
     columns: Vec<(String, FieldSource)>,
@@ -150,29 +150,33 @@ impl BoundField {
     }
 }
 
-impl Binding {
+impl ColumnBinding {
     /// Binds the columns of a schema to the message fields that a session's rules read. Binds none
     /// if the session needs each row as a JSON tree (a parsed JSON message).
-    pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
+    pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<ColumnBinding, BindError> {
         let decimal_paths = session.decimal_paths().clone();
         let Some(plan) = session.plan() else {
-            return Ok(Binding { decimal_paths, ..Binding::bind_all(schema, options) });
+            return Ok(ColumnBinding { decimal_paths, ..ColumnBinding::bind_all(schema, options) });
         };
         let needs = NeededFields::new(session, plan);
-        let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
+        let mut binder = ColumnBinder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_inner_fields(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
         match binder.problems {
-            problems if problems.is_empty() => {
-                Ok(Binding { columns, bound_fields: bound, is_columnar: columnar, decimal_paths, schema })
-            }
+            problems if problems.is_empty() => Ok(ColumnBinding {
+                columns,
+                bound_fields: bound,
+                is_columnar: columnar,
+                decimal_paths,
+                schema,
+            }),
             problems => Err(BindError { problems }),
         }
     }
 
     /// Binds all columns as fields of a JSON object, regardless of what the rules read.
-    pub fn bind_all(schema: SchemaRef, options: &Options) -> Binding {
+    pub fn bind_all(schema: SchemaRef, options: &Options) -> ColumnBinding {
         let columns = schema.fields().iter().enumerate();
         let columns = columns.map(|(index, field)| {
             (
@@ -181,7 +185,7 @@ impl Binding {
             )
         });
         let decimal_paths = DecimalPaths::default();
-        Binding {
+        ColumnBinding {
             columns: columns.collect(),
             bound_fields: Vec::new(),
             is_columnar: false,
@@ -263,7 +267,7 @@ impl Options {
     }
 }
 
-struct Binder<'s> {
+struct ColumnBinder<'s> {
     plan: &'s InputPlan,
     needs: NeededFields<'s>,
     schema: &'s Schema,
@@ -271,7 +275,7 @@ struct Binder<'s> {
     problems: Vec<Message>,
 }
 
-impl Binder<'_> {
+impl ColumnBinder<'_> {
     /// Returns the message fields with the columns that fill them, matched by name. A column with a
     /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read fields of
     /// that object. If there is also a column `ctx`, that column is the object instead.

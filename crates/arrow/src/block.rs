@@ -67,7 +67,7 @@ pub(crate) struct SlotCells<'c, 'v> {
     /// Number of slots (message fields that the rules read) in each row.
     slots_per_row: usize,
     slot_index: usize,
-    /// Bit mask of the rows that have a value.
+    /// Bit mask of the rows of the block in which this slot (a message field) has a value.
     present_row_bits: u64,
 }
 

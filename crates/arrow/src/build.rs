@@ -129,25 +129,25 @@ pub(crate) enum ColumnBuilder {
     Decimal(Decimal128Builder, u8),
     Text(StringBuilder),
     Json(StringBuilder),
-    DictionaryTexts(Arc<DictionaryTexts>, ArrayRef, KeyBuilder),
+    DictionaryTexts(Arc<DictionaryTexts>, ArrayRef, DictionaryKeyBuilder),
     List { item: FieldRef, item_ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<ColumnBuilder> },
     Record { fields: Fields, names: Vec<String>, columns: Vec<ColumnBuilder>, nulls: NullBufferBuilder },
 }
 
 /// Builder of the keys of a dictionary column. Each answer appends a key to several such columns,
 /// so appending must be cheap.
-pub(crate) struct KeyBuilder {
+pub(crate) struct DictionaryKeyBuilder {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
 }
 
-impl Default for KeyBuilder {
-    fn default() -> KeyBuilder {
-        KeyBuilder { keys: Vec::new(), nulls: NullBufferBuilder::new(0) }
+impl Default for DictionaryKeyBuilder {
+    fn default() -> DictionaryKeyBuilder {
+        DictionaryKeyBuilder { keys: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 }
 
-impl KeyBuilder {
+impl DictionaryKeyBuilder {
     #[inline]
     fn push(&mut self, key: Option<i32>) {
         self.keys.push(key.unwrap_or_default());
@@ -183,7 +183,11 @@ impl ColumnBuilder {
             AnswerType::Json => ColumnBuilder::Json(StringBuilder::new()),
             AnswerType::DictionaryTexts(names) => {
                 let texts = StringArray::from_iter_values(&names.texts);
-                ColumnBuilder::DictionaryTexts(Arc::clone(names), Arc::new(texts), KeyBuilder::default())
+                ColumnBuilder::DictionaryTexts(
+                    Arc::clone(names),
+                    Arc::new(texts),
+                    DictionaryKeyBuilder::default(),
+                )
             }
             AnswerType::List(inner) => ColumnBuilder::List {
                 item: inner.list_item_field(),

@@ -5,7 +5,7 @@
 use crate::block::SlotCells;
 use crate::build::JSON_TEXTS_KEY;
 use crate::decimal::{decimal_text, exact_number, nearest_number};
-use crate::moment::{Zone, format_day};
+use crate::moment::{ColumnTimeZone, format_day};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type, Float64Type,
@@ -55,7 +55,7 @@ pub(crate) enum CellValue<'b> {
 /// How to interpret the texts of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
-    /// Each text is a plain string value.
+    /// Each text of the column is a plain string value.
     Text,
     /// Each text is a serialized JSON value, which is parsed.
     Json,
@@ -101,7 +101,7 @@ enum ColumnValues<'b> {
     /// decimals.
     Decimal(&'b [i128], i8, bool),
     Text(StringColumn<'b>, TextFormat),
-    Time(&'b [i64], TimeUnit, Zone),
+    Time(&'b [i64], TimeUnit, ColumnTimeZone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
     /// A dictionary column: the key of each row, and the distinct values that the keys select.
@@ -279,7 +279,7 @@ impl<'b> ColumnValues<'b> {
             DataType::Utf8 => strings(StringColumn::Small(array.as_string())),
             DataType::LargeUtf8 => strings(StringColumn::Large(array.as_string())),
             DataType::Utf8View => strings(StringColumn::View(array.as_string_view())),
-            DataType::Timestamp(unit, Some(zone)) => match Zone::from_name(zone) {
+            DataType::Timestamp(unit, Some(zone)) => match ColumnTimeZone::from_name(zone) {
                 Some(zone) => ColumnValues::Time(timestamp_values(array, *unit), *unit, zone),
                 None => ColumnValues::Nothing,
             },

@@ -2,7 +2,7 @@
 //! data, such as Parquet files, thus need no JSON messages.
 
 use crate::answers::AnswerBuilder;
-use crate::bind::{Binding, ColumnsError, Options};
+use crate::bind::{ColumnBinding, ColumnsError, Options};
 use crate::block::{ROWS_PER_BLOCK, RowBlock};
 use crate::cell::TypedColumn;
 use crate::rows::{self, BatchWithErrors, RowError};
@@ -46,7 +46,7 @@ pub struct Decider {
     rules: Rules,
     /// Name of the table, choice or router that decides; `None` means [`Rules::default_entry`].
     entry_name: Option<String>,
-    binding: Arc<Binding>,
+    binding: Arc<ColumnBinding>,
     options: Options,
     session: Session,
     answers: AnswerBuilder,
@@ -67,7 +67,7 @@ impl Decider {
     ) -> Result<Decider, ColumnsError> {
         let decision_entry = find_entry(rules, entry_name)?;
         let session = decision_entry.session();
-        let binding = Arc::new(Binding::new(schema, &session, options)?);
+        let binding = Arc::new(ColumnBinding::new(schema, &session, options)?);
         let answers = AnswerBuilder::for_entry(rules, decision_entry, options.wants_matched_column())
             .with_language(options.error_language());
         let (rules, entry, options) = (rules.clone(), entry_name.map(str::to_owned), options.clone());
@@ -181,7 +181,7 @@ fn append_answer(
 /// otherwise row by row. `on_row` receives the index of each row, and the row's decision or error.
 fn decide_rows(
     session: &mut Session,
-    binding: &Binding,
+    binding: &ColumnBinding,
     message: &TypedColumn<'_>,
     part: &BatchWithErrors,
     mut on_row: impl FnMut(usize, Result<Decision, RowError>),
@@ -222,12 +222,12 @@ fn decide_row_as_json(
 /// represent the row, decides it from its JSON tree.
 fn decide_row(
     session: &mut Session,
-    binding: &Binding,
+    binding: &ColumnBinding,
     message: &TypedColumn<'_>,
     row_index: usize,
 ) -> Result<Decision, RowError> {
     if let Some(decision) = session.decide_from(message, |filler, message| {
-        rows::fill_row(filler, &binding.bound_fields, message, row_index)
+        rows::fill_row_slots(filler, &binding.bound_fields, message, row_index)
     }) {
         return Ok(decision);
     }
@@ -239,12 +239,12 @@ fn decide_row(
 fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,
-    binding: &Binding,
+    binding: &ColumnBinding,
     message: &TypedColumn<'_>,
     row_index: usize,
 ) -> Vec<Cow<'r, str>> {
     if let Some(matched_ids) = session.matched_from(message, |filler, message| {
-        rows::fill_row(filler, &binding.bound_fields, message, row_index)
+        rows::fill_row_slots(filler, &binding.bound_fields, message, row_index)
     }) {
         return matched_ids
             .into_iter()
@@ -297,13 +297,13 @@ impl PayloadJudge {
 /// Converts rows of record batches to JSON messages, for callers that use the messages themselves,
 /// not only decisions about them.
 pub struct MessageConverter {
-    binding: Binding,
+    binding: ColumnBinding,
 }
 
 impl MessageConverter {
     /// Creates a converter for batches of a schema.
     pub fn new(schema: SchemaRef, options: &Options) -> MessageConverter {
-        MessageConverter { binding: Binding::bind_all(schema, options) }
+        MessageConverter { binding: ColumnBinding::bind_all(schema, options) }
     }
 
     /// Converts every row of a part to a message. A part is a batch with errors for unreadable

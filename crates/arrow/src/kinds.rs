@@ -2,7 +2,7 @@
 //! if no value of these kinds can be converted to a kind that the rules read.
 
 use crate::cell::{TextFormat, is_json};
-use crate::moment::Zone;
+use crate::moment::ColumnTimeZone;
 use arrow_schema::{DataType, Field};
 use rulec_lang::ty::{Kind, KindSet};
 
@@ -21,7 +21,7 @@ pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet 
             TextFormat::Text => KindSet::STRING,
             TextFormat::Json | TextFormat::Untyped => KindSet::MESSAGE_KINDS,
         },
-        DataType::Timestamp(_, Some(zone)) if Zone::from_name(zone).is_some() => {
+        DataType::Timestamp(_, Some(zone)) if ColumnTimeZone::from_name(zone).is_some() => {
             KindSet::DATETIME.union(KindSet::STRING)
         }
         DataType::Date32 | DataType::Date64 => KindSet::STRING,

@@ -7,28 +7,30 @@ use time::{Date, OffsetDateTime, UtcOffset};
 
 /// Time zone of a timestamp column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Zone {
+pub(crate) enum ColumnTimeZone {
     /// A fixed UTC offset.
     Fixed(UtcOffset),
     /// A named zone, by its IANA name.
     Named(Box<str>),
 }
 
-impl Zone {
+impl ColumnTimeZone {
     /// Parses the zone of a column type, such as `UTC`, `+02:00` or `Asia/Shanghai`; `None` if the
     /// zone is not known.
-    pub fn from_name(name: &str) -> Option<Zone> {
+    pub fn from_name(name: &str) -> Option<ColumnTimeZone> {
         match name {
-            "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
-            _ if name.starts_with(['+', '-']) => parse_offset(name).map(Zone::Fixed),
-            _ => zone::is_zone_name(name).then(|| Zone::Named(name.into())),
+            "UTC" | "Z" | "utc" => Some(ColumnTimeZone::Fixed(UtcOffset::UTC)),
+            _ if name.starts_with(['+', '-']) => parse_offset(name).map(ColumnTimeZone::Fixed),
+            _ => zone::is_zone_name(name).then(|| ColumnTimeZone::Named(name.into())),
         }
     }
 
     fn offset_at(&self, seconds: i64) -> Option<UtcOffset> {
         match self {
-            Zone::Fixed(offset) => Some(*offset),
-            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::utc_offset_seconds(name, seconds)?).ok(),
+            ColumnTimeZone::Fixed(offset) => Some(*offset),
+            ColumnTimeZone::Named(name) => {
+                UtcOffset::from_whole_seconds(zone::utc_offset_seconds(name, seconds)?).ok()
+            }
         }
     }
 
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn a_time_has_the_offset_of_its_zone() {
         let check = |zone: &str, count, unit, expected: Option<&str>| {
-            let time = Zone::from_name(zone).and_then(|zone| zone.to_datetime(count, unit));
+            let time = ColumnTimeZone::from_name(zone).and_then(|zone| zone.to_datetime(count, unit));
             assert_eq!(time.map(format_datetime).as_deref(), expected, "{zone} {count}");
         };
         check("UTC", 0, TimeUnit::Second, Some("1970-01-01T00:00:00Z"));

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 
 /// Fills the slots (the engine's variables for message fields) of a row. Returns `None` if the row
 /// must be decided from a JSON tree (a parsed JSON message).
-pub(crate) fn fill_row<'b>(
+pub(crate) fn fill_row_slots<'b>(
     filler: &mut SlotFiller<'b>,
     bound_fields: &[BoundField],
     message: &'b TypedColumn<'b>,
@@ -43,13 +43,13 @@ fn fill_object_fields<'b>(
     let mut required_present = 0;
     for field in bound_fields {
         let Some((_, column)) = columns.get(field.column_index) else { continue };
-        required_present += fill_field(filler, field, column.cell(row_index))?;
+        required_present += fill_field_slots(filler, field, column.cell(row_index))?;
     }
     Some(required_present)
 }
 
 #[inline]
-fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
+fn fill_field_slots<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let path_id = field.path_id;
     let value = match cell {
         CellValue::Null => return Some(0),
@@ -68,7 +68,7 @@ fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellVal
             filler.end_object(path_id, required_present);
             return Some(filler.check_unread_value(path_id, Kind::Dict));
         }
-        CellValue::Struct(..) | CellValue::Map(..) => return fill_object(filler, field, cell),
+        CellValue::Struct(..) | CellValue::Map(..) => return fill_object_slots(filler, field, cell),
         CellValue::Time(time) if !field.is_read_as_text => Value::DateTime(time),
         cell => cell_to_value(filler.bump(), cell)?,
     };
@@ -78,7 +78,11 @@ fn fill_field<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellVal
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
 /// Returns 1 if the declared input requires this object in the enclosing object, else 0. `None` if
 /// the row needs a JSON tree (a parsed JSON message).
-fn fill_object<'b>(filler: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
+fn fill_object_slots<'b>(
+    filler: &mut SlotFiller<'b>,
+    field: &BoundField,
+    cell: CellValue<'b>,
+) -> Option<u32> {
     let value = cell_to_value(filler.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
     let (plan, mut required_present) = (filler.plan(), 0);
@@ -237,7 +241,7 @@ impl RowError {
         RowError { code, message }
     }
 
-    /// Returns the diagnostic code.
+    /// Returns the diagnostic code of this row's error.
     pub fn code(&self) -> rulec::Code {
         self.code
     }

@@ -209,7 +209,7 @@ impl Diagnostic {
 /// no candidate is near enough for a likely typing error.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
-    let letters = folded_letters(name);
+    let letters = letters_and_digits_in_lowercase(name);
     // A one-letter name is near every other one-letter name, so it gets no suggestion.
     let max_distance = match length {
         0 | 1 => return None,
@@ -223,9 +223,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             let distance = strsim::osa_distance(name, candidate);
             let is_near = distance <= max_distance
                 && distance < candidate.chars().count().max(2)
-                && is_near_after_common_words(name, candidate, distance);
-            let is_same =
-                || candidate.len().abs_diff(name.len()) <= length && folded_letters(candidate) == letters;
+                && is_near_without_common_words(name, candidate, distance);
+            let is_same = || {
+                candidate.len().abs_diff(name.len()) <= length
+                    && letters_and_digits_in_lowercase(candidate) == letters
+            };
             match is_near {
                 true => Some((distance, candidate)),
                 // A spelling such as `MAX_LEN` or `maxLen` for `max_len` is no typing error.
@@ -248,14 +250,14 @@ pub fn sort_by_spelling(name: &str, candidates: &mut Vec<String>) {
 
 /// Returns the letters and digits of a name in lower case. So `GREETINGS` equals `greetings`, and
 /// `maxLen` equals `max_len`.
-fn folded_letters(name: &str) -> String {
+fn letters_and_digits_in_lowercase(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// True if two names are also similar without the words with which both begin. So `choice_timeout`
 /// is not near `choice_tool`, and `Asia/Beijing` is not near `Asia/Beirut`. `distance` is the
 /// number of edits that turn one name into the other.
-fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> bool {
+fn is_near_without_common_words(name: &str, candidate: &str, distance: usize) -> bool {
     let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
     let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();
     let Some(((end, _), _)) = words else { return true };

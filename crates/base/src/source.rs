@@ -31,7 +31,7 @@ pub struct SourceFile {
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct SourceOrigin {
-    /// The name of the document.
+    /// The name of the document from which the file was generated.
     pub name: String,
     /// The parts of the generated file, such as statements, in order. Each is a pair: the number of
     /// the part's first line in the generated file, and the position in the document from which the

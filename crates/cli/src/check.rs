@@ -2,7 +2,7 @@
 
 mod cost;
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::document::DocumentArgs;
 use super::files::{self, CompiledFile};
 use super::fix::AppliedFixes;
@@ -55,7 +55,7 @@ pub struct Args {
     dry_run: bool,
     /// Exit with status 1 also for these warnings: `warnings` for all, or a code such as W0213; may
     /// be repeated
-    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = parse_denied)]
+    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = parse_denied_warning)]
     deny: Vec<WarningSelector>,
     /// Do not report warnings with this code, such as W0103; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = parse_warning_code)]
@@ -78,7 +78,7 @@ pub struct Args {
     document: DocumentArgs,
 }
 
-fn parse_denied(text: &str) -> Result<WarningSelector, String> {
+fn parse_denied_warning(text: &str) -> Result<WarningSelector, String> {
     WarningSelector::parse(text).map_err(|error| localized(&error).into_owned())
 }
 
@@ -98,7 +98,7 @@ struct FindingQuota {
 }
 
 impl FindingQuota {
-    fn new(compiled: &Compiled) -> Self {
+    fn new(compiled: &CompileResult) -> Self {
         let errors = compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count();
         FindingQuota {
             errors_left: MAX_SHOWN_FINDINGS,
@@ -159,7 +159,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         term.print(&fixes.summary(args.dry_run));
     }
     let mut all_settings = SettingsCache::default();
-    let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
+    let mut analysed: Vec<(&CompileResult, Settings, Vec<Finding>)> = Vec::new();
     for CompiledFile { compiled, .. } in compiled_files.iter().filter(|file| !file.is_imported) {
         let settings = args.merge_settings(
             all_settings
@@ -216,7 +216,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
 /// Returns the findings of all files, except findings with a code that the settings allow. A denied
 /// warning is marked as denied. A finding in a file that several files import is returned once.
 fn reported_findings<'a>(
-    analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
+    analysed: &'a [(&'a CompileResult, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {
     let mut reported: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut findings = Vec::new();

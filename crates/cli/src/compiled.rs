@@ -32,7 +32,7 @@ pub struct CompileTarget {
     pub folder_argument_index: Option<usize>,
 }
 
-pub struct Compiled {
+pub struct CompileResult {
     pub target: CompileTarget,
     pub result: Result<Rules, CompileError>,
     /// Whether the file is an artifact (compiled rules, the output of `rulec build`) and not source
@@ -129,13 +129,13 @@ impl CompileTarget {
 
     /// Compiles the rules file, or loads it if it is already compiled. Declared host functions
     /// (functions of an embedding program) may be missing, because this program provides none.
-    pub fn compile(self) -> Result<Compiled, CliError> {
+    pub fn compile(self) -> Result<CompileResult, CliError> {
         self.compile_verified(None)
     }
 
     /// Compiles or loads the rules file. If a key is given, accepts only compiled rules that are
     /// signed with this key.
-    pub fn compile_verified(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
+    pub fn compile_verified(self, key: Option<VerifyingKey>) -> Result<CompileResult, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
@@ -176,7 +176,7 @@ impl CompileTarget {
             );
             return Err(CliError::usage_error(message));
         }
-        Ok(Compiled { target: self, result, is_artifact, document: None, requested_files: files })
+        Ok(CompileResult { target: self, result, is_artifact, document: None, requested_files: files })
     }
 
     /// True if the file is another system's JSON document instead of rules.
@@ -186,7 +186,7 @@ impl CompileTarget {
     }
 
     /// Loads the rules of another system's JSON document.
-    fn load_document(self) -> Result<Compiled, CliError> {
+    fn load_document(self) -> Result<CompileResult, CliError> {
         let name = self.display_name();
         let bytes = if self.is_stdin() {
             stdio::read_stdin(MAX_ARTIFACT_BYTES)?
@@ -198,7 +198,7 @@ impl CompileTarget {
         };
         let (result, document) = ImportedDocument::load(&bytes, name, self.document);
         let files = if self.is_stdin() { Vec::new() } else { vec![self.path.clone()] };
-        Ok(Compiled {
+        Ok(CompileResult {
             target: self,
             result,
             is_artifact: false,
@@ -209,7 +209,7 @@ impl CompileTarget {
 
     /// Compiles the rules file again after edits. `texts` maps canonical paths to edited texts,
     /// which replace the texts on disk.
-    pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
+    pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> CompileResult {
         // Only rules are edited, never a JSON document, so a document is loaded again unchanged.
         if self.is_json_document()
             && let Ok(compiled) = self.clone().load_document()
@@ -222,7 +222,7 @@ impl CompileTarget {
         }
         if is_artifact(&self.path) {
             let result = compiler.load_artifact_path(&self.path);
-            return Compiled {
+            return CompileResult {
                 target: self.clone(),
                 result,
                 is_artifact: true,
@@ -234,7 +234,7 @@ impl CompileTarget {
         let result = loader_and_name.and_then(|(disk, name)| {
             compiler.compile_with(&EditedFilesLoader { disk, edited_texts: texts }, &name)
         });
-        Compiled {
+        CompileResult {
             target: self.clone(),
             result,
             is_artifact: false,
@@ -259,7 +259,7 @@ impl CompileTarget {
     }
 }
 
-impl Compiled {
+impl CompileResult {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match (&self.document, &self.result) {
             (Some(document), _) => document.diagnostics(),

@@ -1,7 +1,7 @@
 //! Writes coverage (which routes and conditions were reached) as text, lcov records and HTML, for
 //! the subcommands `test` and `doctor`.
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::escape::escape_xml;
 use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
@@ -93,7 +93,7 @@ pub fn shortfall_messages(shares: &[CoveredShare], minimums: &[CoverageMinimum])
 
 /// Formats the coverage totals, and one line for each route, condition or other item that is not
 /// fully covered.
-pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
+pub fn format_text(compiled: &CompileResult, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
     let counted = count_by_kind(&routes).into_iter().chain(count_by_kind(&conditions));
     let shares = comma_list(counted.map(|share| share_text(&share)));
@@ -151,7 +151,7 @@ pub fn decision_count_text(count: usize) -> Message {
 /// Formats coverage as lcov records. Routes and similar statements become functions; the two
 /// results of each condition become branches. An lcov entry is one line, so line breaks in names
 /// are escaped.
-pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
+pub fn format_lcov(compiled: &CompileResult, coverage: &Coverage<'_>) -> String {
     let (routes, conditions) = (coverage.route_items(&[]), coverage.condition_items());
     let mut out = String::new();
     let line = |item: &CoveredItem| coverage.rules().sources().position(item.span).line;
@@ -236,7 +236,7 @@ fn html_head() -> String {
 /// Formats the coverage of several rules files as one HTML page that loads no other file. Unless
 /// `show_private`, the page omits the tests of rules with private fields, because tests may contain
 /// values of these fields.
-pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_private: bool) -> String {
+pub fn format_html(files: &[(&CompileResult, &Coverage<'_>, &[Finding])], show_private: bool) -> String {
     let mut out = html_head();
     for (compiled, coverage, findings) in files {
         let mut sources = coverage.rules().sources().iter();

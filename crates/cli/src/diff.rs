@@ -105,7 +105,7 @@ struct ExampleMessage {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliError> {
-    let old = load_old(args, term)?;
+    let old = load_old_version(args, term)?;
     let new = args.old.with_path(&args.new).load(term)?;
     let diff = old.diff(&new);
     let replay = match &args.replay {
@@ -134,7 +134,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         Format::Human => {
             write_diff(&diff, term.is_stdout_colored(), out)?;
             if let Some(replay) = &replay {
-                write_replay(replay, term.is_stdout_colored(), out)?;
+                write_replay_summary(replay, term.is_stdout_colored(), out)?;
             }
         }
     }
@@ -142,7 +142,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
 }
 
 /// Loads the old version: the rules in a file, or with `--server` those in force at the service.
-fn load_old(args: &Args, term: &Term) -> Result<Rules, CliError> {
+fn load_old_version(args: &Args, term: &Term) -> Result<Rules, CliError> {
     #[cfg(feature = "http")]
     if let Some(server) = super::server::ServiceClient::open(&args.server)? {
         return rules_in_force(&server, &args.old.path);
@@ -394,7 +394,7 @@ fn comparable_answer(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }
 
-fn write_replay(replay: &ReplaySummary, color: bool, out: &mut Out) -> Result<(), CliError> {
+fn write_replay_summary(replay: &ReplaySummary, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.write_line("")?;
     out.write_message(&message!(

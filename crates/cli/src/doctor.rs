@@ -1,7 +1,7 @@
 //! `rulec doctor`: uses a decision log to find routes and conditions that never matched in
 //! production.
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::coverage;
 use super::files::{self, CompiledFile};
 use super::language::singular_or_plural;
@@ -165,7 +165,7 @@ impl LogSummary {
 
     fn print_report(
         &self,
-        compiled: &Compiled,
+        compiled: &CompileResult,
         coverage: &Coverage<'_>,
         out: &mut Out,
     ) -> Result<(), CliError> {

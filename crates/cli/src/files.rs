@@ -1,7 +1,7 @@
 //! Finds, reads and writes the files that the arguments of a subcommand name, and reports rule
 //! files that do not compile.
 
-use super::compiled::{CompileTarget, Compiled, STDIN_NAME};
+use super::compiled::{CompileResult, CompileTarget, STDIN_NAME};
 use super::document::DocumentArgs;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 /// A compiled file, and how it was found.
 pub struct CompiledFile {
-    pub compiled: Compiled,
+    pub compiled: CompileResult,
     /// Whether another file imports this file. Both were found below the same folder argument.
     pub is_imported: bool,
 }
@@ -55,7 +55,7 @@ pub fn compile_files_or_documents(
     let compile =
         |part: &[CompileTarget]| part.iter().cloned().map(CompileTarget::compile).collect::<Vec<_>>();
     let compiled = parallel::map_in_parallel(parts, compile).into_iter().flatten();
-    let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
+    let compiled = compiled.collect::<Result<Vec<CompileResult>, CliError>>()?;
     let are_imported = are_imported(&compiled);
     let files = compiled.into_iter().zip(are_imported);
     Ok(files.map(|(compiled, is_imported)| CompiledFile { compiled, is_imported }).collect())
@@ -121,7 +121,7 @@ fn collect_files(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) -> Re
 
 /// For each file, returns whether another file found below the same folder argument imports it. An
 /// imported file is checked together with its importers, because they may declare its `input`.
-fn are_imported(results: &[Compiled]) -> Vec<bool> {
+fn are_imported(results: &[CompileResult]) -> Vec<bool> {
     let mut indexes = HashMap::new();
     for (index, compiled) in results.iter().enumerate() {
         if let (Some(folder), Some((_, main))) =
@@ -420,7 +420,7 @@ impl RulesArgs {
     }
 }
 
-pub fn show_errors(compiled: &Compiled, term: &Term) {
+pub fn show_errors(compiled: &CompileResult, term: &Term) {
     for finding in compile_diagnostics(compiled).filter(|finding| finding.diagnostic.is_error()) {
         term.print_styled(&format_human(&finding, term.is_stderr_colored()));
     }

@@ -1,7 +1,7 @@
 //! `check --fix`: applies the machine-applicable fixes and compiles the rules again. A fix is not
 //! applied if any rule set would then have more errors, so that correct rules stay correct.
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::files::CompiledFile;
 use super::language::singular_or_plural;
 use super::term::Out;
@@ -75,12 +75,12 @@ impl AppliedFixes {
     ) -> bool {
         let mut combined = FileEdits::new();
         let combined_count = repairs.iter().filter(|repair| try_add_edits(&mut combined, repair)).count();
-        if self.try_edits(&combined, compiled_files, originals) {
+        if self.try_to_apply_edits(&combined, compiled_files, originals) {
             self.applied_count += combined_count;
             return true;
         }
         for repair in repairs.iter().take(MAX_SINGLE_FIXES) {
-            if self.try_edits(repair, compiled_files, originals) {
+            if self.try_to_apply_edits(repair, compiled_files, originals) {
                 // The remaining fixes refer to the text before this change, so the next round
                 // computes them again.
                 self.applied_count += 1;
@@ -93,7 +93,7 @@ impl AppliedFixes {
     /// Applies edits and compiles the new texts. If a rule set would have more errors than before,
     /// discards the edits and returns false. `originals` has the displayed name and the original
     /// text of each file, by canonical path.
-    fn try_edits(
+    fn try_to_apply_edits(
         &mut self,
         edits: &FileEdits,
         compiled_files: &mut [CompiledFile],
@@ -107,10 +107,10 @@ impl AppliedFixes {
                 text.replace_range(range.clone(), replacement);
             }
         }
-        let recompiled: Vec<Compiled> =
+        let recompiled: Vec<CompileResult> =
             compiled_files.iter().map(|file| file.compiled.target.compile_edited(&texts)).collect();
         let adds_errors =
-            |(new, old): (&Compiled, &CompiledFile)| error_count(new) > error_count(&old.compiled);
+            |(new, old): (&CompileResult, &CompiledFile)| error_count(new) > error_count(&old.compiled);
         if recompiled.iter().zip(&*compiled_files).any(adds_errors) {
             return false;
         }
@@ -143,7 +143,7 @@ impl AppliedFixes {
     }
 }
 
-fn error_count(compiled: &Compiled) -> usize {
+fn error_count(compiled: &CompileResult) -> usize {
     compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
 }
 

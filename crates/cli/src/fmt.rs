@@ -90,7 +90,7 @@ fn format_file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<b
     }
     match args.check || args.diff {
         true => {}
-        false if is_piped => out.write_machine_text(&formatted.text)?,
+        false if is_piped => out.write_text_for_programs(&formatted.text)?,
         false if changed => files::replace_file(path, formatted.text.as_bytes())?,
         false => {}
     }

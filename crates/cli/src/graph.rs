@@ -64,7 +64,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     let text = draw_as(&rules, args.name.as_deref(), args.format)?;
     match (&args.output, args.format) {
         (Some(path), _) => files::replace_file(path, text.as_bytes())?,
-        (None, DrawingFormat::Svg) => out.write_machine_text(&text)?,
+        (None, DrawingFormat::Svg) => out.write_text_for_programs(&text)?,
         (None, _) => out.write_text(text.trim_end_matches('\n'))?,
     }
     Ok(ExitStatus::Success)

@@ -55,7 +55,7 @@ pub struct ModelAnswer {
     pub reply_text: Option<String>,
 }
 
-/// The reason why a request has no answer.
+/// The reason why a request to a language model has no answer.
 pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
@@ -86,7 +86,8 @@ impl ModelArgs {
         if self.model.is_some() { "--model" } else { "--replay-answers" }
     }
 
-    /// Opens the source of answers that the options select. `None` if they select none.
+    /// Opens the source of a language model's answers that the options select. `None` if they
+    /// select none.
     pub fn open(&self) -> Result<Option<ModelAnswerSource>, CliError> {
         if let Some(path) = &self.replay_answers {
             let file = Some(AnswerFile::read(path)?);
@@ -116,8 +117,8 @@ impl ModelArgs {
 }
 
 impl ModelAnswerSource {
-    /// Returns the answer to a request: the recorded answer if there is one, otherwise the answer
-    /// of the endpoint.
+    /// Returns a language model's answer to a request: the recorded answer if there is one,
+    /// otherwise the answer of the endpoint.
     pub fn answer(&self, request: &ModelRequest) -> Result<ModelAnswer, NoAnswer> {
         if let Some(answer) = self.file.as_ref().and_then(|file| file.find(request)) {
             return Ok(answer);

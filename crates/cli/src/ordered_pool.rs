@@ -16,7 +16,7 @@ use std::thread;
 const MAX_ACTIVE_JOBS_PER_WORKER: usize = 2;
 
 /// A job, and the channel to which a worker sends the job's result.
-type Job<J, A> = (J, SyncSender<A>);
+type PoolJob<J, A> = (J, SyncSender<A>);
 
 /// A channel that will receive the result of one job. An `Err` is the error with which reading the
 /// jobs ended.
@@ -83,7 +83,7 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
 fn distribute_jobs<J, A>(
     mut next_job: impl FnMut() -> Result<Option<J>, CliError>,
     pending_sender: SyncSender<PendingResult<A>>,
-    jobs: Sender<Job<J, A>>,
+    jobs: Sender<PoolJob<J, A>>,
 ) {
     while let Some(job) = next_job().transpose() {
         let job = match job {
@@ -101,7 +101,7 @@ fn distribute_jobs<J, A>(
 }
 
 /// Runs jobs on one worker thread until no jobs are left.
-fn run_jobs<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
+fn run_jobs<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<PoolJob<J, A>>>, work: impl Fn(&mut W, J) -> A) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((job, result)) = job else { break };

@@ -8,5 +8,5 @@ use similar::TextDiff;
 /// three lines of context.
 pub fn write_patch(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
     let diff = TextDiff::from_lines(old, new);
-    out.write_machine_text(&diff.unified_diff().context_radius(3).header(name, name).to_string())
+    out.write_text_for_programs(&diff.unified_diff().context_radius(3).header(name, name).to_string())
 }

@@ -41,18 +41,18 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct TableReport<'a> {
+struct TablePlanReport<'a> {
     name: &'a str,
     indexed: bool,
     index_cost: f64,
     linear_cost: f64,
-    routes: Vec<RouteReport<'a>>,
+    routes: Vec<RoutePlanReport<'a>>,
     /// The name of the `payload` statement, if this is a table of payload rules; otherwise `None`.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
-impl TableReport<'_> {
+impl TablePlanReport<'_> {
     /// Adds the costs and rules of another table of the same payload kind (`payload` statement).
     /// The rules of one kind are in several tables: one for the fields, and one for the elements of
     /// each list.
@@ -69,7 +69,7 @@ impl TableReport<'_> {
 }
 
 #[derive(PartialEq, Serialize)]
-struct RouteReport<'a> {
+struct RoutePlanReport<'a> {
     name: &'a str,
     #[serde(flatten)]
     access_path: &'a AccessPath,
@@ -90,7 +90,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         name => name,
     };
     let plans = rules.plan();
-    let mut tables: Vec<TableReport<'_>> = Vec::new();
+    let mut tables: Vec<TablePlanReport<'_>> = Vec::new();
     for plan in plans.iter().filter(|plan| !plan.routes.is_empty()) {
         let payload = owners.get(&TableId(plan.table)).copied();
         let table = report_table(program, plan, payload);
@@ -118,13 +118,13 @@ fn report_table<'a>(
     program: &'a Program,
     plan: &'a TablePlan,
     payload: Option<&'a Payload>,
-) -> TableReport<'a> {
+) -> TablePlanReport<'a> {
     let payload = payload.map(|payload| &*payload.name);
-    let routes = plan.routes.iter().map(|route| RouteReport {
+    let routes = plan.routes.iter().map(|route| RoutePlanReport {
         name: &program.rules[route.rule as usize].name,
         access_path: &route.found,
     });
-    TableReport {
+    TablePlanReport {
         name: payload.unwrap_or(&program.tables[plan.table as usize].name),
         indexed: plan.indexed,
         index_cost: plan.index_cost.round(),
@@ -137,7 +137,7 @@ fn report_table<'a>(
 /// Returns advice about the routes of a table that the index cannot find, so that they are tried
 /// for every message. `None` if there is no such route, or if the table is searched without the
 /// index.
-fn index_advice(table: &TableReport<'_>) -> Option<Message> {
+fn index_advice(table: &TablePlanReport<'_>) -> Option<Message> {
     const MAX_NAMED_ROUTES: usize = 3;
     let always_tried =
         table.routes.iter().filter(|route| matches!(route.access_path, AccessPath::Always { .. }));
@@ -162,7 +162,7 @@ fn index_advice(table: &TableReport<'_>) -> Option<Message> {
     })
 }
 
-fn write_table(table: &TableReport<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
+fn write_table(table: &TablePlanReport<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |predicate: fn(&AccessPath) -> bool| {
         table.routes.iter().filter(|route| predicate(route.access_path)).count()
     };

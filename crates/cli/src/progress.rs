@@ -39,11 +39,11 @@ impl InputProgress {
         let bar = self.bar.get_or_insert_with(|| match size {
             Some(size) => {
                 let template = "{bar:30} {percent:>3}% of {total_bytes}, {bytes_per_sec}, {eta} left";
-                ProgressBar::new(size).with_style(bar_style(template))
+                ProgressBar::new(size).with_style(progress_bar_style(template))
             }
             None => {
                 let template = "{spinner} {bytes} read, {bytes_per_sec}, {elapsed}";
-                ProgressBar::new_spinner().with_style(bar_style(template))
+                ProgressBar::new_spinner().with_style(progress_bar_style(template))
             }
         });
         bar.set_position(bytes);
@@ -59,6 +59,6 @@ impl Drop for InputProgress {
     }
 }
 
-fn bar_style(template: &str) -> ProgressStyle {
+fn progress_bar_style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -61,9 +61,9 @@ struct ReplSession {
     pending_lines: String,
 }
 
-struct SessionLoader<'a>(&'a str, &'a DiskLoader);
+struct ReplRulesLoader<'a>(&'a str, &'a DiskLoader);
 
-impl Loader for SessionLoader<'_> {
+impl Loader for ReplRulesLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == STDIN_NAME { Ok(self.0.as_bytes().to_vec()) } else { self.1.load(path) }
     }
@@ -126,7 +126,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
 
 impl ReplSession {
     fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
-        Compiler::new().allow_missing_functions().compile_with(&SessionLoader(text, &self.disk), STDIN_NAME)
+        Compiler::new().allow_missing_functions().compile_with(&ReplRulesLoader(text, &self.disk), STDIN_NAME)
     }
 
     /// Reads an input line. A statement or message that is incomplete continues on the next line;

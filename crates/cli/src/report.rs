@@ -4,7 +4,7 @@
 pub mod junit;
 mod sarif;
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::term::Out;
 use super::{CliError, language, usage};
 use clap::ValueEnum;
@@ -41,7 +41,7 @@ pub const JSON_FORMAT_VERSION: u32 = 1;
 pub struct ReportedDiagnostic<'a> {
     pub diagnostic: Cow<'a, Diagnostic>,
     /// The compiled file in which the diagnostic was found.
-    pub compiled: &'a Compiled,
+    pub compiled: &'a CompileResult,
     /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
     /// True for a warning that fails the check, because the options or settings deny it.
@@ -62,7 +62,7 @@ pub struct Location {
     pub end_column: Option<usize>,
 }
 
-pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
+pub fn compile_diagnostics(compiled: &CompileResult) -> impl Iterator<Item = ReportedDiagnostic<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| ReportedDiagnostic {
         diagnostic: match help_for_json(diagnostic, compiled) {
             Some(helped) => Cow::Owned(language::localized_diagnostic(&helped).into_owned()),
@@ -77,7 +77,7 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
 /// If the diagnostic says that the file contains JSON instead of rules, returns the diagnostic with
 /// a help text that suggests a correct command. `None` for other diagnostics, and if the JSON is in
 /// an imported file.
-fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnostic> {
+fn help_for_json(diagnostic: &Diagnostic, compiled: &CompileResult) -> Option<Diagnostic> {
     let is_json = diagnostic.code == Code::JsonFile;
     let (file, _) = compiled.sources().iter().next().filter(|_| is_json)?;
     let is_main = diagnostic.span().is_some_and(|span| span.file == file);
@@ -87,7 +87,7 @@ fn help_for_json(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<Diagnos
 
 /// Returns the diagnostics of the compiler and the findings of the analysis together, in source
 /// order.
-pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
+pub fn all_findings<'a>(compiled: &'a CompileResult, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
     let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
@@ -218,7 +218,7 @@ pub fn write_findings(
             findings.iter().try_for_each(|reported| out.write_line(&format_github(reported)))
         }
         FindingFormat::Sarif => out.write_json(&sarif::build_document(findings)),
-        FindingFormat::Junit => out.write_machine_text(&junit::render_document(
+        FindingFormat::Junit => out.write_text_for_programs(&junit::render_document(
             "rulec check",
             &junit::build_suites(files, findings),
         )),

@@ -17,29 +17,30 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The store in which a run records its messages.
+/// The store in which `rulec run` records messages, so that later decisions can read them.
 #[derive(Default)]
 pub struct RunHistory {
-    store: RunStore,
+    store: RunHistoryStore,
     /// The number of messages that could not be recorded because they lack the time or the key.
     unrecorded_count: AtomicUsize,
-    /// The first error of the store, if any. The error ends the run with an error status.
+    /// The first error of the store of recorded messages, if any. The error ends the run with an
+    /// error status.
     failure: Mutex<Option<StoreError>>,
 }
 
-enum RunStore {
+enum RunHistoryStore {
     Memory(MemoryStore),
     #[cfg(feature = "history")]
     Persistent(history::PersistentStore),
 }
 
-impl RunStore {
+impl RunHistoryStore {
     /// Opens the history in the folder `place` or at the server `place`. Messages may reach the
     /// disk later; [`RunHistory::flush`] waits for this. At a server, the history is named after
     /// the rules file `rules`.
     #[cfg(feature = "history")]
-    fn open(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Persistent(history::open(place, &rules_name(rules))?.with_deferred_writes()))
+    fn open(place: &Path, rules: &Path) -> Result<RunHistoryStore, CliError> {
+        Ok(RunHistoryStore::Persistent(history::open(place, &rules_name(rules))?.with_deferred_writes()))
     }
 
     /// Opens the existing history in the folder `place` or at the server `place`. At a server, the
@@ -48,24 +49,24 @@ impl RunStore {
     /// # Errors
     /// If there is no such history.
     #[cfg(feature = "history")]
-    fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
+    fn open_existing(place: &Path, rules: &Path) -> Result<RunHistoryStore, CliError> {
+        Ok(RunHistoryStore::Persistent(history::open_existing(place, Some(&rules_name(rules)))?))
     }
 
     #[cfg(not(feature = "history"))]
-    fn open(_: &Path, _: &Path) -> Result<RunStore, CliError> {
+    fn open(_: &Path, _: &Path) -> Result<RunHistoryStore, CliError> {
         Err(history::not_built_error())
     }
 
     #[cfg(not(feature = "history"))]
-    fn open_existing(_: &Path, _: &Path) -> Result<RunStore, CliError> {
+    fn open_existing(_: &Path, _: &Path) -> Result<RunHistoryStore, CliError> {
         Err(history::not_built_error())
     }
 }
 
-impl Default for RunStore {
-    fn default() -> RunStore {
-        RunStore::Memory(MemoryStore::default())
+impl Default for RunHistoryStore {
+    fn default() -> RunHistoryStore {
+        RunHistoryStore::Memory(MemoryStore::default())
     }
 }
 
@@ -111,8 +112,8 @@ impl RunHistory {
         };
         require_history(rules)?;
         let store = match place {
-            None => RunStore::default(),
-            Some(place) => RunStore::open(place, path)?,
+            None => RunHistoryStore::default(),
+            Some(place) => RunHistoryStore::open(place, path)?,
         };
         Ok(Some(RunHistory { store, ..RunHistory::default() }))
     }
@@ -124,14 +125,14 @@ impl RunHistory {
     /// If the rules declare no history, or there is no history at `place`.
     pub fn open_existing((rules, path): (&Rules, &Path), place: &Path) -> Result<RunHistory, CliError> {
         require_history(rules)?;
-        Ok(RunHistory { store: RunStore::open_existing(place, path)?, ..RunHistory::default() })
+        Ok(RunHistory { store: RunHistoryStore::open_existing(place, path)?, ..RunHistory::default() })
     }
 
     fn store(&self) -> &dyn Store {
         match &self.store {
-            RunStore::Memory(store) => store,
+            RunHistoryStore::Memory(store) => store,
             #[cfg(feature = "history")]
-            RunStore::Persistent(store) => store,
+            RunHistoryStore::Persistent(store) => store,
         }
     }
 
@@ -148,7 +149,7 @@ impl RunHistory {
     /// ends before this line (see `LineWorker::has_failed`), so the store is not asked again.
     fn past_of_unrecorded(&self, rules: &Rules, message: &Json, error: RecordError) -> Past {
         let has_failed = matches!(error, RecordError::Store(_));
-        self.note_result(Err(error));
+        self.note_recording_result(Err(error));
         if has_failed {
             return Past::default();
         }
@@ -168,7 +169,7 @@ impl RunHistory {
         out: &mut Vec<u8>,
     ) -> bool {
         let Some(observed) = without_observed_mark(message) else { return false };
-        let recorded = self.note_result(rules.observe(self.store(), &observed));
+        let recorded = self.note_recording_result(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));
         true
     }
@@ -207,7 +208,7 @@ impl RunHistory {
 
     /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
     /// the message as not recorded, or remembers the error of the store.
-    fn note_result(&self, result: Result<(), RecordError>) -> bool {
+    fn note_recording_result(&self, result: Result<(), RecordError>) -> bool {
         match result {
             Ok(()) => return true,
             Err(RecordError::Store(error)) => self.record_failure(error),
@@ -232,7 +233,7 @@ impl RunHistory {
     /// If the recorded messages cannot be stored durably.
     pub fn flush(&self) -> Result<ChunkEnd, CliError> {
         #[cfg(feature = "history")]
-        if let RunStore::Persistent(store) = &self.store {
+        if let RunHistoryStore::Persistent(store) = &self.store {
             store.flush().map_err(|error| store_error(&error))?;
         }
         // The error is not removed, so that a worker which gets another chunk does not record its

@@ -83,7 +83,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     if args.pydantic {
         let path = args.rules.as_deref().unwrap_or_else(|| Path::new("-"));
         let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        out.write_machine_text(&pydantic::write_models(rules, &file))?;
+        out.write_text_for_programs(&pydantic::write_models(rules, &file))?;
         return Ok(ExitStatus::Success);
     }
     if args.input {

@@ -187,7 +187,7 @@ mod with {
             })
         }
 
-        /// Sends a request. Returns the body of the response.
+        /// Sends an HTTP request to the service. Returns the body of the response.
         fn send(&self, request: Request) -> Result<String, RequestFailure> {
             // The response is requested as text, because the client parses JSON only to a depth of
             // 128.

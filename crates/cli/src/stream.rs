@@ -335,7 +335,7 @@ pub type AnsweredChunk = (Vec<u8>, usize);
 /// are not messages.
 pub fn answer_chunk(worker: &mut impl LineWorker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
-    for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
+    for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank_line)) {
         if worker.has_failed() {
             break;
         }
@@ -350,7 +350,7 @@ pub fn answer_chunk(worker: &mut impl LineWorker, chunk: &LineChunk) -> Answered
     (answers, rejected)
 }
 
-fn is_blank(line: &[u8]) -> bool {
+fn is_blank_line(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 

@@ -151,7 +151,7 @@ impl Out {
 
     /// Writes a text that other programs read. Control characters are escaped only if the output is
     /// a terminal.
-    pub fn write_machine_text(&mut self, text: &str) -> Result<(), CliError> {
+    pub fn write_text_for_programs(&mut self, text: &str) -> Result<(), CliError> {
         match self.is_terminal {
             true => self.write(to_printable(text).as_bytes()),
             false => self.write(text.as_bytes()),

@@ -4,7 +4,7 @@ mod filter;
 #[cfg(feature = "http")]
 mod server;
 
-use super::compiled::Compiled;
+use super::compiled::CompileResult;
 use super::coverage::{self, CoverageMinimum};
 use super::files::{self, CompiledFile};
 use super::language::{language, localized};
@@ -128,7 +128,7 @@ struct ReportedTest {
 }
 
 impl ReportedTest {
-    fn new(compiled: &Compiled, outcome: TestOutcome) -> ReportedTest {
+    fn new(compiled: &CompileResult, outcome: TestOutcome) -> ReportedTest {
         let position = compiled.sources().position(outcome.span);
         let TestOutcome { name, passed, expected, actual, explanation, .. } = outcome;
         ReportedTest {
@@ -258,7 +258,7 @@ fn write_test_summary(args: &Args, tally: &TestTally, term: &Term, out: &mut Out
         TestFormat::Human => out.write_message(&tally.summary())?,
         TestFormat::Json => {}
         TestFormat::Junit => {
-            out.write_machine_text(&junit::render_document("rulec test", &tally.junit_suites))?
+            out.write_text_for_programs(&junit::render_document("rulec test", &tally.junit_suites))?
         }
     }
     out.flush()?;
@@ -421,7 +421,7 @@ fn to_case_result(outcome: &ReportedTest) -> CaseResult {
     }
 }
 
-fn compile_error_case(compiled: &Compiled) -> JunitCase {
+fn compile_error_case(compiled: &CompileResult) -> JunitCase {
     let errors = report::compile_diagnostics(compiled).filter(|reported| reported.diagnostic.is_error());
     let text: Vec<String> = errors.map(|reported| report::format_concise(&reported)).collect();
     let message = localized(&message!("the rules do not compile")).into_owned();
@@ -475,7 +475,7 @@ fn word_padding(word: &Message) -> String {
     " ".repeat(8_usize.saturating_sub(display_width(&localized(word))))
 }
 
-fn contains_tests(compiled: &Compiled) -> bool {
+fn contains_tests(compiled: &CompileResult) -> bool {
     let Some((id, file)) = compiled.sources().iter().next() else { return false };
     let parsed = parse(ThreadLimit::All, id, &file.text);
     parsed.statements.iter().any(|statement| matches!(statement.kind, StatementKind::Test { .. }))

@@ -44,7 +44,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     let has_long = |name: &str| {
         matches!(name, "version" | "help") || verb.get_arguments().any(|arg| arg.get_long() == Some(name))
     };
-    let invalid = context_text(error, ContextKind::InvalidArg).unwrap_or_default();
+    let invalid = usage_error_detail(error, ContextKind::InvalidArg).unwrap_or_default();
     sort_suggestions(error);
     match error.kind() {
         ErrorKind::UnknownArgument => {
@@ -58,31 +58,31 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
             } else if let Some(tip) = foreign::why_command_tip(&path, &words) {
                 error.remove(ContextKind::SuggestedArg);
-                set_tips(error, vec![tip]);
+                set_usage_tips(error, vec![tip]);
             } else if invalid.starts_with('-') {
                 add_option_remedy(error, verb, &path, (&words, &invalid));
             } else {
                 if let Some(tip) = foreign::surplus_argument_tip(verb, &path, &words, &invalid) {
-                    set_tips(error, vec![tip]);
+                    set_usage_tips(error, vec![tip]);
                 }
             }
         }
         ErrorKind::InvalidValue => {
-            let value = context_text(error, ContextKind::InvalidValue).unwrap_or_default();
+            let value = usage_error_detail(error, ContextKind::InvalidValue).unwrap_or_default();
             let tip = foreign::swapped_arguments_tip(verb, &path, &words)
                 .or_else(|| foreign::missing_document_kind_tip(verb, &path, &words, &value));
             if let Some(tip) = tip {
                 error.remove(ContextKind::SuggestedValue);
-                set_tips(error, vec![tip]);
+                set_usage_tips(error, vec![tip]);
             }
         }
         ErrorKind::InvalidSubcommand => {
-            let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            let written = usage_error_detail(error, ContextKind::InvalidSubcommand).unwrap_or_default();
             let ordered = foreign::command_after_arguments_tip(command, &words, &written);
             if let Some(tip) = ordered.filter(|_| foreign::looks_like_argument(&written)) {
                 error.remove(ContextKind::SuggestedSubcommand);
-                set_tips(error, vec![tip]);
-            } else if let Some(meant) = meant_command(&written) {
+                set_usage_tips(error, vec![tip]);
+            } else if let Some(meant) = find_meant_command(&written) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(meant.to_owned()));
             }
         }
@@ -101,7 +101,7 @@ fn sort_suggestions(error: &mut clap::Error) {
     ] {
         let Some(ContextValue::Strings(similar)) = error.get(suggested) else { continue };
         let mut similar = similar.clone();
-        sort_by_spelling(&context_text(error, written).unwrap_or_default(), &mut similar);
+        sort_by_spelling(&usage_error_detail(error, written).unwrap_or_default(), &mut similar);
         error.insert(suggested, ContextValue::Strings(similar));
     }
 }
@@ -129,7 +129,7 @@ fn describe_missing_arguments(error: &mut clap::Error, verb: &Command, words: &[
         tips.push(message!("to read the message from standard input, write `{written}`"));
     }
     if !tips.is_empty() {
-        set_tips(error, tips);
+        set_usage_tips(error, tips);
     }
 }
 
@@ -144,13 +144,13 @@ fn add_option_remedy(
 ) {
     if let Some(tip) = foreign::option_to_argument_tip(verb, path, texts, invalid) {
         error.remove(ContextKind::SuggestedArg);
-        set_tips(error, vec![tip]);
+        set_usage_tips(error, vec![tip]);
     } else if let Some(meant) = foreign::meant_option(verb, invalid) {
         error.remove(ContextKind::Suggested);
         error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
     } else if let Some(tip) = foreign::needless_option_tip(verb, path, texts, invalid) {
         error.remove(ContextKind::SuggestedArg);
-        set_tips(error, vec![tip]);
+        set_usage_tips(error, vec![tip]);
     } else if error.get(ContextKind::SuggestedArg).is_none() {
         // An option is not meant as a value, so clap's advice `-- -v` misleads.
         let tip = match path.is_empty() {
@@ -166,7 +166,7 @@ fn add_option_remedy(
                 }
             }
         };
-        set_tips(error, vec![tip]);
+        set_usage_tips(error, vec![tip]);
     }
 }
 
@@ -193,14 +193,14 @@ fn show_usage(error: &mut clap::Error, command: &Command, path: &[&str]) {
     error.insert(ContextKind::Usage, ContextValue::StyledStr(verb.render_usage()));
 }
 
-fn set_tips(error: &mut clap::Error, tips: Vec<Message>) {
+fn set_usage_tips(error: &mut clap::Error, tips: Vec<Message>) {
     let tips = tips.iter().map(|tip| StyledStr::from(localized(tip).into_owned())).collect();
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
 }
 
 /// Returns the subcommand of `rulec` that a user of another program probably means by `word`.
 /// `None` for other words.
-fn meant_command(word: &str) -> Option<&'static str> {
+fn find_meant_command(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().as_str() {
         "watch" => "test --watch",
         "lint" | "validate" | "verify" | "typecheck" => "check",
@@ -238,7 +238,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
             let texts = comma_list(texts.iter().map(|text| format!("`{text}`")));
             Some(localized(&texts).into_owned())
         }
-        _ => context_text(error, kind).map(|text| format!("`{text}`")),
+        _ => usage_error_detail(error, kind).map(|text| format!("`{text}`")),
     };
     let argument = || quoted(ContextKind::InvalidArg);
     let value = || quoted(ContextKind::InvalidValue);
@@ -286,10 +286,11 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     if let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) {
         lines.extend(tips.iter().map(|tip| message!("  tip: {tip}", tip = tip.to_string())));
     }
-    if let Some(possible) = context_text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
+    if let Some(possible) = usage_error_detail(error, ContextKind::ValidValue).filter(|text| !text.is_empty())
+    {
         lines.push(message!("  possible values: {possible}"));
     }
-    let usage = context_text(error, ContextKind::Usage).unwrap_or_default();
+    let usage = usage_error_detail(error, ContextKind::Usage).unwrap_or_default();
     if let Some(usage) = usage.trim().strip_prefix("Usage:") {
         lines.push(Message::default());
         lines.push(message!("usage: {}", usage.trim()));
@@ -302,7 +303,7 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
 
 /// Returns the detail `kind` of a usage error as text, such as the valid values. `None` if clap
 /// provides no such detail.
-fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+fn usage_error_detail(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),
         ContextValue::Strings(texts) => localized(&comma_list(texts)).into_owned(),

@@ -30,7 +30,7 @@ pub enum WarningLevel {
     Deny,
 }
 
-const LEVEL_NAMES: [(&str, WarningLevel); 3] =
+const WARNING_LEVEL_NAMES: [(&str, WarningLevel); 3] =
     [("allow", WarningLevel::Allow), ("warn", WarningLevel::Warn), ("deny", WarningLevel::Deny)];
 
 /// The settings of `rulec.toml` that apply to a rules file.
@@ -199,7 +199,7 @@ impl SettingsParser<'_> {
         for (key, value) in levels_table {
             let code = parse_warning(key.get_ref()).map_err(|error| self.error_at(key.span(), error))?;
             let level = match value.get_ref() {
-                DeValue::String(level) => LEVEL_NAMES.iter().find(|(name, _)| *name == &**level),
+                DeValue::String(level) => WARNING_LEVEL_NAMES.iter().find(|(name, _)| *name == &**level),
                 _ => None,
             };
             let Some((_, level)) = level else {
@@ -333,7 +333,7 @@ mod tests {
         let warnings: Vec<&str> =
             Code::ALL.iter().map(|code| code.as_str()).filter(|code| code.starts_with('W')).collect();
         assert_eq!(codes, warnings, "docs/rulec.schema.json lists all warnings");
-        let levels: Vec<&str> = LEVEL_NAMES.iter().map(|(name, _)| *name).collect();
+        let levels: Vec<&str> = WARNING_LEVEL_NAMES.iter().map(|(name, _)| *name).collect();
         for code in warnings {
             assert_eq!(severity["properties"][code]["enum"], serde_json::json!(levels), "{code}");
         }

@@ -1,7 +1,7 @@
 //! Runs conformance cases of payloads and workflows. Such a case contains no rules, unlike a case
 //! of routes, choices or flows: the rule files that are bundled with `rulec` decide it.
 
-use super::{RunSetting, Verdict};
+use super::{CaseVerdict, RunSetting};
 use crate::{payload, workflow};
 use rulec::bundled;
 use rulec::{Message, Rules, Tier};
@@ -23,7 +23,7 @@ fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
 /// Runs one case about a payload, arbitration or an intent, with each engine of `setting`. A
 /// payload is an object that a language model proposes. Arbitration selects which of several
 /// payloads is executed. An intent is a label that the rules map to a decision.
-pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
+pub(super) fn check_payload_case(case: &Json, setting: &RunSetting) -> CaseVerdict {
     static PAYLOAD_RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
     setting
@@ -34,7 +34,7 @@ pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
 
 /// Runs one conformance case about a workflow, or about the decision of a loop node or vote node,
 /// with each engine of `setting`.
-pub(super) fn check_workflow(case: &Json, setting: &RunSetting) -> Verdict {
+pub(super) fn check_workflow_case(case: &Json, setting: &RunSetting) -> CaseVerdict {
     static WORKFLOW_RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {
         let rules = with_engine(&WORKFLOW_RULES, *tier)?;

@@ -2,7 +2,7 @@
 //! format of another system. They are imported as rules and compiled. The compiled rules then
 //! decide the message of the case.
 
-use super::{RunSetting, Verdict, required_member, with_engine};
+use super::{CaseVerdict, RunSetting, required_member, with_engine};
 use rulec::{Decision, Rules};
 use rulec_base::message;
 use rulec_import::{Imported, Options, System};
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 /// Runs a case that has the members `routes`, `message` and `context`, with each engine of
 /// `setting`. The case's `expected` is the name of the chosen route, or null for the default.
-pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
+pub(super) fn check_route_case(case: &Json, setting: &RunSetting) -> CaseVerdict {
     let message = json!({ "text": required_member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
     check_decision(case, setting, System::Routes, "routes", |imported, rules| {
         let decision = rules.main().decide(&message);
@@ -21,7 +21,7 @@ pub(super) fn check_route(case: &Json, setting: &RunSetting) -> Verdict {
 
 /// Runs a case that has the members `branches` and `variables`, with each engine of `setting`. The
 /// case's `expected` is the id of the chosen branch, or "" if no branch is chosen.
-pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
+pub(super) fn check_choice_case(case: &Json, setting: &RunSetting) -> CaseVerdict {
     let message = json!({ "steps": required_member(case, "variables")? });
     check_decision(case, setting, System::Choice, "branches", |imported, rules| {
         // The first entry point of the compiled rules is the top-level routes, which are empty
@@ -35,7 +35,7 @@ pub(super) fn check_choice(case: &Json, setting: &RunSetting) -> Verdict {
 
 /// Runs a case that has the members `flows` and `message`, with each engine of `setting`. The
 /// case's `expected` is `{"flow", "pattern"}`; both members are null if no flow is found.
-pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
+pub(super) fn check_flow_case(case: &Json, setting: &RunSetting) -> CaseVerdict {
     let message = json!({ "text": required_member(case, "message")? });
     check_decision(case, setting, System::Flows, "flows", |imported, rules| {
         let decision = rules.entry("flows").ok().map(|entry| entry.decide(&message));
@@ -57,7 +57,7 @@ fn check_decision(
     system: System,
     member_name: &str,
     decide: impl Fn(&Imported, &Rules) -> Json,
-) -> Verdict {
+) -> CaseVerdict {
     let expected = required_member(case, "expected")?;
     let strict = Options::default().strict();
     let imported = match (

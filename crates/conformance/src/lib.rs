@@ -34,11 +34,11 @@ pub struct CaseKind {
     /// Name of the kind on the command line.
     pub name: &'static str,
     /// Runs one case and compares the actual with the expected result.
-    run: fn(&Json, &RunSetting) -> Verdict,
+    run: fn(&Json, &RunSetting) -> CaseVerdict,
 }
 
 /// Outcome of a case: `Ok` if it passes, otherwise the reason why it fails.
-type Verdict = Result<(), Message>;
+type CaseVerdict = Result<(), Message>;
 
 /// Returns the rules, configured so that the engine of `tier` decides. Returns an error if another
 /// engine would decide, for example because the requested engine is not available.
@@ -63,11 +63,11 @@ fn with_engine(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
 
 /// All kinds of cases, in the order in which the documentation lists them.
 pub const CASE_KINDS: &[CaseKind] = &[
-    CaseKind { name: "route", run: decide::check_route },
-    CaseKind { name: "choice", run: decide::check_choice },
-    CaseKind { name: "flow", run: decide::check_flow },
-    CaseKind { name: "payload", run: bundled::check_payload },
-    CaseKind { name: "workflow", run: bundled::check_workflow },
+    CaseKind { name: "route", run: decide::check_route_case },
+    CaseKind { name: "choice", run: decide::check_choice_case },
+    CaseKind { name: "flow", run: decide::check_flow_case },
+    CaseKind { name: "payload", run: bundled::check_payload_case },
+    CaseKind { name: "workflow", run: bundled::check_workflow_case },
 ];
 
 /// Returns the kind of case with this name; `None` if there is no such kind.

@@ -43,8 +43,8 @@ pub fn check_case(case: &Value, routers: RouterFn<'_>) -> Result<(), Message> {
 pub fn run_case(case: &Value, routers: RouterFn<'_>) -> Result<Value, Message> {
     match case.get("kind").and_then(Value::as_str) {
         Some("workflow") => run_workflow(read_case(case)?, routers),
-        Some("loop_decision") => loop_decisions(read_case(case)?),
-        Some("vote_decision") => vote_decisions(read_case(case)?),
+        Some("loop_decision") => run_loop_case(read_case(case)?),
+        Some("vote_decision") => run_vote_case(read_case(case)?),
         kind => Err(message!(
             "`{}` is not one of the kinds {}",
             kind.unwrap_or_default(),
@@ -135,7 +135,7 @@ struct LoopCase {
     exit_on_score: f64,
 }
 
-fn loop_decisions(case: LoopCase) -> Result<Value, Message> {
+fn run_loop_case(case: LoopCase) -> Result<Value, Message> {
     let settings = Loop { max_rounds: case.max_rounds, exit_on_score: case.exit_on_score };
     let mut state = LoopState::default();
     Ok(case.inputs.iter().map(|input| json!(state.decide(&settings, input))).collect())
@@ -147,7 +147,7 @@ struct VoteCase {
     threshold: f64,
 }
 
-fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
+fn run_vote_case(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 

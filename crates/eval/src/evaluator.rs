@@ -21,7 +21,7 @@ pub use observe::{EvalStep, Observer, StepResult};
 pub use order::flatten_operands;
 
 use crate::host::HostCalls;
-use order::HostCallFacts;
+use order::HostCallAnalysis;
 use rulec_lang::arena::Arena;
 use rulec_lang::history::PastView;
 use rulec_lang::operators::budget::{self, PredicateContext};
@@ -50,7 +50,7 @@ pub struct Evaluator<'a, O = ()> {
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
     /// failed calls.
     pub host_calls: HostCalls<'a>,
-    host_call_facts: HostCallFacts,
+    host_call_facts: HostCallAnalysis,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
     /// is stored as it is in the message. Each use of the variable then converts the element to the
     /// kinds of value that the rule accepts there.
@@ -88,7 +88,7 @@ impl<'a> Evaluator<'a> {
             history: PastView::default(),
             arena,
             host_calls,
-            host_call_facts: HostCallFacts::new(program),
+            host_call_facts: HostCallAnalysis::new(program),
             loop_elements: Vec::new(),
             hidden_element_count: 0,
             quantifier_facts: QuantifierFacts::default(),

@@ -33,7 +33,8 @@ pub struct RegisteredFunction {
 }
 
 impl RegisteredFunction {
-    /// True if the work of a call is within the limits. Functions without `work` are not limited.
+    /// True if the work of a call is within the limits. Functions without `max_work_per_byte` are
+    /// not limited.
     fn is_within_work_limit(&self, args: &[Value<'_>], arena: &Arena) -> bool {
         let (Some(work), Some(Value::Str(text))) = (self.max_work_per_byte, args.first()) else {
             return true;
@@ -44,11 +45,13 @@ impl RegisteredFunction {
 
 /// Returns the size of a function's result in bytes, for comparison with the limit
 /// [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes).
-fn result_bytes(json: &Json) -> u64 {
+fn result_size_in_bytes(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
-        Json::Array(items) => items.iter().map(|item| 8 + result_bytes(item)).sum(),
-        Json::Object(map) => map.iter().map(|(key, value)| 8 + key.len() as u64 + result_bytes(value)).sum(),
+        Json::Array(items) => items.iter().map(|item| 8 + result_size_in_bytes(item)).sum(),
+        Json::Object(map) => {
+            map.iter().map(|(key, value)| 8 + key.len() as u64 + result_size_in_bytes(value)).sum()
+        }
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,
     }
 }
@@ -101,7 +104,7 @@ impl<'a> HostCalls<'a> {
         if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
             // A call inside a quantifier may use less memory than one outside. So a result that was
             // cached outside may exceed the limit here.
-            if !arena.allows_value_bytes(call.result_bytes) {
+            if !arena.allows_value_bytes(call.result_size_in_bytes) {
                 return Value::Missing;
             }
             if let Some(result) = call.result {
@@ -115,7 +118,7 @@ impl<'a> HostCalls<'a> {
                 let call = CachedCall {
                     function_id: id,
                     args: arena.bump().alloc_slice_copy(args),
-                    result_bytes: bytes,
+                    result_size_in_bytes: bytes,
                     result,
                 };
                 self.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
@@ -146,7 +149,7 @@ impl<'a> HostCalls<'a> {
         self.elapsed += start.elapsed();
         let message = match answer {
             Ok(Ok(json)) => {
-                let bytes = result_bytes(&json);
+                let bytes = result_size_in_bytes(&json);
                 return (
                     bytes,
                     arena
@@ -165,8 +168,8 @@ impl<'a> HostCalls<'a> {
 struct CachedCall<'a> {
     function_id: ExternId,
     args: &'a [Value<'a>],
-    /// Size of the call's result in bytes, as [`result_bytes`] counts it.
-    result_bytes: u64,
+    /// Size of the call's result in bytes, as [`result_size_in_bytes`] counts it.
+    result_size_in_bytes: u64,
     /// The cached result. `None` if it exceeded the size limit when the function was called; a
     /// later call then calls the function again.
     result: Option<Value<'a>>,

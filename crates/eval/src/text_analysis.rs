@@ -43,19 +43,19 @@ pub fn build_feature_function(analysis: &Analysis, feature: AnalysisFeature) -> 
     Ok(match feature {
         AnalysisFeature::Intent => {
             let classifier = intent::train_classifier(analysis)?;
-            host_fn_of_text(move |text| intent::classify_to_json(&classifier, text))
+            host_function_of_text(move |text| intent::classify_to_json(&classifier, text))
         }
         AnalysisFeature::Entity(index) => {
             let finder = entity::EntityFinder::new(&analysis.entities[index]);
-            host_fn_of_text(move |text| finder.find_first(text).map_or(Json::Null, Json::Object))
+            host_function_of_text(move |text| finder.find_first(text).map_or(Json::Null, Json::Object))
         }
         AnalysisFeature::Keywords => {
             let keywords = keywords::KeywordExtractor::new(&analysis.stop_words);
-            host_fn_of_text(move |text| keywords.extract_keywords(text).into())
+            host_function_of_text(move |text| keywords.extract_keywords(text).into())
         }
         AnalysisFeature::Lexicon(index) => {
             let scorer = lexicon::LexiconScorer::new(&analysis.lexicons[index]);
-            host_fn_of_text(move |text| scorer.score_text(text).into())
+            host_function_of_text(move |text| scorer.score_text(text).into())
         }
     })
 }
@@ -78,7 +78,7 @@ pub fn max_work_per_byte(analysis: &Analysis, feature: AnalysisFeature) -> u64 {
 }
 
 /// Builds a host function from `compute`. The host function receives the text as its only argument.
-fn host_fn_of_text(compute: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
+fn host_function_of_text(compute: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
         Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &compute))
     })

@@ -77,7 +77,7 @@ impl<'a, 's> Tracer<'a, 's> {
             let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
             for condition in conditions {
                 if !self.evaluator.reads_only_present_values(condition) {
-                    let node = self.evaluator.left_out_node(condition);
+                    let node = self.evaluator.build_left_out_node(condition);
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
                         condition: node.text,
@@ -100,7 +100,7 @@ impl<'a, 's> Tracer<'a, 's> {
         self.evaluator.eval_cond(condition);
         match self.evaluator.observer.frame.conds.pop() {
             Some((_, node)) => node,
-            None => self.evaluator.skipped_node(condition),
+            None => self.evaluator.build_skipped_node(condition),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a, 's> Tracer<'a, 's> {
             // The elements of the history that decide are shown with their quantifiers.
             let is_history = slot.root.as_ref().is_some_and(BindingRoot::is_history);
             if !is_history && !fields.iter().any(|field| field.text == slot.name()) {
-                fields.push(recorder.privacy.raw_field_operand(slot, self.evaluator.raw_slot_value(id)));
+                fields.push(recorder.privacy.raw_field_as_operand(slot, self.evaluator.raw_slot_value(id)));
             }
         }
         fields

@@ -2,7 +2,7 @@
 //! the messages survive the end of the process. Only the thread in `writer` calls this code.
 
 use crate::element::{
-    Moment, StoreReport, StoredMessage, parse_element, parse_element_time, parse_time, read_events,
+    StoreReport, StoredMessage, UnixTime, parse_element, parse_element_time, parse_time, read_events,
     to_stored_text,
 };
 use crate::hash_key::open_private_file;
@@ -232,7 +232,7 @@ impl Database {
     fn for_each_row(
         &mut self,
         key: Option<&str>,
-        visit: &mut dyn FnMut(String, Moment, Result<Json, StoreError>) -> Result<bool, StoreError>,
+        visit: &mut dyn FnMut(String, UnixTime, Result<Json, StoreError>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let fail = |error: rusqlite::Error| database_error(&self.path, &error);
         let select = "SELECT key, seconds, nanos, element FROM event WHERE ?1 IS NULL OR key = ?1 \
@@ -278,7 +278,7 @@ impl Database {
 
     /// Removes the messages older than `before`, if it is given, and returns unused space to the
     /// file system. Returns the number of removed messages. Must be called outside of transactions.
-    pub fn compact(&mut self, before: Option<Moment>) -> Result<usize, StoreError> {
+    pub fn compact(&mut self, before: Option<UnixTime>) -> Result<usize, StoreError> {
         let mut removed = 0;
         if let Some(before) = before {
             self.begin_transaction();
@@ -294,7 +294,7 @@ impl Database {
 
     /// Removes the messages older than a time. For each history key that loses messages, stores the
     /// time of its newest removed message in the table `dropped`.
-    fn remove_messages_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
+    fn remove_messages_before(&mut self, (seconds, nanos): UnixTime) -> Result<usize, StoreError> {
         let newest = self.run_on_connection(|connection| {
             let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
                  PARTITION BY key ORDER BY seconds DESC, nanos DESC, arrival DESC) AS place \

@@ -32,7 +32,7 @@ pub struct StoreReport {
 }
 
 /// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
-pub(crate) type Moment = (i64, u32);
+pub(crate) type UnixTime = (i64, u32);
 
 /// Converts a recorded message to the JSON text that a store saves. The text does not contain the
 /// message's position in the history, because the messages are numbered again when they are read.
@@ -74,13 +74,13 @@ pub(crate) fn parse_element(text: &str) -> Result<Json, StoreError> {
     }
 }
 
-pub(crate) fn parse_element_time(element: &Json) -> Result<Moment, StoreError> {
+pub(crate) fn parse_element_time(element: &Json) -> Result<UnixTime, StoreError> {
     let at = element.get(AT_FIELD).and_then(Json::as_str);
     parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
 }
 
 /// Parses a time in RFC 3339 format.
-pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
+pub(crate) fn parse_time(text: &str) -> Result<UnixTime, StoreError> {
     let at = parse_datetime(text)
         .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
     Ok((at.unix_timestamp(), at.nanosecond()))

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// A request template and the client that sends the filled request. The host of the template was
 /// checked against the allowed hosts.
 #[derive(Clone, Debug)]
-pub(super) struct Endpoint {
+pub(super) struct RequestEndpoint {
     client: HttpClient,
     template: Template,
 }
@@ -37,13 +37,13 @@ impl CallError {
     }
 }
 
-impl Endpoint {
+impl RequestEndpoint {
     /// Creates an endpoint. Fails if the URL of `template` is invalid, or its host is not one of
     /// the allowed hosts of `client`. So a wrong setting is found at start-up and not at the first
     /// message.
-    pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
+    pub(super) fn new(client: HttpClient, template: Template) -> Result<RequestEndpoint, HttpError> {
         client.check(&template.sample_request())?;
-        Ok(Endpoint { client, template })
+        Ok(RequestEndpoint { client, template })
     }
 
     pub(super) async fn call(&self, values: Values<'_>) -> Result<Response, CallError> {

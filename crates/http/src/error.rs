@@ -50,11 +50,11 @@ impl fmt::Display for CallLabel {
 #[error("{}", self.to_message())]
 pub struct HttpError {
     // Boxed, so that a `Result` with this error stays small.
-    details: Box<ErrorDetails>,
+    details: Box<HttpErrorDetails>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ErrorDetails {
+struct HttpErrorDetails {
     call: CallLabel,
     attempts: u32,
     elapsed: Duration,
@@ -63,12 +63,12 @@ struct ErrorDetails {
 
 impl HttpError {
     pub(super) fn new(call: CallLabel, attempts: u32, elapsed: Duration, failure: HttpFailure) -> HttpError {
-        HttpError { details: Box::new(ErrorDetails { call, attempts, elapsed, failure }) }
+        HttpError { details: Box::new(HttpErrorDetails { call, attempts, elapsed, failure }) }
     }
 
     /// Returns the call, the failure, its remedy and the number of attempts as a localized message.
     pub fn to_message(&self) -> Message {
-        let ErrorDetails { call, attempts, failure, .. } = &*self.details;
+        let HttpErrorDetails { call, attempts, failure, .. } = &*self.details;
         let (call, failure) = (call.to_string(), failure.to_message());
         match attempts {
             0 | 1 => message!("{call}: {failure}"),

@@ -8,7 +8,7 @@ pub use outcome::{FlowEnding, FlowOutcome, FoundBy};
 pub use runner::FlowRunner;
 
 use super::client::HttpClient;
-use super::endpoint::{CallError, Endpoint};
+use super::endpoint::{CallError, RequestEndpoint};
 use super::error::HttpError;
 use super::request::Response;
 use super::template::{Template, TemplateError, Values};
@@ -23,7 +23,7 @@ const FLOW_ID_ARGUMENT: &str = "flow_id";
 /// Executes flows (conversations that a message starts) by sending a configured HTTP request.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
-    endpoint: Endpoint,
+    endpoint: RequestEndpoint,
 }
 
 /// The error for a flow (a conversation that a message starts) that could not be executed: its
@@ -99,7 +99,7 @@ impl FlowExecutor {
     /// If the URL of `endpoint` is invalid, or its host is not one of the allowed hosts of
     /// `client`. So a wrong setting is found at start-up and not at the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
-        Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
+        Ok(FlowExecutor { endpoint: RequestEndpoint::new(client, endpoint)? })
     }
 
     /// Executes a flow: fills the request's placeholders from `arguments` and from the

@@ -1,7 +1,7 @@
 //! A handler for the router of `rulec-runtime` that calls an external HTTP service.
 
 use super::client::HttpClient;
-use super::endpoint::{CallError, Endpoint};
+use super::endpoint::{CallError, RequestEndpoint};
 use super::error::HttpError;
 use super::template::{Template, Values};
 use rulec_runtime::route;
@@ -40,7 +40,7 @@ pub fn handler(
     client: HttpClient,
     endpoint: Template,
 ) -> Result<impl Fn(route::Request) -> HandlerReply + Clone + Send + Sync + 'static, HttpError> {
-    let endpoint = Arc::new(Endpoint::new(client, endpoint)?);
+    let endpoint = Arc::new(RequestEndpoint::new(client, endpoint)?);
     Ok(move |request: route::Request| -> HandlerReply {
         let endpoint = endpoint.clone();
         Box::pin(async move {

@@ -29,7 +29,7 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// Returns the invalid entry as it was written.
+    /// Returns the invalid entry of the list of allowed hosts, as it was written.
     pub fn entry(&self) -> &str {
         &self.entry
     }

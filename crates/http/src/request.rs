@@ -138,7 +138,7 @@ impl Request {
     /// # Errors
     /// If the secret contains a line break or another control character.
     pub fn bearer(mut self, secret: &Secret) -> Result<Request, HeaderError> {
-        let mut value = to_header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
+        let mut value = to_header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.plain_text()))?;
         value.set_sensitive(true);
         self.headers.insert(AUTHORIZATION, value);
         Ok(self)

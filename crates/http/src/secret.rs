@@ -17,7 +17,7 @@ impl Secret {
     }
 
     /// Returns the plain secret, for the request header that contains it.
-    pub(super) fn expose(&self) -> &str {
+    pub(super) fn plain_text(&self) -> &str {
         &self.0
     }
 
@@ -35,7 +35,7 @@ impl fmt::Debug for Secret {
 /// Masks secrets in a text that arrives in parts. If a part ends with what may be the start of a
 /// secret, holds this end back until the next part.
 pub(super) struct StreamMask {
-    /// The secrets, the longest first.
+    /// The secrets to mask in the text, the longest first.
     secrets: Vec<Secret>,
     held_back: String,
 }

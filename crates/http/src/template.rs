@@ -29,7 +29,7 @@ use rulec_base::message;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
-use text::{TemplateText, TextPiece, value_to_text};
+use text::{TemplatePiece, TemplateText, value_to_text};
 use url::UrlTemplate;
 
 const URL_FIELD: &str = "url";
@@ -40,7 +40,7 @@ pub struct Template {
     method: Method,
     url: UrlTemplate,
     headers: Vec<(HeaderName, TemplateText)>,
-    body: Option<BodyPart>,
+    body: Option<BodyTemplate>,
 }
 
 /// Shows no header values, because a header may contain a secret as literal text.
@@ -55,11 +55,11 @@ impl fmt::Debug for Template {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum BodyPart {
+enum BodyTemplate {
     Plain(Value),
     Text(TemplateText),
-    List(Vec<BodyPart>),
-    Dict(Vec<(String, BodyPart)>),
+    List(Vec<BodyTemplate>),
+    Dict(Vec<(String, BodyTemplate)>),
 }
 
 impl Template {
@@ -85,7 +85,7 @@ impl Template {
         let url = UrlTemplate::parse(
             string_field(URL_FIELD)?.ok_or_else(|| type_error(URL_FIELD, message!("there, a string")))?,
         )?;
-        let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
+        let body = fields.get("body").filter(|body| !body.is_null()).map(BodyTemplate::parse);
         let method = match string_field("method")? {
             Some(method) => parse_method(method)?,
             None if body.is_some() => Method::POST,
@@ -134,24 +134,26 @@ impl Template {
     }
 }
 
-impl BodyPart {
-    fn parse(value: &Value) -> BodyPart {
+impl BodyTemplate {
+    fn parse(value: &Value) -> BodyTemplate {
         match value {
-            Value::String(text) => BodyPart::Text(TemplateText::parse(text)),
-            Value::Array(items) => BodyPart::List(items.iter().map(BodyPart::parse).collect()),
-            Value::Object(fields) => BodyPart::Dict(
-                fields.iter().map(|(key, value)| (key.clone(), BodyPart::parse(value))).collect(),
+            Value::String(text) => BodyTemplate::Text(TemplateText::parse(text)),
+            Value::Array(items) => BodyTemplate::List(items.iter().map(BodyTemplate::parse).collect()),
+            Value::Object(fields) => BodyTemplate::Dict(
+                fields.iter().map(|(key, value)| (key.clone(), BodyTemplate::parse(value))).collect(),
             ),
-            plain => BodyPart::Plain(plain.clone()),
+            plain => BodyTemplate::Plain(plain.clone()),
         }
     }
 
     fn collect_placeholders<'a>(&'a self, placeholders: &mut Vec<&'a Placeholder>) {
         match self {
-            BodyPart::Plain(_) => {}
-            BodyPart::Text(text) => placeholders.extend(text.placeholders()),
-            BodyPart::List(items) => items.iter().for_each(|item| item.collect_placeholders(placeholders)),
-            BodyPart::Dict(fields) => {
+            BodyTemplate::Plain(_) => {}
+            BodyTemplate::Text(text) => placeholders.extend(text.placeholders()),
+            BodyTemplate::List(items) => {
+                items.iter().for_each(|item| item.collect_placeholders(placeholders))
+            }
+            BodyTemplate::Dict(fields) => {
                 fields.iter().for_each(|(_, field)| field.collect_placeholders(placeholders))
             }
         }
@@ -159,18 +161,18 @@ impl BodyPart {
 
     fn fill_body(&self, values: Values<'_>, field_path: &str) -> Result<Value, FillError> {
         Ok(match self {
-            BodyPart::Plain(value) => value.clone(),
-            BodyPart::Text(text) => match text.as_single_placeholder() {
+            BodyTemplate::Plain(value) => value.clone(),
+            BodyTemplate::Text(text) => match text.as_single_placeholder() {
                 Some(placeholder) => find_placeholder_value(placeholder, values, field_path)?.clone(),
                 None => Value::String(fill_text(text, values, field_path)?),
             },
-            BodyPart::List(items) => {
+            BodyTemplate::List(items) => {
                 let filled = items.iter().enumerate();
                 filled
                     .map(|(i, item)| item.fill_body(values, &format!("{field_path}[{i}]")))
                     .collect::<Result<_, _>>()?
             }
-            BodyPart::Dict(fields) => {
+            BodyTemplate::Dict(fields) => {
                 let filled = fields.iter().map(|(key, field)| {
                     Ok((key.clone(), field.fill_body(values, &format!("{field_path}.{key}"))?))
                 });
@@ -232,8 +234,8 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
     let mut filled = String::new();
     for piece in &text.pieces {
         match piece {
-            TextPiece::Literal(literal) => filled.push_str(literal),
-            TextPiece::Placeholder(placeholder) => {
+            TemplatePiece::Literal(literal) => filled.push_str(literal),
+            TemplatePiece::Placeholder(placeholder) => {
                 filled.push_str(&find_placeholder_text(placeholder, values, field_path)?)
             }
         }

@@ -2,7 +2,7 @@
 //! its input to several members and collects their answers. A member can be an endpoint.
 
 use super::client::HttpClient;
-use super::endpoint::Endpoint;
+use super::endpoint::RequestEndpoint;
 use super::request::Response;
 use super::template::{Template, Values};
 use rulec_base::diag::Message;
@@ -31,13 +31,13 @@ pub fn council_node(
     })
 }
 
-fn parse_endpoint(client: &HttpClient, config: &Value) -> Result<Arc<Endpoint>, Message> {
+fn parse_endpoint(client: &HttpClient, config: &Value) -> Result<Arc<RequestEndpoint>, Message> {
     let template = Template::parse(config).map_err(|error| error.to_message())?;
-    let endpoint = Endpoint::new(client.clone(), template).map_err(|error| error.to_message())?;
+    let endpoint = RequestEndpoint::new(client.clone(), template).map_err(|error| error.to_message())?;
     Ok(Arc::new(endpoint))
 }
 
-struct EndpointNode(Arc<Endpoint>);
+struct EndpointNode(Arc<RequestEndpoint>);
 
 impl Processor for EndpointNode {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
@@ -52,7 +52,7 @@ impl Processor for EndpointNode {
 
 /// A member of a council (a node that passes its input to several members and collects their
 /// answers). This member is an endpoint, and its answer is the reply of the endpoint.
-struct CouncilMember(Arc<Endpoint>);
+struct CouncilMember(Arc<RequestEndpoint>);
 
 impl Processor for CouncilMember {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
@@ -60,7 +60,7 @@ impl Processor for CouncilMember {
     }
 }
 
-async fn ask_endpoint(endpoint: &Endpoint, input: &Value) -> ProcessResult {
+async fn ask_endpoint(endpoint: &RequestEndpoint, input: &Value) -> ProcessResult {
     let no_fields = Map::new();
     let fields = input.as_object().unwrap_or(&no_fields);
     let Response { body, .. } = endpoint.call(Values { arguments: fields, context: fields }).await?;

@@ -26,7 +26,7 @@ use rulec_syntax::lex::{self, Token, TokenKind};
 use scope::{Scope, is_after_dot, scope_at_end};
 use snippets::Snippet;
 
-/// The kind of a completion item.
+/// The kind of a word or name that an editor offers at the cursor (a completion item).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompletionKind {
     Field,
@@ -39,11 +39,11 @@ pub enum CompletionKind {
     Statement,
 }
 
-/// A completion item: a word or name that can be written at the position.
+/// A completion item: a word or name that an editor offers at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionItem {
     pub kind: CompletionKind,
-    /// The text that the item shows and inserts.
+    /// The text that the editor shows for this completion item, and inserts.
     pub label: String,
     /// The type or signature of the item, shown next to its label; may be empty.
     pub detail: String,
@@ -56,8 +56,8 @@ pub struct CompletionItem {
     pub snippet: Option<Snippet>,
 }
 
-/// The completion items for a position, most likely first, and the span that the chosen item
-/// replaces.
+/// The completion items that an editor offers at the cursor, most likely first, and the span that
+/// the chosen item replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaced_span: Span,
@@ -68,7 +68,7 @@ pub struct Completion {
 const ALLOW_PREFIX: [&str; 2] = ["rulec:", "allow"];
 
 impl Analysis {
-    /// Returns the completion items for a position.
+    /// Returns the completion items for a cursor at the byte offset `offset` of a file.
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
         let offset = rulec_base::source::floor_char_boundary(text, offset as usize) as u32;
@@ -183,7 +183,7 @@ fn expects_value(word: &str) -> bool {
     VALUE_PRECEDING_WORDS.contains(&word) || Op::from_spelling(word).is_some()
 }
 
-/// The state of one completion: the position to complete, with the tokens before it.
+/// The state of one completion: the cursor, with the tokens before it.
 struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,
@@ -219,8 +219,8 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the words that begin a statement, if a statement may begin at the position. `last`
-    /// is the token before the position.
+    /// Returns the words that begin a statement, if a statement may begin at the cursor. `last`
+    /// is the token before the cursor.
     fn new_statement_items(&self, last: Token) -> Vec<CompletionItem> {
         let between = &self.text[last.end as usize..self.replaced_start as usize];
         let indent = between.rfind('\n').map(|newline| between.len() - newline - 1);
@@ -248,7 +248,7 @@ impl<'a> CompletionContext<'a> {
         index.checked_sub(1).map_or("", |index| self.token_text(index))
     }
 
-    /// Returns the text of the token before the position. Empty if there is no such token, or if a
+    /// Returns the text of the token before the cursor. Empty if there is no such token, or if a
     /// dot precedes it, because it is then the name of a field, as in `ctx.type`.
     fn last_token_text(&self) -> &'a str {
         match self.tokens_before.len().checked_sub(1) {

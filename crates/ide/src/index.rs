@@ -46,7 +46,7 @@ pub enum DeclarationKind {
     Local,
     /// A field of the input message.
     Field,
-    /// A field of a payload or group.
+    /// A field that a `payload` or `group` statement declares.
     PayloadField,
     /// A field of a record type that a `type` statement declares.
     TypeField,
@@ -154,7 +154,7 @@ pub struct OutlineEntry {
 #[derive(Default)]
 pub struct SymbolIndex {
     pub symbols: Vec<Symbol>,
-    /// The occurrences of all symbols, in source order.
+    /// The places where the names of all symbols (declared names) occur, in source order.
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<OutlineEntry>)>,
@@ -179,7 +179,7 @@ pub(super) struct ListLiteral {
 
 impl SymbolIndex {
     pub(super) fn new(loaded: &LoadedFiles) -> SymbolIndex {
-        let mut builder = IndexBuilder::default();
+        let mut builder = SymbolIndexBuilder::default();
         // A name may be declared after its use or in another file, so all declarations are
         // collected first.
         for unit in &loaded.files {
@@ -207,7 +207,7 @@ impl SymbolIndex {
         (candidate.span.file == file && offset <= candidate.span.end).then_some(*candidate)
     }
 
-    /// Returns the occurrences of a symbol in all files.
+    /// Returns the places in all files where the name of a symbol is declared or used.
     pub fn occurrences_of(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
         self.occurrences.iter().copied().filter(move |occurrence| occurrence.symbol == symbol)
     }
@@ -247,7 +247,7 @@ impl SymbolIndex {
     }
 }
 
-/// The namespace and the path of a symbol.
+/// The namespace and the path of a symbol (a declared name), by which it is found.
 struct SymbolKey(DeclarationKind, Vec<String>);
 
 /// A [`SymbolKey`] that owns no text, so that a lookup allocates nothing.
@@ -288,7 +288,7 @@ impl Eq for SymbolKey {}
 
 /// An index under construction, with the state of name resolution.
 #[derive(Default)]
-struct IndexBuilder<'a> {
+struct SymbolIndexBuilder<'a> {
     index: SymbolIndex,
     ids_by_path: HashMap<SymbolKey, SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
@@ -311,7 +311,7 @@ struct IndexBuilder<'a> {
     is_in_condition: bool,
 }
 
-impl<'a> IndexBuilder<'a> {
+impl<'a> SymbolIndexBuilder<'a> {
     /// Returns the id of the symbol with this kind and path. Adds the symbol if it does not exist.
     fn find_or_add_symbol(&mut self, kind: DeclarationKind, path: &[&str]) -> SymbolId {
         if let Some(existing_id) = self.ids_by_path.get(&SymbolKeyView(kind.namespace_kind(), path)) {
@@ -400,7 +400,7 @@ impl<'a> IndexBuilder<'a> {
     }
 }
 
-/// Creates an outline entry without nested entries.
+/// Creates an entry of a file's outline, without nested entries.
 fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntry {
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }

@@ -12,7 +12,7 @@ use rulec_syntax::lex::{Token, TokenKind};
 /// A quoted path of another file in the text, as in `import "words.rules"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
-    /// The span of the path with its quotes.
+    /// The span of the quoted path in the source text, with its quotes.
     pub span: Span,
     /// The path of the other file, relative to the root folder.
     pub path: String,

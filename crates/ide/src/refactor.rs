@@ -17,7 +17,7 @@ use rulec_syntax::parse;
 
 /// The name of an extracted `let`. The author is expected to rename it.
 const EXTRACTED_LET_NAME: &str = "extracted";
-/// Names that the language itself binds in some rules.
+/// Names that the rule language itself defines in some rules, such as `history`.
 const BUILT_IN_NAMES: [&str; 7] =
     ["text", "request", "history", "previous", "payload", "decision", "answers"];
 

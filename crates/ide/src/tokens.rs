@@ -40,7 +40,7 @@ pub struct ColouredToken {
     pub is_declaration: bool,
 }
 
-/// The syntactic role of each keyword.
+/// The syntactic role of each keyword, by which an editor colours it.
 static KEYWORD_ROLES: LazyLock<HashMap<&str, WordRole>> = LazyLock::new(|| parse::keywords().collect());
 
 /// Returns the tokens of a text that have a colour. `index` resolves the names in the text.

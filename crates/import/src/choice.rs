@@ -231,8 +231,8 @@ pub(super) fn is_or_logic(logic: &str) -> Option<bool> {
 
 /// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules: fields
 /// of a wrong type, and a name under another key than `name`. Also a description that differs from
-/// `docs`, its text in the rules, for example in line breaks. The caller writes `kept` into a
-/// comment of the rules file.
+/// `docs`, its text in the rules, for example in line breaks. The caller stores `kept` in a comment
+/// of the rules file.
 fn keep_underivable_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
@@ -416,7 +416,7 @@ fn read_conditions(
 }
 
 /// Returns the id that an export gives to the condition at this position of a branch, unless a
-/// comment in the rules keeps another id.
+/// comment in the rules stores another id.
 pub(super) fn default_condition_id(position: usize) -> Json {
     json!(format!("c{}", position + 1))
 }

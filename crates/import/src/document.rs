@@ -36,7 +36,7 @@ pub(super) struct RulesDocument {
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
     /// Parts of the JSON document that rules cannot express and that belong to no statement. A
-    /// comment at the start of the rules file keeps these parts for an export.
+    /// comment at the start of the rules file stores these parts for a later export.
     pub(super) kept_in_header: Map<String, Json>,
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
@@ -69,7 +69,7 @@ pub(super) struct RulesDocument {
 /// The text of a rules file, and where its statements are.
 struct RenderedRules {
     text: String,
-    /// The number of the last line of each statement.
+    /// The number of the last line of each statement in the rules file.
     statement_last_lines: Vec<usize>,
     /// The parts of the text, in order: a whole statement with the comments before it, or a part of
     /// its body, such as a branch of a choice. Each has the number of its first line, and the index
@@ -201,9 +201,9 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns the members of `object` that the importer did not read, for a comment that keeps the
-    /// members. Members with a value that is not JSON are left out. For each returned member, adds
-    /// a note for the author. `of` names the object in the note.
+    /// Returns the members of `object` that the importer did not read, so that a comment in the
+    /// rules can store them. Members with a value that is not JSON are left out. For each returned
+    /// member, adds a note for the author. `of` names the object in the note.
     pub(super) fn collect_unread_members(
         &mut self,
         object: &ObjectReader<'_>,
@@ -220,29 +220,29 @@ impl RulesDocument {
         unread
     }
 
-    /// Returns the comment that keeps these members of the document; `None` if no member is left.
-    /// See [`kept::members_comment`].
+    /// Returns a rules comment that stores these members of the JSON document for a later export;
+    /// `None` if no member is left. See [`kept::members_comment`].
     pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
         kept::members_comment(members, self.has_marked_objects)
     }
 
-    /// Keeps the members of the document's top-level object that the importer did not read in a
-    /// comment at the start of the file. Adds a note for the author about each of them.
+    /// Stores the members of the document's top-level object that the importer did not read in a
+    /// comment at the start of the rules file. Adds a note for the author about each of them.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         let unread = self.collect_unread_members(object, &message!("the document"));
         self.kept_in_header.extend(unread);
     }
 
     /// Returns the elements of the list `nodes` that were skipped completely, with their positions
-    /// as keys. A comment in the rules file keeps these elements.
+    /// as keys. A comment in the rules file stores these elements for a later export.
     pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
         let skipped =
             nodes.iter().enumerate().filter(|(_, node)| self.refused_items.contains_key(&node.steps));
         skipped.map(|(position, node)| (position.to_string(), node.value.clone())).collect()
     }
 
-    /// Keeps the skipped elements of the top-level list `key` in a comment at the start of the
-    /// rules file.
+    /// Stores the skipped elements of the top-level list `key` in a comment at the start of the
+    /// rules file, for a later export.
     pub(super) fn keep_skipped_in_header(&mut self, key: &str, nodes: &[JsonNode<'_>]) {
         let skipped = self.skipped_elements(nodes);
         if !skipped.is_empty() {

@@ -134,9 +134,9 @@ pub(super) fn parameters_schema(description: &str) -> Json {
     })
 }
 
-/// Returns `schema`, the JSON schema of the tool's parameters that an import kept, with
-/// `description` as the description of the parameter `flow_id`. `None` if the schema has no such
-/// parameter.
+/// Returns `schema`, the JSON schema of the tool's parameters that an import stored in a comment,
+/// with `description` as the description of the parameter `flow_id`. `None` if the schema has no
+/// such parameter.
 pub(super) fn schema_with_description(mut schema: Json, description: &str) -> Option<Json> {
     let parameter = schema.get_mut("properties")?.get_mut(FLOW_ID_PARAMETER)?.as_object_mut()?;
     parameter.insert("description".to_owned(), json!(description));

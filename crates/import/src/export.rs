@@ -68,23 +68,23 @@ impl System {
 /// A list, such as the routes, in the JSON document that an export writes.
 struct ItemList {
     items: Vec<Json>,
-    /// Elements that an import skipped and kept in a comment, with their positions in the list. The
-    /// positions are in decreasing order.
+    /// Elements that an import skipped and stored in a comment, with their positions in the list.
+    /// The positions are in decreasing order.
     kept_items: Vec<(usize, Json)>,
     /// The path of the list in the document.
     list_path: Vec<PathStep>,
 }
 
 impl ItemList {
-    /// Creates an empty list at the path `path`. `kept` are the elements that an import skipped,
-    /// with their positions in increasing order.
+    /// Creates an empty list at the path `path`. `kept` are the elements that an import skipped and
+    /// stored in a comment, with their positions in increasing order.
     fn new(path: Vec<PathStep>, mut kept: Vec<(usize, Json)>) -> Self {
         kept.reverse();
         ItemList { items: Vec::new(), kept_items: kept, list_path: path }
     }
 
-    /// Adds the kept elements whose turn has come: the next kept element is added while its
-    /// position is at most the current length of the list.
+    /// Adds the elements that a comment stores and whose turn has come: the next element is added
+    /// while its position is at most the current length of the list.
     fn add_kept_items(&mut self) {
         while let Some((_, item)) = self.kept_items.pop_if(|(position, _)| *position <= self.items.len()) {
             self.items.push(item);

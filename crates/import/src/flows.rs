@@ -160,8 +160,9 @@ pub(super) fn label_or_default(name: &str) -> &str {
 
 /// Reads the patterns that a message is compared with to select the flow `flow`. `matching` says
 /// how they are compared: `exact`, `contains` or `regex`. A pattern that cannot be translated is
-/// skipped. Without any usable pattern, the flow itself cannot be translated. Adds a description of
-/// each changed pattern to `comments`, and each skipped pattern to `kept`.
+/// skipped, and added to `kept`, which a comment stores for a later export. Without any usable
+/// pattern, the flow itself cannot be translated. Adds a description of each changed pattern to
+/// `comments`.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,
@@ -194,8 +195,8 @@ fn read_patterns(
     }
 }
 
-/// Adds the skipped patterns of a flow to `kept`, for a comment that keeps them. The keys of
-/// `skipped` are the positions of the patterns.
+/// Adds the skipped patterns of a flow to `kept`, the JSON members that a comment in the rules
+/// stores for a later export. The keys of `skipped` are the positions of the patterns.
 fn keep_skipped_patterns(skipped: Map<String, Json>, kept: &mut Map<String, Json>) {
     if !skipped.is_empty() {
         kept.insert("trigger_patterns".to_owned(), Json::Object(skipped));

@@ -8,8 +8,9 @@ use rulec::{SourceMap, Span};
 use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json};
 
-/// Returns the comment that keeps these members of a JSON object, without the comment sign. The
-/// comment must not be broken into several lines. `None` if no member is left.
+/// Returns a rules comment that stores these members of the imported JSON, so that a later export
+/// can write them again. The comment lacks its comment sign, and must stay on one line. `None` if
+/// no member is left.
 ///
 /// `is_repaired` is true if the document had values that are not JSON, which marked objects now
 /// replace (see [`is_unreadable`]). A part that contains such a value is left out of the comment
@@ -21,7 +22,7 @@ pub(super) fn members_comment(members: &Map<String, Json>, is_repaired: bool) ->
     (!members.is_empty()).then(|| format!("{KEPT_COMMENT_MARK} {}", to_compact_json(&Json::Object(members))))
 }
 
-/// Like [`members_comment`], but for members of the whole document. In this comment, the word
+/// Like [`members_comment`], but for members of the whole JSON document. In this comment, the word
 /// `document` follows `json:`. The word distinguishes it from a comment of the first statement,
 /// which may follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
@@ -32,8 +33,9 @@ pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -
     ))
 }
 
-/// Returns the comment that keeps one word about an element of the rules, without the comment sign.
-/// For example, the word `capitals` before a choice says how its JSON spelled names.
+/// Returns a rules comment that stores one word about an element of the rules for a later export.
+/// It lacks its comment sign. For example, the word `capitals` before a choice says how its JSON
+/// spelled names.
 pub(super) fn word_comment(word: &str) -> String {
     format!("{KEPT_COMMENT_MARK} {word}")
 }
@@ -44,8 +46,8 @@ pub(super) fn has_word_comment_before(sources: &SourceMap, span: Span, word: &st
     comments_before(sources, span).into_iter().any(|line| kept_text(line).is_some_and(|text| text == word))
 }
 
-/// Removes the parts with a value that is not JSON from `value`, the kept member with the key
-/// `key`. Returns false if nothing is left of the member.
+/// Removes the parts of `value` that are not JSON. `value` is a JSON member with the key `key` that
+/// a comment will store. Returns false if nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     if is_unreadable(value) {
         return false;
@@ -72,13 +74,14 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
     !parts.is_empty()
 }
 
-/// The word in a comment that marks the kept members as members of the whole document, not of a
-/// statement.
+/// The word in a comment that marks the stored JSON members as members of the whole document, not
+/// of a statement.
 const DOCUMENT_WORD: &str = "document";
-/// The key of the settings in a document with flows. Its value is an object, and a comment may keep
-/// only some members of this object.
+/// The key of the settings in a JSON document with flows. Its value is an object, and a comment in
+/// the rules may store only some members of this object.
 pub(super) const SETTINGS_KEY: &str = "settings";
-/// The keys of kept members that contain skipped elements of a list, with their positions as keys.
+/// The keys of stored JSON members that contain skipped elements of a list, with their positions as
+/// keys.
 const LIST_KEYS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
@@ -95,8 +98,9 @@ fn to_compact_json(value: &Json) -> String {
     out
 }
 
-/// Returns the members that the comments directly before an element of the rules keep. `span` lies
-/// in the first line of the element. Empty if the line starts with another element.
+/// Returns the JSON members that an import stored in the comments directly before an element of the
+/// rules. `span` lies in the first line of the element. Empty if the line starts with another
+/// element.
 pub(super) fn kept_members_before(sources: &SourceMap, span: Span) -> Map<String, Json> {
     kept_members(comments_before(sources, span).into_iter(), "")
 }
@@ -116,15 +120,16 @@ pub(super) fn comments_before(sources: &SourceMap, span: Span) -> Vec<&str> {
     comments
 }
 
-/// Returns the members of the whole document that comments before the first statement keep.
+/// Returns the members of the whole JSON document that an import stored in comments before the
+/// first statement.
 pub(super) fn members_in_header(sources: &SourceMap) -> Map<String, Json> {
     let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
     let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
     kept_members(text.lines().take_while(is_comment), DOCUMENT_WORD)
 }
 
-/// Returns the members that comment lines keep. `word` is the word that must follow the mark
-/// `json:` in these comments; it may be empty.
+/// Returns the JSON members that an import stored in these comment lines. `word` is the word that
+/// must follow the mark `json:` in these comments; it may be empty.
 fn kept_members<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
@@ -136,16 +141,17 @@ fn kept_members<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<
     members
 }
 
-/// Returns the text that a comment line keeps: the text after the mark `json:`. `None` for a
-/// comment without the mark.
+/// Returns the JSON text that an import stored in a comment line: the text after the mark `json:`.
+/// `None` for a comment without the mark.
 fn kept_text(line: &str) -> Option<&str> {
     // A comment with two signs is documentation, whose words come from the document.
     Some(line.trim_start().strip_prefix('#')?.trim_start().strip_prefix(KEPT_COMMENT_MARK)?.trim())
 }
 
-/// Merges `kept`, the parts of a JSON value that an import kept, into `value`, which an export
-/// writes. Descends into nested objects. A member that `value` already has is not replaced. `kept`
-/// contains the elements of a list as an object whose keys are their positions in the list.
+/// Merges `kept`, the parts of a JSON value that an import stored in a comment, into `value`, which
+/// an export writes. Descends into nested objects. A member that `value` already has is not
+/// replaced. `kept` contains the elements of a list as an object whose keys are their positions in
+/// the list.
 pub(super) fn restore_kept(value: &mut Json, kept: Json) {
     match (value, kept) {
         (Json::Object(members), Json::Object(kept)) => {
@@ -175,7 +181,8 @@ fn significant_tokens(text: &str) -> impl Iterator<Item = &str> {
     tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }
 
-/// Returns the kept elements of a list with their positions, in increasing order.
+/// Returns the elements of a list that an import stored in a comment, with their positions, in
+/// increasing order.
 pub(super) fn elements_by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
     let mut items: Vec<(usize, Json)> =
         kept.into_iter().filter_map(|(key, value)| Some((key.parse().ok()?, value))).collect();
@@ -183,8 +190,9 @@ pub(super) fn elements_by_position(kept: Map<String, Json>) -> Vec<(usize, Json)
     items
 }
 
-/// Removes the kept list `key` from `kept`. Returns the elements of the list with their positions,
-/// in increasing order. Empty if there is no such list.
+/// Removes the list `key` from `kept`, the JSON members that an import stored in a comment. Returns
+/// the elements of the list with their positions, in increasing order. Empty if there is no such
+/// list.
 pub(super) fn take_kept_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
     match kept.remove(key) {
         Some(Json::Object(items)) => elements_by_position(items),

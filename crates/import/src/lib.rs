@@ -436,20 +436,20 @@ impl Untranslatable {
         &self.message
     }
 
-    /// Returns the path of the part that cannot be translated, such as
+    /// Returns the path of the part of the document that cannot be translated, such as
     /// `routes[2].condition.pattern`; empty for the whole document.
     pub fn path(&self) -> String {
         located::format_path(&self.steps)
     }
 
-    /// Returns line and column of the part that cannot be translated, both from 1; the column
-    /// counts characters. `None` if a JSON value was imported instead of a text.
+    /// Returns line and column of the part of the document that cannot be translated, both from 1;
+    /// the column counts characters. `None` if a JSON value was imported instead of a text.
     pub fn position(&self) -> Option<(usize, usize)> {
         self.position
     }
 
-    /// Returns the range of the part that cannot be translated, in bytes of the text. `None` if a
-    /// JSON value was imported instead of a text.
+    /// Returns the range of the part of the document that cannot be translated, in bytes of the
+    /// text. `None` if a JSON value was imported instead of a text.
     pub fn range(&self) -> Option<Range<usize>> {
         self.range.clone()
     }

@@ -168,7 +168,7 @@ impl<'j> ObjectReader<'j> {
             .collect()
     }
 
-    /// Returns the members that no call has read so far.
+    /// Returns the members of the JSON object that the importer has not read so far.
     pub(super) fn unread_members(&self) -> Vec<(&'j str, JsonNode<'j>)> {
         let read_keys = self.already_read_keys.borrow();
         self.members().into_iter().filter(|(key, _)| !read_keys.contains(*key)).collect()

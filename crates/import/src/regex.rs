@@ -131,11 +131,11 @@ struct RegexFlags {
 /// such as `*` at this position would repeat the element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
-    /// There is nothing that a quantifier can repeat.
+    /// Before the current position is nothing that a quantifier can repeat.
     Nothing,
-    /// An element without a quantifier.
+    /// An element of the regular expression without a quantifier.
     Item,
-    /// An element that already has a quantifier.
+    /// An element of the regular expression that already has a quantifier.
     Repeated,
 }
 
@@ -368,7 +368,7 @@ impl RegexTranslator<'_> {
         }
     }
 
-    /// Translates the rest of an escape after `\`.
+    /// Translates the rest of an escape sequence of a Python regular expression, after its `\`.
     fn translate_escape(&mut self) -> TranslateResult<LastItem> {
         let Some(c) = self.chars.next() else { return invalid_pattern(message!("it ends with a `\\`")) };
         let assertion = match (c, self.flags.is_ascii) {

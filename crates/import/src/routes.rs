@@ -110,7 +110,8 @@ struct ImportedRoute {
     condition: super::condition::Formula,
     /// The condition of the route, as it is in the JSON document.
     original_condition: Json,
-    /// The members of the route that rules cannot express.
+    /// The JSON members of the route that rules cannot express. A comment stores them for a later
+    /// export.
     kept_members: Map<String, Json>,
     handler: String,
     written_target: String,

@@ -12,7 +12,7 @@ use rulec_sema::hir::{PromptTemplate, TemplatePart, template_parts};
 use serde_json::{Value as Json, json};
 
 /// Returns the entries of a `settings` statement, in rule syntax. The settings apply only to intent
-/// flows. If the document has no intent flow, or a setting is unknown, a comment keeps the JSON of
+/// flows. If the document has no intent flow, or a setting is unknown, a comment stores the JSON of
 /// the settings instead.
 pub(super) fn read_settings(
     object: &ObjectReader<'_>,

@@ -40,8 +40,8 @@ impl Spelling {
         }
     }
 
-    /// Returns the comment that keeps the spelling of a choice, without the comment sign. `None` if
-    /// the choice needs no comment.
+    /// Returns a rules comment that stores the spelling of a choice for a later export, without the
+    /// comment sign. `None` if the choice needs no comment.
     pub(super) fn kept_comment(self) -> Option<String> {
         (self == Spelling::Document).then(|| kept::word_comment(CAPITALS_WORD))
     }
@@ -66,7 +66,8 @@ impl Spelling {
         }
     }
 
-    /// Converts the names in a condition from the spelling of the Python module to this spelling.
+    /// Converts the names in a JSON condition, such as names of operators, to this spelling from
+    /// the spelling of the original Python module.
     pub(super) fn respell_condition(self, condition: &mut Json) {
         if self == Spelling::Module {
             return;
@@ -88,7 +89,7 @@ impl Spelling {
     }
 }
 
-/// The keys of the sides of a condition.
+/// The JSON keys of the two sides of a condition.
 const SIDE_KEYS: [&str; 2] = ["left", "right"];
 
 fn is_in_module_spelling(condition: &Json) -> bool {

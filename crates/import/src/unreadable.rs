@@ -15,7 +15,7 @@ use std::ops::Range;
 /// because the importer searches all items for each such value.
 const MAX_UNREADABLE_VALUES: usize = 1_000;
 
-/// A document whose unreadable values were replaced.
+/// A document in which valid JSON replaces the values that are not JSON.
 pub(super) struct RepairedDocument {
     /// The text of the document, in its original length. Each unreadable value is replaced by an
     /// empty object and spaces. In a key, each half of a surrogate pair is replaced by the
@@ -201,9 +201,10 @@ fn replace_half_pairs(string: &mut [u8]) {
 
 /// A list or object around the current position in a text.
 enum OpenContainer {
-    /// In a list: the index of the current element.
+    /// The position is in a list. Contains the index of the current element.
     Index(usize),
-    /// In an object: the byte range of the current key in the text, with its quotes.
+    /// The position is in an object. Contains the byte range of the current key in the text, with
+    /// its quotes.
     Key(Range<usize>),
 }
 

@@ -6,7 +6,8 @@ pub(super) use rulec_syntax::write::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// The first word of a comment that keeps parts of a JSON document. Such a comment is one line.
+/// The first word of a rules comment that stores parts of the imported JSON document. Such a
+/// comment is one line.
 pub(super) const KEPT_COMMENT_MARK: &str = "json:";
 
 /// Maximum width of a line, in characters. Only a line that cannot be broken is wider.

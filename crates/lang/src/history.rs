@@ -84,7 +84,8 @@ pub enum HistoryGap {
 }
 
 impl HistoryGap {
-    /// Returns the name of the reason in JSON: `no_key` or `dropped`.
+    /// Returns the name of the reason why the history may lack messages, as JSON contains it:
+    /// `no_key` or `dropped`.
     pub fn as_str(self) -> &'static str {
         match self {
             HistoryGap::NoKey => "no_key",
@@ -131,9 +132,10 @@ impl<'a> PastView<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
-    /// The time of each element, in UTC, because such times are compared without their offsets.
+    /// The time of each recorded message, in UTC, because such times are compared without their
+    /// offsets.
     times: Vec<UtcDateTime>,
-    /// The position of the oldest element; 0 if there is none.
+    /// The position of the oldest recorded message; 0 if there is none.
     first_position: i64,
     /// The time of the newest recorded message (element) that was removed because the history had
     /// more elements than its bound `at most` allows.
@@ -275,7 +277,7 @@ pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Va
         (WindowBound::Since, Value::DateTime(since)) => {
             let is_earlier =
                 |index: usize| recorded_time_of(element_at(list, index)).is_some_and(|at| at < since);
-            sublist(list, partition_point(length, is_earlier), length)
+            slice_of_list(list, partition_point(length, is_earlier), length)
         }
         (WindowBound::After | WindowBound::Before, Value::Dict(_) | Value::Entries(_)) => {
             let (Some(first), Some(position)) =
@@ -289,8 +291,8 @@ pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Va
                 usize::try_from(index).unwrap_or(0).min(length)
             };
             match bound {
-                WindowBound::After => sublist(list, index(1), length),
-                _ => sublist(list, 0, index(0)),
+                WindowBound::After => slice_of_list(list, index(1), length),
+                _ => slice_of_list(list, 0, index(0)),
             }
         }
         _ => Value::Missing,
@@ -318,7 +320,7 @@ fn recorded_position_of(element: Value<'_>) -> Option<i64> {
 
 /// Returns the elements of a list from index `start` up to index `end`, without the element at
 /// `end`.
-fn sublist(list: Value<'_>, start: usize, end: usize) -> Value<'_> {
+fn slice_of_list(list: Value<'_>, start: usize, end: usize) -> Value<'_> {
     match list {
         Value::JsonList(items) => items.get(start..end).map_or(Value::Missing, Value::JsonList),
         Value::List(items) => items.get(start..end).map_or(Value::Missing, Value::List),

@@ -3,7 +3,7 @@
 
 use super::capabilities::{ADD_TEST_COMMAND, RUN_TEST_COMMAND};
 use super::findings;
-use super::lines::Lines;
+use super::lines::TextLines;
 use super::pages;
 use super::workspace::{AnalyzedFile, RequestPosition, Workspace, path_of};
 use ls_types::*;
@@ -55,7 +55,7 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
             value = format!("{value}\n\n{}", hover.text.localized(position.analyzed_file.language));
         }
         if let Some(code) = hover.diagnostic_code {
-            value = pages::page_markdown(code, position.analyzed_file.language);
+            value = pages::documentation_page_markdown(code, position.analyzed_file.language);
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(position.analyzed_file.range(hover.span)) }
@@ -167,7 +167,7 @@ fn to_lsp_symbol_kind(kind: DeclarationKind) -> SymbolKind {
 }
 
 #[allow(deprecated, reason = "the form has a field that is no longer used")]
-fn to_document_symbol(lines: &Lines<'_>, entry: &OutlineEntry) -> DocumentSymbol {
+fn to_document_symbol(lines: &TextLines<'_>, entry: &OutlineEntry) -> DocumentSymbol {
     let inner: Vec<DocumentSymbol> =
         entry.inner.iter().map(|inner| to_document_symbol(lines, inner)).collect();
     DocumentSymbol {
@@ -197,7 +197,7 @@ pub fn document_symbols(
 }
 
 /// Maximum number of symbols returned for a search in the workspace.
-const MAX_SYMBOLS: usize = 500;
+const MAX_WORKSPACE_SYMBOLS: usize = 500;
 
 pub fn workspace_symbols(
     workspace: &Workspace,
@@ -215,7 +215,7 @@ pub fn workspace_symbols(
             let Some(location) = to_location(&analyzed_file, declaration.name_span) else { continue };
             let is_listed =
                 symbols.iter().any(|listed| matches!(&listed.location, OneOf::Left(listed_location) if *listed_location == location));
-            if !is_listed && symbols.len() < MAX_SYMBOLS {
+            if !is_listed && symbols.len() < MAX_WORKSPACE_SYMBOLS {
                 symbols.push(WorkspaceSymbol {
                     name: symbol.name.clone(),
                     kind: to_lsp_symbol_kind(symbol.kind),

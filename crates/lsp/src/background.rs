@@ -9,12 +9,12 @@ use std::thread;
 
 /// Stack size of the compiling thread in bytes. The compiler recurses as deeply as conditions are
 /// nested.
-const STACK_BYTES: usize = 16 << 20;
+const COMPILE_STACK_BYTES: usize = 16 << 20;
 
 /// A job of the compiling thread. When the job has ended, the thread sends it back to the server as
 /// a report.
 #[derive(Clone, Copy)]
-pub struct Job {
+pub struct CompileJob {
     /// The revision of the workspace whose files the job compiles or analyses.
     pub revision: u64,
     /// Whether the job also runs the analysis of how the rules affect each other.
@@ -22,17 +22,17 @@ pub struct Job {
 }
 
 /// Starts jobs on a compiling thread, at most one job at a time.
-pub struct Background {
-    finished_sender: Sender<Job>,
-    /// The reports of jobs that have ended.
-    pub finished: Receiver<Job>,
+pub struct BackgroundCompiler {
+    finished_sender: Sender<CompileJob>,
+    /// The channel through which jobs of the compiling thread are reported when they have ended.
+    pub finished: Receiver<CompileJob>,
     is_running: bool,
 }
 
-impl Background {
-    pub fn new() -> Background {
+impl BackgroundCompiler {
+    pub fn new() -> BackgroundCompiler {
         let (reports, finished) = unbounded();
-        Background { finished_sender: reports, finished, is_running: false }
+        BackgroundCompiler { finished_sender: reports, finished, is_running: false }
     }
 
     pub fn is_running(&self) -> bool {
@@ -42,7 +42,7 @@ impl Background {
     /// Starts `job`, which computes the diagnostics of these files, and also their findings if
     /// `runs_analysis` is set. The results are stored in the files. If no thread can be started,
     /// the job runs before this function returns.
-    pub fn start_job(&mut self, files: Vec<Arc<AnalyzedFile>>, job: Job) {
+    pub fn start_job(&mut self, files: Vec<Arc<AnalyzedFile>>, job: CompileJob) {
         self.is_running = true;
         let files = Arc::new(files);
         let (reports, shared) = (self.finished_sender.clone(), files.clone());
@@ -51,7 +51,7 @@ impl Background {
             drop(shared);
             let _ = reports.send(job);
         };
-        let builder = thread::Builder::new().name("compiler".to_owned()).stack_size(STACK_BYTES);
+        let builder = thread::Builder::new().name("compiler".to_owned()).stack_size(COMPILE_STACK_BYTES);
         if builder.spawn(run).is_err() {
             compute_diagnostics(&files, job.runs_analysis);
             let _ = self.finished_sender.send(job);

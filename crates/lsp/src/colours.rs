@@ -107,14 +107,14 @@ pub fn changed_tokens(
         let tokens = SemanticTokens { result_id: Some(id), data };
         return Ok(Some(SemanticTokensFullDeltaResult::Tokens(tokens)));
     };
-    let edits = difference(&earlier, &data).into_iter().collect();
+    let edits = token_difference(&earlier, &data).into_iter().collect();
     let delta = SemanticTokensDelta { result_id: Some(id), edits };
     Ok(Some(SemanticTokensFullDeltaResult::TokensDelta(delta)))
 }
 
 /// Returns the edit that replaces the tokens between the first and the last difference. `None` if
 /// there is no difference.
-fn difference(earlier: &[SemanticToken], later: &[SemanticToken]) -> Option<SemanticTokensEdit> {
+fn token_difference(earlier: &[SemanticToken], later: &[SemanticToken]) -> Option<SemanticTokensEdit> {
     let is_same = |(a, b): &(&SemanticToken, &SemanticToken)| a == b;
     let prefix = earlier.iter().zip(later).take_while(is_same).count();
     let (old, new) = (&earlier[prefix..], &later[prefix..]);

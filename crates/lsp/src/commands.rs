@@ -40,7 +40,7 @@ pub fn execute_command(
             let code = Code::parse(code).ok_or_else(wrong_arguments)?;
             let language = workspace.language();
             send_to_editor(pages::show_page_message(code, workspace.page_support(), language, request_id));
-            Ok(Some(pages::page_markdown(code, language).into()))
+            Ok(Some(pages::documentation_page_markdown(code, language).into()))
         }
         _ => Err(wrong_arguments()),
     }

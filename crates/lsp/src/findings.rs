@@ -58,7 +58,8 @@ pub fn to_lsp_diagnostic(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagn
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = diagnostic.labels.iter().skip(1).filter_map(related).collect();
-    let page = pages::page_uri(diagnostic.code).filter(|_| analyzed_file.page_support.can_show_documents);
+    let page = pages::documentation_page_uri(diagnostic.code)
+        .filter(|_| analyzed_file.page_support.can_show_documents);
     let code_description = page.map(|href| CodeDescription { href });
     let unused = matches!(diagnostic.code, Code::Unused | Code::UnusedDeclaration | Code::UnusedAllow);
     Diagnostic {

@@ -12,7 +12,7 @@ pub struct KeptFindings {
 
 /// The lines that two versions of a text have in common at the start and at the end.
 struct CommonLines {
-    /// Number of equal lines at the start of both versions.
+    /// Number of equal lines at the start of both versions of the document.
     prefix_line_count: u32,
     /// Line number (from 0, in the earlier version) of the first common line at the end.
     suffix_start_line: u32,

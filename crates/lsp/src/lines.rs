@@ -7,7 +7,7 @@ use std::ops;
 use std::sync::Arc;
 
 /// A text with the byte offsets at which its lines start.
-pub struct Lines<'t> {
+pub struct TextLines<'t> {
     text: &'t str,
     line_starts: Arc<[u32]>,
 }
@@ -18,14 +18,14 @@ pub fn line_starts(text: &str) -> Arc<[u32]> {
     std::iter::once(0).chain(breaks).collect()
 }
 
-impl<'t> Lines<'t> {
-    pub fn new(text: &'t str) -> Lines<'t> {
-        Lines::with_starts(text, line_starts(text))
+impl<'t> TextLines<'t> {
+    pub fn new(text: &'t str) -> TextLines<'t> {
+        TextLines::with_starts(text, line_starts(text))
     }
 
     /// Creates a view of a text. `starts` are its line starts, as returned by `line_starts`.
-    pub fn with_starts(text: &'t str, starts: Arc<[u32]>) -> Lines<'t> {
-        Lines { text, line_starts: starts }
+    pub fn with_starts(text: &'t str, starts: Arc<[u32]>) -> TextLines<'t> {
+        TextLines { text, line_starts: starts }
     }
 
     /// Returns the text of a line, including its line break.
@@ -63,7 +63,7 @@ impl<'t> Lines<'t> {
 
 /// Converts ascending byte offsets to positions, and reads each character once.
 pub struct LineCursor<'l, 't> {
-    lines: &'l Lines<'t>,
+    lines: &'l TextLines<'t>,
     line_index: usize,
     /// The last byte offset that was converted. The field `character` is the number of UTF-16 code
     /// units before this offset in its line.
@@ -72,7 +72,7 @@ pub struct LineCursor<'l, 't> {
 }
 
 impl LineCursor<'_, '_> {
-    /// Returns the position of a byte offset, which must not be less than the offset of the
+    /// Returns the line and column of a byte offset, which must not be less than the offset of the
     /// previous call.
     pub fn advance_to(&mut self, offset: u32) -> Position {
         let starts = &self.lines.line_starts;
@@ -175,7 +175,7 @@ mod tests {
         {
             let position = Position { line, character };
             let offset = scan.offset(&text, position);
-            assert_eq!(offset, Lines::new(&text).offset(position) as usize, "{position:?}");
+            assert_eq!(offset, TextLines::new(&text).offset(position) as usize, "{position:?}");
             text.insert_str(offset, inserted);
             scan.forget_after(offset);
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn positions_count_utf16_units() {
-        let lines = Lines::new("a\u{1F600}文\r\nb\n");
+        let lines = TextLines::new("a\u{1F600}文\r\nb\n");
         let make_position = |line, character| Position { line, character };
         for (offset, position) in [
             (0, make_position(0, 0)),

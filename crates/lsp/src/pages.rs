@@ -16,7 +16,7 @@ pub const EXPLAIN_COMMAND: &str = "rulec.explain";
 /// The URI scheme of the documents that the server supplies.
 const URI_SCHEME: &str = "rulec";
 /// The start of the URI of a documentation page.
-const PAGE_PREFIX: &str = "rulec:/codes/";
+const PAGE_URI_PREFIX: &str = "rulec:/codes/";
 
 /// The editor's request for the text of a document that the server supplies. The Language Server
 /// Protocol has this request since version 3.18.
@@ -66,12 +66,12 @@ pub fn add_document_capability(result: &mut Json) {
 }
 
 /// Returns the URI of the document that contains the documentation page of a code.
-pub fn page_uri(code: Code) -> Option<Uri> {
-    format!("{PAGE_PREFIX}{code}.md").parse().ok()
+pub fn documentation_page_uri(code: Code) -> Option<Uri> {
+    format!("{PAGE_URI_PREFIX}{code}.md").parse().ok()
 }
 
 /// Returns the documentation page of a diagnostic code as Markdown.
-pub fn page_markdown(code: Code, language: Language) -> String {
+pub fn documentation_page_markdown(code: Code, language: Language) -> String {
     // HTML comments in a page mark generated tables.
     let page = code.page_in(language);
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
@@ -80,14 +80,15 @@ pub fn page_markdown(code: Code, language: Language) -> String {
 
 /// Returns the text of a document that the server supplies. `None` if no such document exists.
 pub fn document_content(params: &DocumentContentParams, language: Language) -> Option<DocumentContent> {
-    let name = params.uri.strip_prefix(PAGE_PREFIX).and_then(|name| name.strip_suffix(".md"));
-    name.and_then(Code::parse).map(|code| DocumentContent { text: page_markdown(code, language) })
+    let name = params.uri.strip_prefix(PAGE_URI_PREFIX).and_then(|name| name.strip_suffix(".md"));
+    name.and_then(Code::parse)
+        .map(|code| DocumentContent { text: documentation_page_markdown(code, language) })
 }
 
 /// Returns the message that makes the editor show the documentation page of a code. If this message
 /// is a request, `id` is its id.
 pub fn show_page_message(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
-    match page_uri(code).filter(|_| support.can_show_documents && support.can_open_documents) {
+    match documentation_page_uri(code).filter(|_| support.can_show_documents && support.can_open_documents) {
         Some(uri) => {
             let params = json!({ "uri": uri, "takeFocus": true });
             Message::Request(Request::new(
@@ -97,7 +98,10 @@ pub fn show_page_message(code: Code, support: PageSupport, language: Language, i
             ))
         }
         None => {
-            let params = ShowMessageParams { typ: MessageType::INFO, message: page_markdown(code, language) };
+            let params = ShowMessageParams {
+                typ: MessageType::INFO,
+                message: documentation_page_markdown(code, language),
+            };
             Message::Notification(Notification::new(notification::ShowMessage::METHOD.to_owned(), params))
         }
     }

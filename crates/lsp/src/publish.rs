@@ -15,7 +15,7 @@ impl Server<'_> {
     /// Sends the diagnostics of all open documents, and of other files of the same rule sets.
     /// Diagnostics that have not changed are sent again only for a new version of an open document.
     /// `runs_analysis` means that the analysis is complete, so that its findings are sent too.
-    pub(super) fn publish(&mut self, runs_analysis: bool) {
+    pub(super) fn publish_diagnostics(&mut self, runs_analysis: bool) {
         self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };
         let diagnostics_by_uri = catch_unwind(AssertUnwindSafe(|| self.collect_diagnostics(runs_analysis)));
         // After a panic, the editor continues to show the diagnostics that were last sent.

@@ -8,13 +8,13 @@ use std::path::{Component, Path, PathBuf};
 const MAX_RULE_FILES: usize = 2_000;
 /// Maximum number of folders that are searched for rule files. Limits the search if the editor has
 /// opened the root of a file system.
-const MAX_FOLDERS: usize = 20_000;
+const MAX_SEARCHED_FOLDERS: usize = 20_000;
 
 /// A search for the rule files below the folders of the workspace.
 #[derive(Default)]
 pub struct FileSearch {
     pub files: BTreeSet<PathBuf>,
-    /// Number of folders that were read so far, to stop at [`MAX_FOLDERS`].
+    /// Number of folders that were read so far, to stop at [`MAX_SEARCHED_FOLDERS`].
     folder_count: usize,
 }
 
@@ -32,7 +32,7 @@ impl FileSearch {
             let name = entry.file_name();
             let is_skipped = name.as_encoded_bytes().starts_with(b".")
                 || matches!(name.to_str(), Some("target" | "node_modules"));
-            if self.files.len() >= MAX_RULE_FILES || self.folder_count >= MAX_FOLDERS {
+            if self.files.len() >= MAX_RULE_FILES || self.folder_count >= MAX_SEARCHED_FOLDERS {
                 return;
             } else if is_dir && !is_skipped && file_system_id(&path) == file_system {
                 self.collect_files(&path, file_system);

@@ -4,7 +4,7 @@
 //! are sent if the text is still the same. A request for findings waits for the analysis.
 
 use super::answers::{self, Answer};
-use super::background::{Background, Job};
+use super::background::{BackgroundCompiler, CompileJob};
 use super::capabilities::{can_insert_snippets, can_refresh_lenses, can_watch_files, capabilities};
 use super::colours;
 use super::commands;
@@ -13,7 +13,7 @@ use super::kept::KeptFindings;
 use super::navigation;
 use super::pages::{self, PageSupport};
 use super::transport;
-use super::workspace::{AnalyzedFile, Document, Workspace, path_of};
+use super::workspace::{AnalyzedFile, OpenDocument, Workspace, path_of};
 use crossbeam_channel::{after, never, select_biased};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
@@ -108,7 +108,7 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         can_refresh_lenses: refreshes_lenses,
         refresh_count: 0,
         unsent: UnsentDiagnostics::No,
-        background: Background::new(),
+        background: BackgroundCompiler::new(),
         revision: 0,
         waiting: Vec::new(),
         is_shut_down: false,
@@ -162,7 +162,7 @@ pub(super) struct Server<'c> {
     /// contain this number.
     pub(super) refresh_count: u32,
     pub(super) unsent: UnsentDiagnostics,
-    background: Background,
+    background: BackgroundCompiler,
     /// Number of changes of documents, folders and files so far.
     revision: u64,
     /// The requests that are answered when the analysis is complete.
@@ -172,11 +172,11 @@ pub(super) struct Server<'c> {
 }
 
 /// An event that the main loop handles.
-enum Event {
+enum ServerEvent {
     Message(Message),
     /// The editor closed the connection.
     Closed,
-    Finished(Job),
+    Finished(CompileJob),
     /// No message arrived during the pause that the next job must wait for, so the job can start.
     Idle,
 }
@@ -185,23 +185,25 @@ impl Server<'_> {
     fn run(&mut self) -> Result<(), ServeError> {
         loop {
             match self.next_event() {
-                Event::Closed => return Ok(()),
-                Event::Idle => self.start_job(),
-                Event::Finished(job) => self.finish_job(job),
-                Event::Message(Message::Request(request)) => self.handle_incoming(request),
-                Event::Message(Message::Notification(notification))
+                ServerEvent::Closed => return Ok(()),
+                ServerEvent::Idle => self.start_job(),
+                ServerEvent::Finished(job) => self.finish_job(job),
+                ServerEvent::Message(Message::Request(request)) => self.handle_incoming(request),
+                ServerEvent::Message(Message::Notification(notification))
                     if notification.method == notification::Exit::METHOD =>
                 {
                     return if self.is_shut_down { Ok(()) } else { Err(ServeError::NotShutDown) };
                 }
-                Event::Message(Message::Notification(notification)) => self.handle_notification(notification),
-                Event::Message(Message::Response(_)) => {}
+                ServerEvent::Message(Message::Notification(notification)) => {
+                    self.handle_notification(notification)
+                }
+                ServerEvent::Message(Message::Response(_)) => {}
             }
         }
     }
 
     /// Waits for the next event. A message of the editor comes before all other events.
-    fn next_event(&self) -> Event {
+    fn next_event(&self) -> ServerEvent {
         let delay = match self.unsent {
             UnsentDiagnostics::No => None,
             UnsentDiagnostics::All => Some(Duration::ZERO),
@@ -210,9 +212,9 @@ impl Server<'_> {
         };
         let timer = delay.filter(|_| !self.background.is_running()).map_or_else(never, after);
         select_biased! {
-            recv(self.connection.receiver) -> message => message.map_or(Event::Closed, Event::Message),
-            recv(self.background.finished) -> job => job.map_or(Event::Closed, Event::Finished),
-            recv(timer) -> _ => Event::Idle,
+            recv(self.connection.receiver) -> message => message.map_or(ServerEvent::Closed, ServerEvent::Message),
+            recv(self.background.finished) -> job => job.map_or(ServerEvent::Closed, ServerEvent::Finished),
+            recv(timer) -> _ => ServerEvent::Idle,
         }
     }
 
@@ -293,17 +295,17 @@ impl Server<'_> {
             }
             files
         }));
-        let job = Job { revision: self.revision, runs_analysis };
+        let job = CompileJob { revision: self.revision, runs_analysis };
         self.background.start_job(files.unwrap_or_default(), job);
     }
 
     /// Sends the diagnostics that a job has computed, unless the files have changed since then.
-    fn finish_job(&mut self, job: Job) {
+    fn finish_job(&mut self, job: CompileJob) {
         self.background.end_job();
         if job.revision != self.revision {
             return;
         }
-        self.publish(job.runs_analysis);
+        self.publish_diagnostics(job.runs_analysis);
         if job.runs_analysis {
             for request in std::mem::take(&mut self.waiting) {
                 let response = self.answer(request);
@@ -332,14 +334,14 @@ impl Server<'_> {
     /// error response.
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
-        catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(|| self.dispatch_request(request))).unwrap_or_else(|_| {
             let message = message!("this is a bug in rulec; please report it with the file and the request");
             let message = message.localized(self.workspace.language()).into_owned();
             Response::new_err(id, ErrorCode::InternalError as i32, message)
         })
     }
 
-    fn dispatch(&self, request: Request) -> Response {
+    fn dispatch_request(&self, request: Request) -> Response {
         let id = request.id.clone();
         if request.method == pages::TextDocumentContent::METHOD {
             return self.handle_request::<pages::TextDocumentContent>(request, |workspace, params| {
@@ -420,7 +422,7 @@ impl Server<'_> {
                 if let Some(opened) = parse_params::<notification::DidOpenTextDocument>(notification) {
                     let document = opened.text_document;
                     let (uri, text, version) = (document.uri, document.text, document.version);
-                    self.workspace.open(Document { uri, text, version });
+                    self.workspace.open(OpenDocument { uri, text, version });
                     self.mark_changed();
                 }
             }

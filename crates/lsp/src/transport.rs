@@ -14,7 +14,7 @@ const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 /// The maximum length of a line of a message header in bytes.
 const MAX_HEADER_LINE_BYTES: u64 = 4 << 10;
 /// The name of the header field that contains the length of a message, in lower case.
-const LENGTH_FIELD: &[u8] = b"content-length:";
+const LENGTH_HEADER_FIELD: &[u8] = b"content-length:";
 
 /// The threads that move messages between the standard streams and a connection.
 pub(super) struct StdioThreads {
@@ -46,9 +46,9 @@ pub(super) fn connect_stdio(language: Language) -> (Connection, StdioThreads) {
         let mut resyncing = false;
         loop {
             let message = match read_message(&mut input, resyncing)? {
-                Frame::End => return Ok(()),
-                Frame::Message(message) => message,
-                Frame::Unreadable { reason: why, needs_resync } => {
+                MessageFrame::End => return Ok(()),
+                MessageFrame::Message(message) => message,
+                MessageFrame::Unreadable { reason: why, needs_resync } => {
                     // While the reader skips to the next header, only the first error is reported.
                     if !resyncing {
                         let _ = reports.send(error_notification(&why, language));
@@ -68,8 +68,8 @@ pub(super) fn connect_stdio(language: Language) -> (Connection, StdioThreads) {
     (server, StdioThreads { reader, writer })
 }
 
-/// The result of reading one message from the input.
-enum Frame {
+/// The result of reading one message of the editor from standard input.
+enum MessageFrame {
     /// The input has ended, possibly within a message.
     End,
     Message(Box<Message>),
@@ -89,21 +89,21 @@ fn error_notification(why: &rulec::Message, language: Language) -> Message {
 
 /// Reads one message. If `resyncing` is true, the position in the input is inside an unreadable
 /// message. The function then first skips to the next header.
-fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> {
-    let Some(length) = read_length(input, resyncing)? else { return Ok(Frame::End) };
+fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<MessageFrame> {
+    let Some(length) = read_length(input, resyncing)? else { return Ok(MessageFrame::End) };
     let length = match length {
         Ok(length) => length,
-        Err(why) => return Ok(Frame::Unreadable { reason: why, needs_resync: true }),
+        Err(why) => return Ok(MessageFrame::Unreadable { reason: why, needs_resync: true }),
     };
     // The buffer grows only as bytes arrive, because the length in the header may be wrong.
     let mut text = Vec::new();
     if input.take(length).read_to_end(&mut text)? as u64 != length {
-        return Ok(Frame::End);
+        return Ok(MessageFrame::End);
     }
     Ok(match serde_json::from_slice(&text) {
-        Ok(message) => Frame::Message(Box::new(message)),
+        Ok(message) => MessageFrame::Message(Box::new(message)),
         Err(error) => {
-            Frame::Unreadable { reason: message!("it is not JSON-RPC: {error}"), needs_resync: false }
+            MessageFrame::Unreadable { reason: message!("it is not JSON-RPC: {error}"), needs_resync: false }
         }
     })
 }
@@ -149,8 +149,8 @@ fn find_length_field(line: &[u8]) -> Option<usize> {
 }
 
 fn strip_length_field(line: &[u8]) -> Option<&[u8]> {
-    let (name, value) = line.split_at_checked(LENGTH_FIELD.len())?;
-    name.eq_ignore_ascii_case(LENGTH_FIELD).then_some(value)
+    let (name, value) = line.split_at_checked(LENGTH_HEADER_FIELD.len())?;
+    name.eq_ignore_ascii_case(LENGTH_HEADER_FIELD).then_some(value)
 }
 
 #[cfg(test)]
@@ -162,13 +162,13 @@ mod tests {
         let (mut input, mut resyncing, mut found) = (input, false, Vec::new());
         loop {
             match read_message(&mut input, resyncing).expect("a slice can be read") {
-                Frame::End => return found,
-                Frame::Message(message) => {
+                MessageFrame::End => return found,
+                MessageFrame::Message(message) => {
                     resyncing = false;
                     let json = serde_json::to_value(&*message).expect("a message is JSON");
                     found.push(json["method"].as_str().unwrap_or_default().to_owned());
                 }
-                Frame::Unreadable { needs_resync, .. } => {
+                MessageFrame::Unreadable { needs_resync, .. } => {
                     resyncing = needs_resync;
                     found.push("-".to_owned());
                 }

@@ -1,7 +1,7 @@
 //! The files of the workspace. Open documents override files on disk. A file that other files
 //! import is analysed together with its importers, as `rulec check` does for a folder.
 
-use super::lines::{self, LineScan, Lines};
+use super::lines::{self, LineScan, TextLines};
 use super::pages::PageSupport;
 use super::search::{FileSearch, file_system_id, imported_paths, normalise_path, relative_path};
 use ls_types::{Position, Range, SemanticToken, TextDocumentContentChangeEvent, Uri};
@@ -20,13 +20,13 @@ use std::sync::{Arc, OnceLock};
 pub type SentTokens = HashMap<PathBuf, (String, Vec<SemanticToken>)>;
 
 /// A document that is open in the editor.
-pub struct Document {
+pub struct OpenDocument {
     pub uri: Uri,
     pub text: String,
     pub version: i32,
 }
 
-impl Document {
+impl OpenDocument {
     /// Replaces a range of the document's text. If `range` is `None`, replaces the whole text.
     /// `scan` holds the line starts of the text.
     fn change(&mut self, range: Option<Range>, text: &str, scan: &mut LineScan) {
@@ -126,11 +126,13 @@ impl AnalyzedFile {
     }
 
     /// Returns the text of a file of this analysis, with its line starts.
-    pub fn lines(&self, file: FileId) -> Lines<'_> {
+    pub fn lines(&self, file: FileId) -> TextLines<'_> {
         let text = self.analysis.text(file);
         match self.line_starts.get(file.0 as usize) {
-            Some(starts) => Lines::with_starts(text, starts.get_or_init(|| lines::line_starts(text)).clone()),
-            None => Lines::new(text),
+            Some(starts) => {
+                TextLines::with_starts(text, starts.get_or_init(|| lines::line_starts(text)).clone())
+            }
+            None => TextLines::new(text),
         }
     }
 }
@@ -151,7 +153,7 @@ pub struct Workspace {
     /// Whether the editor accepts completion items with placeholders.
     supports_snippets: bool,
     settings: RefCell<SettingsCache>,
-    open_documents: BTreeMap<PathBuf, Document>,
+    open_documents: BTreeMap<PathBuf, OpenDocument>,
     analyses: RefCell<HashMap<PathBuf, Arc<AnalyzedFile>>>,
     sent_tokens: RefCell<SentTokens>,
     /// The files that each rule file imports. `None` until this map is first needed.
@@ -194,7 +196,7 @@ impl Workspace {
         self.discard_cached();
     }
 
-    pub fn open(&mut self, document: Document) {
+    pub fn open(&mut self, document: OpenDocument) {
         self.open_documents.insert(path_of(&document.uri), document);
         self.discard_cached();
     }
@@ -228,7 +230,7 @@ impl Workspace {
     }
 
     /// Returns the open documents with their paths.
-    pub fn documents(&self) -> impl Iterator<Item = (&Path, &Document)> {
+    pub fn documents(&self) -> impl Iterator<Item = (&Path, &OpenDocument)> {
         self.open_documents.iter().map(|(path, document)| (path.as_path(), document))
     }
 
@@ -412,7 +414,7 @@ mod tests {
     fn open_document(text: &str) -> (Workspace, Uri) {
         let uri = uri_of(Path::new("/project/a.rules")).expect("the path is absolute");
         let mut workspace = Workspace::new(Vec::new(), Language::default(), PageSupport::default());
-        workspace.open(Document { uri: uri.clone(), text: text.to_owned(), version: 0 });
+        workspace.open(OpenDocument { uri: uri.clone(), text: text.to_owned(), version: 0 });
         (workspace, uri)
     }
 

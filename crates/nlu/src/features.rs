@@ -11,7 +11,7 @@
 //! | group | features |
 //! |---|---|
 //! | [`FeatureGroup::Word`] | each token, each pair of adjacent tokens, first and last token |
-//! | [`FeatureGroup::Gram`] | n-grams: 2 to 4 characters in words, 2 to 3 in unspaced scripts |
+//! | [`FeatureGroup::Ngram`] | n-grams: 2 to 4 characters in words, 2 to 3 in unspaced scripts |
 //! | [`FeatureGroup::Keyword`] | each keyword of the intents that the text contains |
 //!
 //! A space is added on both sides of a word before its n-grams are computed. A feature is
@@ -27,10 +27,10 @@ pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Lengths, in characters, of the n-grams (sequences of characters of a word) in scripts with
 /// spaces between words.
-const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
+const NGRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Lengths, in characters, of the n-grams in scripts without spaces. These n-grams are shorter,
 /// because a character of such a script carries more information.
-const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
+const UNSPACED_NGRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 
 /// The group of a feature. In the vector of a text, each group has the same total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ pub enum FeatureGroup {
     /// Words, pairs of adjacent words, and the first and last word of the text.
     Word,
     /// Character n-grams: short sequences of characters of words, or of text without spaces.
-    Gram,
+    Ngram,
     /// Keywords of the intents that occur in the text.
     Keyword,
 }
@@ -113,12 +113,12 @@ pub struct FeatureExtractor {
     /// The current word with a leading space. In a script without spaces between words, the current
     /// run of characters, without a leading space.
     char_run: Vec<char>,
-    tokens: Vec<Token>,
+    tokens: Vec<TextToken>,
     features: Vec<Feature>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Token {
+struct TextToken {
     hash: u64,
     is_common: bool,
 }
@@ -169,7 +169,7 @@ impl FeatureExtractor {
                 }
                 if c.is_alphanumeric() || is_symbol(c) {
                     self.char_run.push(c);
-                    self.tokens.push(Token {
+                    self.tokens.push(TextToken {
                         hash: FeatureHash::TOKEN_SEED.add_char(c).0,
                         is_common: is_common_char(c),
                     });
@@ -209,30 +209,34 @@ impl FeatureExtractor {
 }
 
 /// Adds the word in `run` to the tokens and its n-grams to the features, and clears `run`.
-fn end_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
+fn end_word(run: &mut Vec<char>, tokens: &mut Vec<TextToken>, features: &mut Vec<Feature>) {
     let is_common = is_common_word(&run[1..]);
     let hash = run[1..].iter().copied().fold(FeatureHash::TOKEN_SEED, FeatureHash::add_char).0;
-    tokens.push(Token { hash, is_common });
+    tokens.push(TextToken { hash, is_common });
     run.push(' ');
-    for_each_gram(run, GRAM_LENGTHS, |hash, _| {
-        features.push(Feature { hash, group: FeatureGroup::Gram, is_common })
+    for_each_ngram(run, NGRAM_LENGTHS, |hash, _| {
+        features.push(Feature { hash, group: FeatureGroup::Ngram, is_common })
     });
     run.clear();
 }
 
 /// Adds the n-grams of the unspaced characters in `run` to the features, and clears `run`.
 fn end_unspaced_run(run: &mut Vec<char>, features: &mut Vec<Feature>) {
-    for_each_gram(run, UNSPACED_GRAM_LENGTHS, |hash, gram| {
+    for_each_ngram(run, UNSPACED_NGRAM_LENGTHS, |hash, gram| {
         let common = gram.iter().all(|&c| is_common_char(c));
-        features.push(Feature { hash, group: FeatureGroup::Gram, is_common: common });
+        features.push(Feature { hash, group: FeatureGroup::Ngram, is_common: common });
     });
     run.clear();
 }
 
 /// Calls `emit` with the hash and the characters of each n-gram of `run`.
-fn for_each_gram(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(u64, &[char])) {
+fn for_each_ngram(
+    run: &[char],
+    lengths: std::ops::RangeInclusive<usize>,
+    mut emit: impl FnMut(u64, &[char]),
+) {
     for start in 0..run.len() {
-        let mut hash = FeatureHash::GRAM_SEED;
+        let mut hash = FeatureHash::NGRAM_SEED;
         for (i, &c) in run[start..].iter().take(*lengths.end()).enumerate() {
             hash = hash.add_char(c);
             if lengths.contains(&(i + 1)) {
@@ -262,7 +266,7 @@ impl FeatureHash {
     const TOKEN_PAIR_SEED: FeatureHash = FeatureHash(0x3c6e_f372_fe94_f82a);
     const FIRST_TOKEN_SEED: FeatureHash = FeatureHash(0xdaa6_6d2c_7ddf_743f);
     const LAST_TOKEN_SEED: FeatureHash = FeatureHash(0x78dd_e6e5_fd29_f054);
-    const GRAM_SEED: FeatureHash = FeatureHash(0x1715_609f_7c74_6c69);
+    const NGRAM_SEED: FeatureHash = FeatureHash(0x1715_609f_7c74_6c69);
     const KEYWORD_SEED: FeatureHash = FeatureHash(0xb54c_da58_fbbe_e87e);
 
     fn add_char(self, c: char) -> FeatureHash {

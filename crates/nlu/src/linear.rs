@@ -30,13 +30,13 @@ const OTHER_LABEL_COST: f32 = 1.0;
 /// α for each sentence and intent.
 const CONVERGENCE_TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
-/// passes, from [`MIN_PASSES`] to [`MAX_PASSES`]. With few sentences, many passes cost little. With
-/// many sentences, many passes gain little.
+/// passes, from [`MIN_TRAINING_PASSES`] to [`MAX_TRAINING_PASSES`]. With few sentences, many passes
+/// cost little. With many sentences, many passes gain little.
 const TARGET_SENTENCE_VISITS: usize = 40_000;
 /// Minimum number of passes over the sentences.
-const MIN_PASSES: usize = 8;
+const MIN_TRAINING_PASSES: usize = 8;
 /// Maximum number of passes over the sentences. It bounds the training time of small models.
-const MAX_PASSES: usize = 100;
+const MAX_TRAINING_PASSES: usize = 100;
 
 /// A training sentence as a vector, with the intent that it belongs to.
 #[derive(Clone, Debug)]
@@ -70,7 +70,8 @@ impl LinearModel {
         };
         let mut row_order: Vec<usize> = (0..rows.len()).collect();
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
-        let passes = (TARGET_SENTENCE_VISITS / rows.len().max(1)).clamp(MIN_PASSES, MAX_PASSES);
+        let passes =
+            (TARGET_SENTENCE_VISITS / rows.len().max(1)).clamp(MIN_TRAINING_PASSES, MAX_TRAINING_PASSES);
         for _ in 0..passes {
             random.shuffle(&mut row_order);
             let mut largest_change = 0.0_f32;
@@ -107,7 +108,8 @@ struct LinearTraining {
     label_count: usize,
     /// The weights before they are rounded to 8 bits, in the layout of [`LinearModel::weights`].
     weights: Vec<f32>,
-    /// A row of variables α for each sentence, with one variable per label.
+    /// The variables α that the training computes: a row for each sentence, with one variable for
+    /// each intent.
     alphas: Vec<f32>,
     /// The value of each intent's function on the sentence that is being visited.
     label_values: Vec<f32>,

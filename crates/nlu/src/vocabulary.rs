@@ -50,7 +50,7 @@ impl FeatureCounter {
         let idf = |count: u32, common: bool| {
             let prior = if common { PRIOR_SENTENCES_PER_COMMON_WORD } else { 0.0 };
             let sentences = f64::from(self.sentence_count) + PRIOR_SENTENCES;
-            (1.0 + portable_ln((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
+            (1.0 + portable_natural_log((1.0 + sentences) / (1.0 + f64::from(count) + prior))) as f32
         };
         Vocabulary {
             weights: counted_features.iter().map(|&(_, (count, common))| idf(count, common)).collect(),
@@ -98,31 +98,32 @@ impl Vocabulary {
             let weight = if occurrences.len() == 1 {
                 idf
             } else {
-                idf * (1.0 + portable_ln(occurrences.len() as f64) as f32)
+                idf * (1.0 + portable_natural_log(occurrences.len() as f64) as f32)
             };
             squares[group as usize] += weight * weight;
             if let Some(&id) = id {
-                vector.push((id << GROUP_BITS | group as u32, weight));
+                vector.push((id << FEATURE_GROUP_BITS | group as u32, weight));
             }
         }
         let groups = squares.iter().filter(|&&square| square > 0.0).count() as f32;
         let scales = squares.map(|square| 1.0 / (square * groups).sqrt());
         for (id, weight) in &mut vector {
-            *weight *= scales[(*id & GROUP_MASK) as usize];
-            *id >>= GROUP_BITS;
+            *weight *= scales[(*id & FEATURE_GROUP_MASK) as usize];
+            *id >>= FEATURE_GROUP_BITS;
         }
         vector
     }
 }
 
-const GROUP_BITS: u32 = 2;
-const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
-const _: () = assert!(FEATURE_GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
+const FEATURE_GROUP_BITS: u32 = 2;
+const FEATURE_GROUP_MASK: u32 = (1 << FEATURE_GROUP_BITS) - 1;
+const _: () =
+    assert!(FEATURE_GROUP_COUNT <= 1 << FEATURE_GROUP_BITS && MAX_FEATURES < 1 << (32 - FEATURE_GROUP_BITS));
 
 /// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
 /// platform, which `f64::ln` does not guarantee. The result differs from the exact value by at most
 /// a few units in its last place.
-fn portable_ln(x: f64) -> f64 {
+fn portable_natural_log(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
     const MANTISSA_MASK: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
@@ -145,14 +146,14 @@ mod tests {
         for i in 1..20_000 {
             for x in [f64::from(i), f64::from(i) / 128.0, 1.0 / f64::from(i)] {
                 assert!(
-                    (portable_ln(x) - x.ln()).abs() <= 4e-15 * x.ln().abs().max(1.0),
+                    (portable_natural_log(x) - x.ln()).abs() <= 4e-15 * x.ln().abs().max(1.0),
                     "{x}: {} {}",
-                    portable_ln(x),
+                    portable_natural_log(x),
                     x.ln()
                 );
             }
         }
-        assert_eq!(portable_ln(1.0), 0.0);
+        assert_eq!(portable_natural_log(1.0), 0.0);
     }
 
     fn vocabulary_of(sentences: &[&str]) -> Vocabulary {

@@ -27,16 +27,16 @@ pub struct AnswerLine<'a, A> {
 pub struct RejectedLine<'a> {
     /// The number of the input line, from 1.
     pub line: u64,
-    /// The reason why the line has no answer.
+    /// The reason why the input line has no answer.
     pub error: LineError<'a>,
 }
 
-/// The reason why a line has no answer.
+/// The reason why an input line has no answer.
 #[derive(Serialize)]
 pub struct LineError<'a> {
-    /// The diagnostic code of the error.
+    /// The diagnostic code of the error in the input line.
     pub code: Code,
-    /// The error message for the user.
+    /// The error message about the input line, for the user.
     pub message: Cow<'a, str>,
     /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct AnswerOptions {
     pub includes_explanation: bool,
     /// Whether the answer contains an analysis of the message's text.
     pub includes_analysis: bool,
-    /// The language of reasons and failures in the answer.
+    /// The language in which the answer states reasons and failures.
     pub language: Language,
 }
 

@@ -12,17 +12,18 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 const HASH_BYTES: usize = 32;
-/// The text between the hashed part of a line and its hash.
+/// The text in a line of the decision log between the hashed part of the line and its hash.
 const CHAIN_FIELD_START: &[u8] = b",\"chain\":\"";
 /// The number of bytes from [`CHAIN_FIELD_START`] to the end of a line, without the line feed.
 const CHAIN_TAIL_BYTES: usize = CHAIN_FIELD_START.len() + 2 * HASH_BYTES + 2;
 
 type ChainHash = [u8; HASH_BYTES];
 
-/// The end of a chain: the number of the next line, and the hash of the lines so far.
+/// The end of a decision log's hash chain: the number of the next line, and the hash of the lines
+/// so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashChain {
-    /// The number of the next line, from 1.
+    /// The number of the log's next line, from 1.
     next_line_number: u64,
     /// The hash of the last line, which covers all lines so far; zeros before the first line.
     last_hash: ChainHash,
@@ -38,11 +39,11 @@ impl HashChain {
     /// Creates the end of the chain after `line`, the last line of a log. `None` if the line has no
     /// hash.
     pub fn after(line: &[u8]) -> Option<HashChain> {
-        let parts = LineParts::split(line)?;
+        let parts = ChainedLineParts::split(line)?;
         Some(HashChain { next_line_number: parts.line_number + 1, last_hash: parts.hash })
     }
 
-    /// Returns the number of the next line, from 1.
+    /// Returns the number of the log's next line, from 1.
     pub fn next_line_number(&self) -> u64 {
         self.next_line_number
     }
@@ -98,16 +99,16 @@ fn hash_line(last_hash: &ChainHash, line: &[u8]) -> ChainHash {
     Sha256::new().chain_update(last_hash).chain_update(line).finalize().into()
 }
 
-/// A line of a chained log, split into the hashed text, the number and the hash.
-struct LineParts<'l> {
+/// A line of a log with a hash chain, split into the hashed text, the number and the hash.
+struct ChainedLineParts<'l> {
     /// The text of the line that the line's hash covers.
     hashed_part: &'l [u8],
     line_number: u64,
     hash: ChainHash,
 }
 
-impl<'l> LineParts<'l> {
-    fn split(line: &'l [u8]) -> Option<LineParts<'l>> {
+impl<'l> ChainedLineParts<'l> {
+    fn split(line: &'l [u8]) -> Option<ChainedLineParts<'l>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let (hashed, tail) = line.split_at_checked(line.len().checked_sub(CHAIN_TAIL_BYTES)?)?;
         let hash = tail.strip_prefix(CHAIN_FIELD_START)?.strip_suffix(b"\"}")?;
@@ -115,7 +116,7 @@ impl<'l> LineParts<'l> {
         let (before, number) = hashed.split_at(hashed.len() - digits);
         before.ends_with(b"\"seq\":").then_some(())?;
         let number = std::str::from_utf8(number).ok()?.parse().ok()?;
-        Some(LineParts { hashed_part: hashed, line_number: number, hash: parse_hexadecimal(hash)? })
+        Some(ChainedLineParts { hashed_part: hashed, line_number: number, hash: parse_hexadecimal(hash)? })
     }
 }
 
@@ -128,11 +129,11 @@ fn parse_hexadecimal<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// A fault that [`ChainVerifier`] finds in a line.
+/// A fault in a line of a decision log, which [`ChainVerifier`] has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChainFault {
-    /// The line has no number and hash, or is incomplete.
+    /// The line has no number and hash of the chain, or is incomplete.
     NoChain,
     /// The hash of the line is wrong: the line was changed, or the previous line was replaced.
     Changed,
@@ -170,11 +171,11 @@ impl ChainFault {
     }
 }
 
-/// Checks the lines of a chained log, in order.
+/// Checks the lines of a decision log with a hash chain, in order.
 #[derive(Debug, Default)]
 pub struct ChainVerifier {
     public_key: Option<VerifyingKey>,
-    /// The end of the chain after the lines that were checked; `None` before the first line.
+    /// The end of the hash chain after the lines that were checked; `None` before the first line.
     chain: Option<HashChain>,
     checked_line_count: u64,
     checkpoint_count: u64,
@@ -209,14 +210,15 @@ impl ChainVerifier {
         self.chain.as_ref().map(HashChain::last_hash_hex)
     }
 
-    /// Checks the next line.
+    /// Checks the number and the hash of the log's next line, and the signature if the line is a
+    /// checkpoint.
     ///
     /// # Errors
     /// If the line has a fault. The lines after it can still be checked.
     pub fn check_line(&mut self, line: &[u8]) -> Result<(), ChainFault> {
         self.checked_line_count += 1;
         self.lines_since_checkpoint += 1;
-        let parts = LineParts::split(line).ok_or(ChainFault::NoChain)?;
+        let parts = ChainedLineParts::split(line).ok_or(ChainFault::NoChain)?;
         let before = match &self.chain {
             Some(chain) => chain.clone(),
             None => chain_before_first_line(&parts),
@@ -257,7 +259,7 @@ impl ChainVerifier {
         Ok(())
     }
 
-    /// Returns the number of lines that were checked.
+    /// Returns the number of lines of the log that were checked.
     pub fn line_count(&self) -> u64 {
         self.checked_line_count
     }
@@ -278,7 +280,7 @@ impl ChainVerifier {
 
 /// Returns the chain before the first line that is checked. If the line is the header of a file,
 /// this chain ends with the hash that the header names. Otherwise the chain is empty.
-fn chain_before_first_line(parts: &LineParts<'_>) -> HashChain {
+fn chain_before_first_line(parts: &ChainedLineParts<'_>) -> HashChain {
     let mut header = parts.hashed_part.to_vec();
     header.push(b'}');
     let header: Option<Json> = serde_json::from_slice(&header).ok();
@@ -367,7 +369,7 @@ mod tests {
         let mut lines = log_lines(4);
         lines[1] = b"{\"route\":\"forged\"}".to_vec();
         for line in &mut lines {
-            if let Some(parts) = LineParts::split(line) {
+            if let Some(parts) = ChainedLineParts::split(line) {
                 let end = parts.hashed_part.len() - format!(",\"seq\":{}", parts.line_number).len();
                 line.truncate(end);
                 line.push(b'}');

@@ -25,7 +25,7 @@ const MAX_SHOWN_CHARS: usize = 80;
 /// Maximum number of route names that are listed in the reason why a route was never chosen.
 const MAX_NAMED_ROUTES: usize = 3;
 
-/// Coverage counts over all decisions of one rule set.
+/// How often the decisions of a rule set evaluated and chose each of its rules and conditions.
 pub struct Coverage<'r> {
     rules: &'r Rules,
     /// Number of decisions and validated payloads that were counted.

@@ -44,7 +44,7 @@ pub struct Edge {
     pub is_dashed: bool,
 }
 
-/// A graph to draw. Edges refer to nodes by index.
+/// A graph of nodes and edges that is drawn, such as a workflow.
 pub struct Drawing {
     /// The name of the table or workflow that is drawn.
     pub name: String,

@@ -13,7 +13,7 @@ pub use middleware::{Flow, MiddlewareError, MiddlewareResult, StopReason, Stoppe
 pub use queue::{Policy, RecvError, Subscription};
 
 use super::task::{self, TaskFailure, UserFunction};
-use queue::{Queue, SendOutcome};
+use queue::{EventQueue, SendOutcome};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -51,18 +51,18 @@ use tokio::task::coop::consume_budget;
 /// # }
 /// ```
 pub struct Bus<E> {
-    inner: Arc<BusInner<E>>,
+    inner: Arc<EventBusInner<E>>,
 }
 
 /// The name of a middleware, and its function.
 type NamedMiddleware<E> = (String, UserFunction<E, Flow<E>>);
 
-struct BusInner<E> {
+struct EventBusInner<E> {
     /// The current list of middleware. [`Bus::add_middleware`] replaces the whole list, so an event
     /// that already passes through the old list is not affected.
     middleware: Mutex<Arc<[NamedMiddleware<E>]>>,
     middleware_time_limit: Option<Duration>,
-    subscribers: Mutex<Vec<Arc<Queue<E>>>>,
+    subscribers: Mutex<Vec<Arc<EventQueue<E>>>>,
 }
 
 /// The middleware and the time limit from which a [`Bus`] is built.
@@ -128,7 +128,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
     pub fn build(self) -> Bus<E> {
         let middleware = Mutex::new(self.middleware.into());
         Bus {
-            inner: Arc::new(BusInner {
+            inner: Arc::new(EventBusInner {
                 middleware,
                 middleware_time_limit: self.middleware_time_limit,
                 subscribers: Mutex::default(),
@@ -160,7 +160,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
     /// `policy` decides what happens when the queue is full. To unsubscribe, drop the returned
     /// value.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
-        let queue = Arc::new(Queue::new(capacity, policy));
+        let queue = Arc::new(EventQueue::new(capacity, policy));
         let mut queues = self.inner.lock_queues();
         queues.retain(|queue| !queue.has_no_subscriber());
         queues.push(queue.clone());
@@ -253,25 +253,25 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 }
 
-impl<E> BusInner<E> {
+impl<E> EventBusInner<E> {
     fn middleware(&self) -> Arc<[NamedMiddleware<E>]> {
         self.middleware.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn lock_queues(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Queue<E>>>> {
+    fn lock_queues(&self) -> std::sync::MutexGuard<'_, Vec<Arc<EventQueue<E>>>> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the queues of all subscriptions. Queues of dropped subscriptions are removed from
     /// the bus first.
-    fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
+    fn open_queues(&self) -> Vec<Arc<EventQueue<E>>> {
         let mut queues = self.lock_queues();
         queues.retain(|queue| !queue.has_no_subscriber());
         queues.clone()
     }
 }
 
-impl<E> Drop for BusInner<E> {
+impl<E> Drop for EventBusInner<E> {
     fn drop(&mut self) {
         for queue in self.lock_queues().drain(..) {
             queue.mark_bus_dropped();

@@ -63,9 +63,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use failures::FailureMemory;
 use handlers::HandlerMap;
 use history::PreviousRules;
-use hooks::Hooks;
+use hooks::RouterHooks;
 use log::DecisionRecord;
-use policy::Circuit;
+use policy::CircuitBreaker;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
 use rulec_sema::hir::ROUTES_TABLE;
 use serde::Serialize;
@@ -135,7 +135,7 @@ struct RouterShared {
     /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
-    hooks: Hooks,
+    hooks: RouterHooks,
     failure_memory: FailureMemory,
     stats: RouterCounters,
 }
@@ -321,9 +321,9 @@ impl Router {
     /// Returns counts and latencies of routes and handlers since the router was built.
     pub fn stats(&self) -> RouterStats {
         let handlers = self.shared.handlers.iter();
-        self.shared
-            .stats
-            .snapshot(handlers.map(|(name, handler)| (name, handler.circuit.as_ref().map(Circuit::state))))
+        self.shared.stats.snapshot(
+            handlers.map(|(name, handler)| (name, handler.circuit.as_ref().map(CircuitBreaker::state))),
+        )
     }
 
     /// Returns the log to which the router writes decisions; `None` if it writes no log.

@@ -43,7 +43,7 @@ where
     })
 }
 
-/// The reason why a task produced no value.
+/// The reason why a task, which runs a function of the embedding program, produced no value.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub(super) enum TaskFailure {

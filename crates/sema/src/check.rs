@@ -222,7 +222,7 @@ struct Checker<'a> {
     remaining_comparisons: Cell<usize>,
     /// The declared names that are no values: names of statements such as tables, and names that
     /// other rules define after `where`. Collected when the first unknown name is reported.
-    other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
+    names_without_value: OnceCell<HashMap<&'a str, unknown::NameWithoutValue<'a>>>,
     /// All `goto`s, each as the indexes of its own table and its target table, and its span.
     goto_edges: Vec<(usize, usize, Span)>,
     let_measures: Vec<ExprSize>,
@@ -273,7 +273,7 @@ impl<'a> Checker<'a> {
             failed_routes: HashSet::new(),
             entry_tables: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
-            other_names: OnceCell::new(),
+            names_without_value: OnceCell::new(),
             goto_edges: Vec::new(),
             let_measures: Vec::new(),
             is_in_choice: false,
@@ -471,7 +471,7 @@ impl<'a> Checker<'a> {
         self.warn_unused_analysis();
     }
 
-    /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.
+    /// Returns the size of an expression with `let`s expanded, or reports that it is too large.
     fn measure_within_limits(&mut self, term: hir::Part<'_>, span: Span) -> Checked<ExprSize> {
         let measure = ExprSize::new(term, &self.let_measures);
         if measure.node_count > MAX_CONDITION_NODES || measure.depth > MAX_CONDITION_DEPTH {

@@ -155,8 +155,8 @@ pub struct NormalPredicate {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NormalExpr {
     Const(NormalConst),
-    /// The field that this slot reads, of the message or of a named value in payload rules. A value
-    /// of a kind that the slot does not accept counts as missing.
+    /// A field of the message, or of a named value in payload rules, with the kinds of value that
+    /// the rules accept. A value of another kind counts as missing.
     Slot(SlotId),
     /// The list of recorded messages. The id is the slot that reads it in the typed program.
     History(SlotId),
@@ -191,8 +191,8 @@ pub enum NormalExpr {
         is_all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for an element; `false_cond` is the condition that
-        /// it is false. If both are false, the body is unknown.
+        /// The condition "the body is true for an element"; `false_cond` is the condition "the body
+        /// is false for an element". If neither is true, the body is unknown.
         true_cond: CondId,
         false_cond: CondId,
         level: u32,
@@ -242,7 +242,7 @@ pub struct NormalConst(pub Const);
 impl PartialEq for NormalConst {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || json_eq(a, b),
+            (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || is_same_constant(a, b),
             // Equal times may have different offsets, which `hour` and `date` depend on.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
             (Const::Version(a), Const::Version(b)) => a == b,
@@ -270,15 +270,17 @@ fn float_bits(number: &Number) -> Option<u64> {
     number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
 }
 
-fn json_eq(a: &Json, b: &Json) -> bool {
+fn is_same_constant(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => match (float_bits(a), float_bits(b)) {
             (None, None) => a == b,
             (a, b) => a == b,
         },
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_eq(a, b)),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_constant(a, b))
+        }
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && json_eq(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && is_same_constant(a, b))
         }
         _ => a == b,
     }

@@ -14,11 +14,13 @@ use subtle::ConstantTimeEq;
 /// to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Permits to decide messages, to check payloads, to run workflows and to analyse texts.
+    /// A token with this scope permits to decide messages, to check payloads, to run workflows and
+    /// to analyse texts.
     Decide,
-    /// Permits to see how the rules decide: explanations, the rules, the metrics and the tests.
+    /// A token with this scope permits to see how the rules decide: explanations, the rules, the
+    /// metrics and the tests.
     Explain,
-    /// Permits to change the active rules.
+    /// A token with this scope permits to change the active rules.
     Admin,
 }
 
@@ -36,16 +38,16 @@ impl Scope {
 
 /// The permissions of one request: the scopes of its bearer token, and the name of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Grant {
+pub(crate) struct RequestPermissions {
     pub token_name: String,
     scopes: Vec<Scope>,
 }
 
-impl Grant {
+impl RequestPermissions {
     /// Returns the permissions of a request to a service without tokens: everything except changing
     /// the rules.
-    pub fn without_tokens() -> Grant {
-        Grant { token_name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
+    pub fn without_tokens() -> RequestPermissions {
+        RequestPermissions { token_name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
     }
 
     /// Checks that the request's token has the scope `scope`.
@@ -78,7 +80,7 @@ impl Grant {
 /// The tokens that a service accepts: pairs of the hash of a token, in lower-case hexadecimal, and
 /// its permissions.
 #[derive(Clone, Debug, Default)]
-pub struct Tokens(Vec<(Vec<u8>, Grant)>);
+pub struct Tokens(Vec<(Vec<u8>, RequestPermissions)>);
 
 impl Tokens {
     /// Reads a file of tokens. Each line has a name, the scopes and the SHA-256 hash of the token
@@ -106,13 +108,13 @@ impl Tokens {
 
     /// Returns the permissions of a token; `None` if the token is unknown. Compares in constant
     /// time, so that the duration does not reveal how much of a token is right.
-    pub(crate) fn grant(&self, token: &[u8]) -> Option<&Grant> {
+    pub(crate) fn grant(&self, token: &[u8]) -> Option<&RequestPermissions> {
         self.grant_of_hash(&hash_of(token))
     }
 
     /// Returns the permissions of the token whose hash is `hash`. Compares in constant time, as
     /// [`Tokens::grant`] does.
-    pub(crate) fn grant_of_hash(&self, hash: &str) -> Option<&Grant> {
+    pub(crate) fn grant_of_hash(&self, hash: &str) -> Option<&RequestPermissions> {
         let mut found = None;
         for (known, grant) in &self.0 {
             if bool::from(known.as_slice().ct_eq(hash.as_bytes())) {
@@ -123,7 +125,7 @@ impl Tokens {
     }
 }
 
-fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
+fn parse_line(line: &str) -> Option<(Vec<u8>, RequestPermissions)> {
     let mut words = line.split_whitespace();
     let (Some(name), Some(scopes), Some(hash), None) =
         (words.next(), words.next(), words.next(), words.next())
@@ -133,7 +135,7 @@ fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
     let find = |name: &str| Scope::ALL.into_iter().find(|scope| scope.name() == name);
     let scopes: Option<Vec<Scope>> = scopes.split(',').map(find).collect();
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let grant = Grant { token_name: name.to_owned(), scopes: scopes? };
+    let grant = RequestPermissions { token_name: name.to_owned(), scopes: scopes? };
     is_hash.then(|| (hash.to_ascii_lowercase().into_bytes(), grant))
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use time::OffsetDateTime;
 
-/// Receives each event: a JSON object with the keys `time` and `event` (the kind of event), and
-/// further fields.
+/// A function that receives each event of the service: a JSON object with the keys `time` and
+/// `event` (the kind of event), and further fields.
 pub type EventSink = Arc<dyn Fn(&Json) + Send + Sync>;
 
 /// Reports events to a sink. Events that change how messages are decided also go to the decision
@@ -19,7 +19,8 @@ type AddLogLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
 
 struct EventsInner {
     sink: EventSink,
-    /// Adds a line to the decision log. Empty if the service writes no decision log.
+    /// The function that adds a line to the decision log. Empty if the service writes no decision
+    /// log.
     add_log_line: OnceLock<AddLogLine>,
 }
 

@@ -98,7 +98,7 @@ pub struct LogLimits {
 }
 
 /// Maximum number of AuthZEN questions in one request.
-pub(crate) const MAX_EVALUATIONS: usize = 1_000;
+pub(crate) const MAX_AUTHZEN_QUESTIONS: usize = 1_000;
 /// Maximum number of node calls in a workflow run, which bounds the size of its report. The calls
 /// of a resumed run before it was saved count too.
 pub(crate) const MAX_WORKFLOW_STEPS: usize = 10_000;
@@ -141,7 +141,7 @@ impl Limits {
             fixed(LimitName::head, MAX_HEAD_BYTES, "bytes"),
             streams,
             fixed(LimitName::depth, MAX_NESTING_DEPTH, "levels"),
-            fixed(LimitName::questions, MAX_EVALUATIONS, "questions"),
+            fixed(LimitName::questions, MAX_AUTHZEN_QUESTIONS, "questions"),
             // A run that reaches the limit ends incomplete, and can be resumed. This is no error.
             (LimitName::steps, MAX_WORKFLOW_STEPS as u64, "calls", None, false),
         ];
@@ -164,20 +164,20 @@ impl Limits {
     }
 }
 
-/// The time by which a request must be answered. Long work calls [`Deadline::check`] repeatedly, to
-/// stop in time.
+/// The time by which a request must be answered. Long work calls
+/// [`RequestDeadline::check_not_passed`] repeatedly, to stop in time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline {
+pub(crate) struct RequestDeadline {
     end_instant: Instant,
     time_limit: Duration,
 }
 
-impl Deadline {
+impl RequestDeadline {
     /// Returns the deadline of a request that arrives now and may take the time `limit`.
-    pub fn after(limit: Duration) -> Deadline {
+    pub fn after(limit: Duration) -> RequestDeadline {
         // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
-        Deadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
+        RequestDeadline { end_instant: Instant::now() + limit.min(longest), time_limit: limit }
     }
 
     pub fn end(&self) -> Instant {
@@ -190,11 +190,11 @@ impl Deadline {
         self.end_instant.checked_sub(self.time_limit / 10).unwrap_or(self.end_instant)
     }
 
-    /// Returns an error if the deadline has passed.
+    /// Returns an error if the deadline of the request has passed.
     ///
     /// # Errors
     /// If the deadline has passed.
-    pub fn check(&self) -> Result<(), Problem> {
+    pub fn check_not_passed(&self) -> Result<(), Problem> {
         match Instant::now() < self.end_instant {
             true => Ok(()),
             false => Err(self.timeout_problem()),

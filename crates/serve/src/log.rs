@@ -18,9 +18,9 @@ use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::StartError;
 use crate::trace::TraceId;
-use closing::CloseSignal;
+use closing::LogCloseSignal;
 pub use options::{LogMode, LogOptions, LogTarget};
-use output::{LogEnd, LogOutput};
+use output::{LogOutput, WrittenLogEnd};
 pub(crate) use record::DecisionRecord;
 #[cfg(feature = "remote")]
 pub use remote::{LogProtocol, RemoteLog};
@@ -31,7 +31,7 @@ use rulec_runtime::route::observed_log_line;
 pub(crate) use sampling::SampleOutcome;
 pub use sampling::{LogSampling, LogShare};
 use serde_json::Value as Json;
-use spill::{SpillFiles, Spilled};
+use spill::{SpillFiles, SpillResult};
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -40,25 +40,26 @@ use std::thread::JoinHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::LogWriter;
 
-/// A function that receives the events of the log: the kind of event, and a JSON object with the
-/// event's other fields.
+/// A function that receives the events of the decision log: the kind of event, and a JSON object
+/// with the event's other fields.
 pub(crate) type ReportEvent = Box<dyn Fn(&str, Json) + Send>;
 
-/// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
-/// outside the mode `sync`.
+/// The memory that is reserved for a decision until its line of the decision log is formatted. Only
+/// the mode `sync` reserves memory.
 #[derive(Default)]
 pub(crate) struct MemoryReservation {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The number of lines that wait in memory for the writer, and the number of their bytes.
+/// The number of lines that wait in memory until they are written to the decision log, and the
+/// number of their bytes.
 #[derive(Default)]
-struct WaitingTotals {
+struct WaitingLineTotals {
     line_count: AtomicUsize,
     byte_count: AtomicUsize,
 }
 
-impl WaitingTotals {
+impl WaitingLineTotals {
     /// Counts a line of `bytes` bytes as waiting. If that exceeds the maximum numbers of lines or
     /// bytes in `capacity`, counts nothing and returns false.
     fn try_add_line(&self, bytes: usize, capacity: (usize, usize)) -> bool {
@@ -84,7 +85,7 @@ const QUEUED_DECISION_BYTES: usize = 512;
 /// each free byte, and one call can acquire at most this number of permits.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
-/// A message to the thread that writes the log.
+/// A task for the thread that writes the decision log.
 enum LogTask {
     Decision(Box<DecisionRecord>, Option<oneshot::Sender<bool>>),
     /// A complete JSON line, such as a line about a change of the rules. The sender reports whether
@@ -96,7 +97,7 @@ enum LogTask {
 }
 
 impl LogTask {
-    /// Approximate number of bytes that the waiting task takes in memory.
+    /// Returns the approximate number of bytes that this task takes in memory while it waits.
     fn memory_bytes(&self) -> usize {
         match self {
             LogTask::Decision(record, _) => record.message_json.len() + QUEUED_DECISION_BYTES,
@@ -112,28 +113,29 @@ pub(crate) struct DecisionLog {
     /// Maximum number of lines, and maximum number of bytes, that wait in memory.
     max_lines_and_bytes: (usize, usize),
     tasks: Sender<LogTask>,
-    waiting_totals: Arc<WaitingTotals>,
+    waiting_totals: Arc<WaitingLineTotals>,
     /// One permit for each free byte of memory, in the mode `sync`. The limit of open requests does
     /// not bound this memory: the decision of a cancelled request still waits for the disk.
     free_bytes: Arc<Semaphore>,
-    written_end: LogEnd,
+    written_end: WrittenLogEnd,
     sampling: LogSampling,
-    /// Number of lines dropped since the last line that was queued.
+    /// Number of lines of the decision log that were dropped since a line was last queued.
     dropped_lines: AtomicUsize,
     spill: Option<Arc<SpillFiles>>,
     /// Whether all lines pass through the spill files, as the lines for a server do. Otherwise,
     /// only lines that arrive too fast do.
     spills_all_lines: bool,
-    closing: Arc<CloseSignal>,
-    /// The lock of spill files that belong to no log file. It is locked until the process ends.
+    closing: Arc<LogCloseSignal>,
+    /// The open lock file of spill files that belong to no log file. The lock is held until the
+    /// process ends.
     _spill_lock: Option<File>,
     metrics: LogMetrics,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl DecisionLog {
-    /// Opens the log and starts its thread. Appends to an existing file. `report` receives the
-    /// events of the log.
+    /// Opens the decision log, and starts the thread that writes it. Appends to an existing file.
+    /// `report` receives the events of the log.
     ///
     /// # Errors
     /// If the file or its spill file cannot be opened, the mode needs a file, or the thread cannot
@@ -165,8 +167,8 @@ impl DecisionLog {
         let written_end = output.written_end().clone();
         report("log_opened", log_end_json(&written_end.get()));
         let (tasks, received) = channel();
-        let closing = Arc::<CloseSignal>::default();
-        let waiting_totals = Arc::<WaitingTotals>::default();
+        let closing = Arc::<LogCloseSignal>::default();
+        let waiting_totals = Arc::<WaitingLineTotals>::default();
         let has_spilled = spill.as_ref().is_some_and(|spill| !spill.is_empty());
         let writer = LogWriter {
             output,
@@ -208,8 +210,8 @@ impl DecisionLog {
         })
     }
 
-    /// Returns the end of the log as JSON: the number of the last written line, and its hash, which
-    /// depends on all lines.
+    /// Returns the end of the decision log as JSON: the number of the last written line, and its
+    /// hash, which depends on all lines.
     pub fn chain_end(&self) -> Json {
         log_end_json(&self.written_end.get())
     }
@@ -218,7 +220,7 @@ impl DecisionLog {
     ///
     /// # Errors
     /// In the mode `sync`, if the decisions that wait for the disk leave too little memory.
-    pub fn try_reserve(&self, message_bytes: usize) -> Result<MemoryReservation, Problem> {
+    pub fn try_reserve_memory(&self, message_bytes: usize) -> Result<MemoryReservation, Problem> {
         if self.mode != LogMode::Sync {
             return Ok(MemoryReservation::default());
         }
@@ -229,7 +231,7 @@ impl DecisionLog {
     }
 
     /// Waits until memory for a decision about a message of `message_bytes` bytes is reserved.
-    pub async fn reserve(&self, message_bytes: usize) -> MemoryReservation {
+    pub async fn reserve_memory(&self, message_bytes: usize) -> MemoryReservation {
         if self.mode != LogMode::Sync {
             return MemoryReservation::default();
         }
@@ -238,16 +240,16 @@ impl DecisionLog {
         MemoryReservation { _permit: self.free_bytes.clone().acquire_many_owned(needed).await.ok() }
     }
 
-    /// Returns the number of bytes to reserve: at most the capacity. So a larger message can still
-    /// be logged, when no other decision waits.
+    /// Returns the number of bytes to reserve for a message, at most the whole capacity. So a
+    /// message larger than the capacity can still be logged, when no other decision waits.
     fn needed_bytes(&self, message_bytes: usize) -> u32 {
         let needed = message_bytes.saturating_add(QUEUED_DECISION_BYTES).min(self.max_lines_and_bytes.1);
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
-    /// Returns whether the log keeps a decision, and counts it if not. `request` has the trace id
-    /// that the caller has sent, and the message as JSON text.
-    pub fn sample(
+    /// Returns whether the decision log keeps a decision. Counts a decision that the log does not
+    /// keep. `request` has the trace id that the caller has sent, and the message as JSON text.
+    pub fn sample_decision(
         &self,
         rules_name: &str,
         decision: &Decision,
@@ -261,12 +263,12 @@ impl DecisionLog {
         outcome
     }
 
-    /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt reports
-    /// when the line is on the disk.
+    /// Queues the decision log's line for a decision, and returns at once. In the mode `sync`, the
+    /// receipt reports when the line is on the disk.
     pub fn record(&self, record: DecisionRecord) -> Receipt {
         if self.mode == LogMode::Sync {
             let (sender, written) = oneshot::channel();
-            self.queue(LogTask::Decision(Box::new(record), Some(sender)));
+            self.queue_task(LogTask::Decision(Box::new(record), Some(sender)));
             return Receipt::new(written);
         }
         if let Some(spill) = self.spill_for_new_lines() {
@@ -280,18 +282,19 @@ impl DecisionLog {
             task,
         ) {
             (true, _, task) => {
-                self.report_dropped();
-                self.send(task);
+                self.report_dropped_lines();
+                self.send_task(task);
             }
             (false, Some(spill), LogTask::Decision(record, _)) => self.spill_decision(spill, &record),
-            _ => self.drop_line(),
+            _ => self.count_dropped_line(),
         }
         Receipt::NONE
     }
 
-    /// Queues the line of a message that was recorded in a history, but not decided. Such a line is
-    /// never dropped, because the message influences later decisions in the log.
-    pub fn record_observed(&self, rules_name: &str, rules: &Rules, message: &Json) -> Receipt {
+    /// Queues the decision log's line for a message that was recorded in a history, but not
+    /// decided. Such a line is never dropped, because the message influences later decisions in the
+    /// log.
+    pub fn queue_observed_message(&self, rules_name: &str, rules: &Rules, message: &Json) -> Receipt {
         // Writing cannot fail: the message was read as JSON.
         let line = observed_log_line(rules, message).unwrap_or_default();
         let mut line: Json = serde_json::from_slice(&line).unwrap_or_default();
@@ -299,32 +302,32 @@ impl DecisionLog {
         self.audit(&line)
     }
 
-    /// Queues a line about a change of the rules. Such a line is never dropped, even if the waiting
-    /// lines exceed the capacity. In the mode `sync`, the receipt reports when the line is on the
-    /// disk.
+    /// Queues a line of the decision log about a change of the rules. Such a line is never dropped,
+    /// even if the waiting lines exceed the capacity. In the mode `sync`, the receipt reports when
+    /// the line is on the disk.
     pub fn audit(&self, event: &Json) -> Receipt {
         let (sender, written) = oneshot::channel();
         self.queue_line(event.to_string().into_bytes(), Some(sender));
         Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
     }
 
-    /// Adds a line that is never dropped. `sender` reports whether the line was written to the log;
-    /// a line in the spill files is not reported.
+    /// Adds a line to the decision log that is never dropped. `sender` reports whether the line was
+    /// written to the log; a line in the spill files is not reported.
     fn queue_line(&self, line: Vec<u8>, sender: Option<oneshot::Sender<bool>>) {
         match self.spill_for_new_lines() {
             Some(spill) => drop(self.spill_lines(spill, &[&*line], true)),
-            None => self.queue(LogTask::Line(line, sender)),
+            None => self.queue_task(LogTask::Line(line, sender)),
         }
     }
 
     /// Sends a task to the thread that writes the log, even if the waiting lines then exceed the
     /// capacity.
-    fn queue(&self, task: LogTask) {
+    fn queue_task(&self, task: LogTask) {
         self.waiting_totals.try_add_line(task.memory_bytes(), (usize::MAX, usize::MAX));
-        self.send(task);
+        self.send_task(task);
     }
 
-    fn send(&self, task: LogTask) {
+    fn send_task(&self, task: LogTask) {
         if self.tasks.send(task).is_err() {
             // The thread has ended. That happens only while the service stops.
             self.metrics.failed_lines.inc();
@@ -337,8 +340,8 @@ impl DecisionLog {
         self.spill.as_deref().filter(|spill| self.spills_all_lines || !spill.is_empty())
     }
 
-    /// Counts a line that is neither in the log nor on its way there.
-    fn drop_line(&self) {
+    /// Counts a line that is dropped: it will never be written to the decision log.
+    fn count_dropped_line(&self) {
         self.dropped_lines.fetch_add(1, Ordering::Relaxed);
         self.metrics.dropped_lines.inc();
     }
@@ -347,11 +350,11 @@ impl DecisionLog {
     /// lines. Drops the line if the files are full.
     fn spill_decision(&self, spill: &SpillFiles, record: &DecisionRecord) {
         let (line, dropped) = (record.to_line(), self.dropped_lines.swap(0, Ordering::Relaxed));
-        let report = dropped_report(dropped);
+        let report = dropped_lines_report(dropped);
         let lines = [&*report, &*line];
         if !self.spill_lines(spill, if dropped > 0 { &lines } else { &lines[1..] }, false) {
             self.dropped_lines.fetch_add(dropped, Ordering::Relaxed);
-            self.drop_line();
+            self.count_dropped_line();
         }
     }
 
@@ -359,10 +362,10 @@ impl DecisionLog {
     /// if the files are full. Lines that `must_keep` are appended even then.
     fn spill_lines(&self, spill: &SpillFiles, lines: &[&[u8]], must_keep: bool) -> bool {
         match spill.add_lines(lines, must_keep) {
-            Ok(Spilled::Full) => return false,
+            Ok(SpillResult::Full) => return false,
             Ok(spilled) => {
                 self.metrics.spilled_lines.inc_by(lines.len() as u64);
-                if spilled == Spilled::First {
+                if spilled == SpillResult::First {
                     let _ = self.tasks.send(LogTask::Spilled);
                 }
             }
@@ -371,21 +374,21 @@ impl DecisionLog {
         true
     }
 
-    /// If lines were dropped, queues a line with their number.
-    fn report_dropped(&self) {
+    /// If lines of the decision log were dropped, queues a line that reports how many.
+    fn report_dropped_lines(&self) {
         if self.dropped_lines.load(Ordering::Relaxed) == 0 {
             return;
         }
         let dropped = self.dropped_lines.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            self.queue_line(dropped_report(dropped), None);
+            self.queue_line(dropped_lines_report(dropped), None);
         }
     }
 
     /// Writes all waiting lines and then a checkpoint (a signed line), if the log has a key. Ends
     /// the thread that writes the log.
     pub fn close(&self) {
-        self.report_dropped();
+        self.report_dropped_lines();
         self.closing.begin();
         let _ = self.tasks.send(LogTask::Close);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -397,12 +400,13 @@ impl DecisionLog {
 }
 
 /// Returns the line that reports the number of dropped lines.
-fn dropped_report(count: usize) -> Vec<u8> {
+fn dropped_lines_report(count: usize) -> Vec<u8> {
     serde_json::json!({ "dropped": count }).to_string().into_bytes()
 }
 
-/// Returns the end of the log as JSON: the number of the last line, and its hash, which depends on
-/// all lines. With both, a person can detect later whether lines at the end were removed.
+/// Returns the end of the decision log as JSON: the number of the last line, and its hash, which
+/// depends on all lines. With both, a person can detect later whether lines at the end were
+/// removed.
 fn log_end_json(chain: &HashChain) -> Json {
     serde_json::json!({ "lines": chain.next_line_number() - 1, "head": chain.last_hash_hex() })
 }
@@ -435,18 +439,18 @@ mod tests {
     async fn memory_for_waiting_decisions_is_bounded() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = open_test_log(folder.path().join("log"), LogMode::Sync, 2 * (QUEUED_DECISION_BYTES + 100));
-        let reservations = [log.try_reserve(100).expect("room"), log.reserve(100).await];
-        let problem = log.try_reserve(0).map(drop).expect_err("no room");
+        let reservations = [log.try_reserve_memory(100).expect("room"), log.reserve_memory(100).await];
+        let problem = log.try_reserve_memory(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
         drop(reservations);
-        let all = log.try_reserve(1 << 30).expect("a large message waits alone");
-        assert!(log.try_reserve(0).is_err());
+        let all = log.try_reserve_memory(1 << 30).expect("a large message waits alone");
+        assert!(log.try_reserve_memory(0).is_err());
         drop(all);
         let rules = LiveRules::from_text(crate::rules::compiler(), "default -> chat").expect("rules");
         let decision = rules.decide_line(b"{}").expect("an object");
         for _ in 0..100 {
             let (rules, decision, message_json) = (rules.clone(), decision.clone(), b"{}".to_vec());
-            let (rules_name, reservation) = ("a".to_owned(), log.reserve(2).await);
+            let (rules_name, reservation) = ("a".to_owned(), log.reserve_memory(2).await);
             let (flow_name, elapsed, trace) = (None, Duration::ZERO, None);
             let record = DecisionRecord {
                 rules_name,
@@ -464,6 +468,6 @@ mod tests {
         log.close();
         assert_eq!(log.free_bytes.available_permits(), 2 * (QUEUED_DECISION_BYTES + 100));
         let log = open_test_log(folder.path().join("other"), LogMode::Drop, 0);
-        assert!(log.try_reserve(0).is_ok(), "the other modes do not wait");
+        assert!(log.try_reserve_memory(0).is_ok(), "the other modes do not wait");
     }
 }

@@ -6,7 +6,7 @@
 mod otlp;
 
 use crate::limits::{LimitName, Limits, LogLimits};
-use crate::traffic::{EventWindow, RouteTraffic, Traffic, UnknownCondition, busiest_routes};
+use crate::traffic::{EventWindow, LiveTraffic, RouteTraffic, UnknownCondition, busiest_routes};
 use hashbrown::{Equivalent, HashMap};
 #[cfg(feature = "remote")]
 pub(crate) use otlp::{OtlpMetrics, OtlpSignal};
@@ -39,26 +39,26 @@ const LATENCY_BOUNDS_SECONDS: [f64; 12] =
     [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RuleSetLabels {
+struct RuleSetMetricLabels {
     rules: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RouteLabels {
+struct RouteMetricLabels {
     rules: String,
     entry: String,
     route: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ConditionLabels {
+struct ConditionMetricLabels {
     rules: String,
     route: String,
     condition: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ShadowLabels {
+struct ShadowMetricLabels {
     rules: String,
     same: bool,
 }
@@ -76,18 +76,18 @@ pub(crate) enum FetchResult {
 
 #[cfg(feature = "remote")]
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FetchLabels {
+struct FetchMetricLabels {
     rules: String,
     result: FetchResult,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct LimitLabels {
+struct LimitMetricLabels {
     limit: LimitName,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RequestLabels {
+struct RequestMetricLabels {
     path: String,
     status: u16,
 }
@@ -95,21 +95,21 @@ struct RequestLabels {
 /// All metrics of a service, and the registry that writes them as text.
 pub(crate) struct Metrics {
     registry: Registry,
-    decisions: Family<RouteLabels, Counter>,
-    undecided_messages: Family<RuleSetLabels, Counter>,
-    input_violations: Family<RuleSetLabels, Counter>,
-    invalid_messages: Family<RuleSetLabels, Counter>,
-    explained_messages: Family<RuleSetLabels, Counter>,
-    unknown_conditions: Family<ConditionLabels, Counter>,
-    decision_latency: Family<RuleSetLabels, Histogram, fn() -> Histogram>,
-    generation: Family<RuleSetLabels, Gauge>,
-    refused_versions: Family<RuleSetLabels, Counter>,
-    skipped_items: Family<RuleSetLabels, Gauge>,
+    decisions: Family<RouteMetricLabels, Counter>,
+    undecided_messages: Family<RuleSetMetricLabels, Counter>,
+    input_violations: Family<RuleSetMetricLabels, Counter>,
+    invalid_messages: Family<RuleSetMetricLabels, Counter>,
+    explained_messages: Family<RuleSetMetricLabels, Counter>,
+    unknown_conditions: Family<ConditionMetricLabels, Counter>,
+    decision_latency: Family<RuleSetMetricLabels, Histogram, fn() -> Histogram>,
+    generation: Family<RuleSetMetricLabels, Gauge>,
+    refused_versions: Family<RuleSetMetricLabels, Counter>,
+    skipped_items: Family<RuleSetMetricLabels, Gauge>,
     #[cfg(feature = "remote")]
-    fetches: Family<FetchLabels, Counter>,
-    shadow_comparisons: Family<ShadowLabels, Counter>,
-    limit_hits: Family<LimitLabels, Counter>,
-    request_counts: Family<RequestLabels, Counter>,
+    fetches: Family<FetchMetricLabels, Counter>,
+    shadow_comparisons: Family<ShadowMetricLabels, Counter>,
+    limit_hits: Family<LimitMetricLabels, Counter>,
+    request_counts: Family<RequestMetricLabels, Counter>,
     open_requests: Gauge,
 }
 
@@ -178,28 +178,30 @@ impl Metrics {
     /// Adds the limits to the metrics, as gauges. `log` has the limits of the decision log; `None`
     /// if there is no log.
     pub fn add_limits(&mut self, limits: &Limits, log: Option<LogLimits>) {
-        let family: Family<ValueLabels, Gauge> = Family::default();
+        let family: Family<ValueMetricLabels, Gauge> = Family::default();
         self.registry.register("limit", "The limits in force", family.clone());
         for row in limits.limit_rows(log) {
             let value = i64::try_from(row.value).unwrap_or(i64::MAX);
-            family.get_or_create(&ValueLabels { limit: row.name, unit: row.unit }).set(value);
+            family.get_or_create(&ValueMetricLabels { limit: row.name, unit: row.unit }).set(value);
         }
     }
 
     /// Returns the metrics of the rule set named `name`.
     pub fn for_rule_set(&self, name: &str) -> RuleSetMetrics {
-        let labels = RuleSetLabels { rules: name.to_owned() };
+        let labels = RuleSetMetricLabels { rules: name.to_owned() };
         let shadow = |same| {
-            self.shadow_comparisons.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same })
+            self.shadow_comparisons.get_or_create_owned(&ShadowMetricLabels { rules: name.to_owned(), same })
         };
         RuleSetMetrics {
             name: name.to_owned(),
             route_counts: RwLock::default(),
-            traffic: Traffic::new(),
+            traffic: LiveTraffic::new(),
             decisions: self.decisions.clone(),
             undecided_messages: self.undecided_messages.get_or_create_owned(&labels),
             input_violations: self.input_violations.get_or_create_owned(&labels),
-            too_deep_messages: self.limit_hits.get_or_create_owned(&LimitLabels { limit: LimitName::depth }),
+            too_deep_messages: self
+                .limit_hits
+                .get_or_create_owned(&LimitMetricLabels { limit: LimitName::depth }),
             invalid_messages: self.invalid_messages.get_or_create_owned(&labels),
             explained_messages: self.explained_messages.get_or_create_owned(&labels),
             counted_conditions: Mutex::default(),
@@ -219,19 +221,19 @@ impl Metrics {
     /// was removed. The counters of the rule set stay, because a rule set with the same name may be
     /// added later.
     pub fn forget_set(&self, name: &str) {
-        let labels = RuleSetLabels { rules: name.to_owned() };
+        let labels = RuleSetMetricLabels { rules: name.to_owned() };
         self.generation.remove(&labels);
         self.skipped_items.remove(&labels);
     }
 
     pub fn count_limit(&self, limit: LimitName) {
-        self.limit_hits.get_or_create(&LimitLabels { limit }).inc();
+        self.limit_hits.get_or_create(&LimitMetricLabels { limit }).inc();
     }
 
     /// Counts an answered request. `path` is the pattern of its HTTP route, such as
     /// `/v1/judge/{kind}`. `status` is the HTTP status of the answer.
     pub fn count_request(&self, path: &str, status: u16) {
-        self.request_counts.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
+        self.request_counts.get_or_create(&RequestMetricLabels { path: path.to_owned(), status }).inc();
     }
 
     pub fn open_requests(&self) -> &Gauge {
@@ -279,7 +281,7 @@ pub(crate) struct LogMetrics {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ValueLabels {
+struct ValueMetricLabels {
     limit: String,
     unit: &'static str,
 }
@@ -289,8 +291,8 @@ struct ValueLabels {
 pub(crate) struct RuleSetMetrics {
     name: String,
     route_counts: RwLock<HashMap<RouteKey, RouteCounts>>,
-    traffic: Traffic,
-    decisions: Family<RouteLabels, Counter>,
+    traffic: LiveTraffic,
+    decisions: Family<RouteMetricLabels, Counter>,
     undecided_messages: Counter,
     input_violations: Counter,
     /// Number of messages that were nested too deep, for all rule sets together.
@@ -300,14 +302,14 @@ pub(crate) struct RuleSetMetrics {
     explained_messages: Counter,
     /// The routes and conditions that have a counter in `unknown_conditions`.
     counted_conditions: Mutex<BTreeSet<(String, String)>>,
-    unknown_conditions: Family<ConditionLabels, Counter>,
+    unknown_conditions: Family<ConditionMetricLabels, Counter>,
     decision_latency: Histogram,
     generation: Gauge,
     refused_versions: Counter,
     /// Number of items that were skipped in the JSON document in force; 0 for other rules.
     skipped_items: Gauge,
     #[cfg(feature = "remote")]
-    fetches: Family<FetchLabels, Counter>,
+    fetches: Family<FetchMetricLabels, Counter>,
     /// Number of messages for which the shadow rules and the rules in force decide differently.
     shadow_different: Counter,
     /// Number of messages for which the shadow rules and the rules in force decide the same.
@@ -379,8 +381,11 @@ impl RuleSetMetrics {
         };
         let key = RouteKey(entry.to_owned(), route.to_owned());
         let new_counts = || {
-            let labels =
-                RouteLabels { rules: self.name.clone(), entry: entry.to_owned(), route: route.to_owned() };
+            let labels = RouteMetricLabels {
+                rules: self.name.clone(),
+                entry: entry.to_owned(),
+                route: route.to_owned(),
+            };
             RouteCounts {
                 total_counter: self.decisions.get_or_create_owned(&labels),
                 minute_window: EventWindow::default(),
@@ -389,7 +394,7 @@ impl RuleSetMetrics {
         routes.entry(key).or_insert_with(new_counts).count_decision_at(second);
     }
 
-    pub fn traffic(&self) -> &Traffic {
+    pub fn traffic(&self) -> &LiveTraffic {
         &self.traffic
     }
 
@@ -433,7 +438,7 @@ impl RuleSetMetrics {
             } else {
                 counted.insert(key.clone());
             }
-            let labels = ConditionLabels { rules: self.name.clone(), route: key.0, condition: key.1 };
+            let labels = ConditionMetricLabels { rules: self.name.clone(), route: key.0, condition: key.1 };
             self.unknown_conditions.get_or_create(&labels).inc();
         }
     }
@@ -444,7 +449,7 @@ impl RuleSetMetrics {
 
     #[cfg(feature = "remote")]
     pub fn count_fetch(&self, result: FetchResult) {
-        self.fetches.get_or_create(&FetchLabels { rules: self.name.clone(), result }).inc();
+        self.fetches.get_or_create(&FetchMetricLabels { rules: self.name.clone(), result }).inc();
     }
 
     pub fn count_shadow(&self, same: bool) {

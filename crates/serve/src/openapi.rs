@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// An operation: method, path, one-sentence summary, scope of the token, schema of the request's
 /// body, media type of the answer, and schema of the answer.
-type Operation = (
+type ApiOperation = (
     &'static str,
     &'static str,
     &'static str,
@@ -21,7 +21,7 @@ type Operation = (
 
 const JSON_MEDIA_TYPE: &str = "application/json";
 
-const OPERATIONS: &[Operation] = &[
+const API_OPERATIONS: &[ApiOperation] = &[
     (
         "post",
         "/v1/decide",
@@ -214,7 +214,7 @@ const OPERATIONS: &[Operation] = &[
 /// Returns the OpenAPI 3.1 document, which describes every HTTP operation of the service.
 pub(crate) fn openapi_document() -> Json {
     let mut paths = Map::new();
-    for operation in OPERATIONS {
+    for operation in API_OPERATIONS {
         let (method, path, ..) = *operation;
         paths.entry(path).or_insert_with(|| json!({}))[method] = describe_operation(operation);
     }
@@ -238,7 +238,7 @@ pub(crate) fn openapi_document() -> Json {
     })
 }
 
-fn describe_operation((method, path, summary, scope, request, media_type, answer): &Operation) -> Json {
+fn describe_operation((method, path, summary, scope, request, media_type, answer): &ApiOperation) -> Json {
     let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
     let problem = json!({
         "description": "An error",
@@ -459,7 +459,8 @@ mod tests {
             .filter(|path| !path.starts_with("/ext_authz"))
             .map(|path| path.replace("{*", "{"))
             .collect();
-        let described: BTreeSet<String> = OPERATIONS.iter().map(|(_, path, ..)| (*path).to_owned()).collect();
+        let described: BTreeSet<String> =
+            API_OPERATIONS.iter().map(|(_, path, ..)| (*path).to_owned()).collect();
         assert_eq!(in_doors, described);
     }
 
@@ -472,7 +473,7 @@ mod tests {
             assert!(document["components"]["schemas"].get(name).is_some(), "{name}");
         }
         let ids: Vec<String> =
-            OPERATIONS.iter().map(|(method, path, ..)| operation_id(method, path)).collect();
+            API_OPERATIONS.iter().map(|(method, path, ..)| operation_id(method, path)).collect();
         let unique: BTreeSet<&String> = ids.iter().collect();
         assert_eq!(unique.len(), ids.len(), "{ids:?}");
     }

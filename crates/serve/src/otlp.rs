@@ -20,7 +20,7 @@ use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Version, header};
 pub(crate) use encode::RequestDurations;
-use encode::{Attribute, MetricTimes, Resource};
+use encode::{DataPointTimes, OtlpAttribute, OtlpResource};
 pub(crate) use records::LogRecords;
 use rulec::Decision;
 use rulec_base::message;
@@ -56,20 +56,20 @@ pub struct OtlpOptions {
     pub service_name: String,
 }
 
-/// A request that was answered, as a span for the collector.
-pub(crate) struct Span {
+/// The OpenTelemetry span of a request that was answered.
+pub(crate) struct RequestSpan {
     trace: TraceId,
     span_id: String,
     parent_span_id: Option<String>,
     name: String,
     start: SystemTime,
     elapsed: Duration,
-    attributes: Vec<Attribute>,
+    attributes: Vec<OtlpAttribute>,
     is_error: bool,
 }
 
-/// The span of a request that is being answered.
-pub(crate) struct OpenSpan {
+/// The OpenTelemetry span of a request that is being answered.
+pub(crate) struct OpenRequestSpan {
     pub trace: TraceId,
     parent_span_id: Option<String>,
     /// Whether the span is exported: the caller records its trace, according to the header
@@ -79,35 +79,35 @@ pub(crate) struct OpenSpan {
     start_instant: Instant,
     method: &'static str,
     name: String,
-    attributes: Vec<Attribute>,
+    attributes: Vec<OtlpAttribute>,
 }
 
-/// The rule set, the decision and the route of a response, for the attributes of the request's
-/// span.
+/// The rule set, the decision and the route that a response contains, from which the request's span
+/// gets its attributes.
 #[derive(Clone)]
 pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
 
-enum ExportTask {
-    Span(Box<Span>),
+enum OtlpExportTask {
+    Span(Box<RequestSpan>),
     Close(oneshot::Sender<()>),
 }
 
 /// The export to an OpenTelemetry collector, as the request handlers use it: it queues spans, and
 /// measures durations.
 pub(crate) struct Otlp {
-    task_sender: mpsc::Sender<ExportTask>,
+    task_sender: mpsc::Sender<OtlpExportTask>,
     durations: Mutex<RequestDurations>,
     metrics: OtlpMetrics,
     /// The scheme of the service's URLs: `http` or `https`.
     scheme: &'static str,
 }
 
-/// The task that sends the queued spans and the metrics to the collector.
-pub(crate) struct Exporter {
+/// The task that sends the queued spans and the metrics to the OpenTelemetry collector.
+pub(crate) struct OtlpExporter {
     client: HttpClient,
     options: OtlpOptions,
-    resource: Resource,
-    task_receiver: mpsc::Receiver<ExportTask>,
+    resource: OtlpResource,
+    task_receiver: mpsc::Receiver<OtlpExportTask>,
     /// The scheme of the service's URLs: `http` or `https`.
     scheme: &'static str,
     export_metrics: OtlpMetrics,
@@ -119,7 +119,7 @@ pub(crate) struct Exporter {
 }
 
 impl Otlp {
-    /// Prepares the export. The caller must then run the returned [`Exporter`]. `scheme` is the
+    /// Prepares the export. The caller must then run the returned [`OtlpExporter`]. `scheme` is the
     /// scheme of the service's URLs, `metrics` counts the exported data, and `events` receives
     /// errors.
     ///
@@ -130,7 +130,7 @@ impl Otlp {
         scheme: &'static str,
         metrics: OtlpMetrics,
         events: Events,
-    ) -> Result<(Otlp, Exporter), StartError> {
+    ) -> Result<(Otlp, OtlpExporter), StartError> {
         let to_error = |why: rulec::Message| StartError::Options(message!("`--otlp`: {why}"));
         let hosts = AllowedHosts::of_url(&options.url).map_err(|error| to_error(error.to_message()))?;
         let limits = Limits { attempt: EXPORT_TIME_LIMIT, overall: EXPORT_TIME_LIMIT, ..Limits::default() };
@@ -138,10 +138,10 @@ impl Otlp {
         let tried = export_request(options, "/v1/traces", Vec::new()).map_err(to_error)?;
         client.check(&tried).map_err(|error| to_error(error.to_message()))?;
         let (tasks, received) = mpsc::channel(MAX_QUEUED_SPANS);
-        let exporter = Exporter {
+        let exporter = OtlpExporter {
             client,
             options: options.clone(),
-            resource: Resource::new(&options.service_name),
+            resource: OtlpResource::new(&options.service_name),
             task_receiver: received,
             scheme,
             export_metrics: metrics.clone(),
@@ -154,7 +154,7 @@ impl Otlp {
 
     /// Begins the span of a request. `route` is the pattern of its path, such as
     /// `/v1/judge/{kind}`.
-    pub fn begin_span(&self, request: &Request, route: &str) -> OpenSpan {
+    pub fn begin_span(&self, request: &Request, route: &str) -> OpenRequestSpan {
         let parent = TraceParent::read(request.headers());
         let (trace, parent, is_sampled) = match parent {
             Some(parent) => (parent.trace_id, Some(parent.span_id), parent.is_sampled),
@@ -162,7 +162,7 @@ impl Otlp {
         };
         let method = method_label(request.method());
         let (name, attributes) = describe_span(request, self.scheme, method, route);
-        OpenSpan {
+        OpenRequestSpan {
             trace,
             parent_span_id: parent,
             is_sampled,
@@ -177,7 +177,7 @@ impl Otlp {
     /// Ends the span of a request, counts its duration, and queues the span for the collector.
     /// `route` is the pattern of the request's path. `decided` is `None` if the response contains
     /// no decision.
-    pub fn end_span(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
+    pub fn end_span(&self, open: OpenRequestSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
         let elapsed = open.start_instant.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
         durations.add_duration(open.method, route, status, elapsed);
@@ -185,7 +185,7 @@ impl Otlp {
         if !open.is_sampled {
             return;
         }
-        let OpenSpan { trace, parent_span_id: parent, start, name, mut attributes, .. } = open;
+        let OpenRequestSpan { trace, parent_span_id: parent, start, name, mut attributes, .. } = open;
         attributes.push(("http.response.status_code", i64::from(status).into()));
         let is_error = status >= 500;
         if is_error {
@@ -201,9 +201,17 @@ impl Otlp {
             }
         }
         let id = TraceId::random().as_str()[..16].to_owned();
-        let span =
-            Span { trace, span_id: id, parent_span_id: parent, name, start, elapsed, attributes, is_error };
-        if self.task_sender.try_send(ExportTask::Span(Box::new(span))).is_err() {
+        let span = RequestSpan {
+            trace,
+            span_id: id,
+            parent_span_id: parent,
+            name,
+            start,
+            elapsed,
+            attributes,
+            is_error,
+        };
+        if self.task_sender.try_send(OtlpExportTask::Span(Box::new(span))).is_err() {
             self.metrics.count_lost(OtlpSignal::traces, 1);
         }
     }
@@ -217,7 +225,7 @@ impl Otlp {
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
         let closing = async {
-            if self.task_sender.send(ExportTask::Close(closed)).await.is_ok() {
+            if self.task_sender.send(OtlpExportTask::Close(closed)).await.is_ok() {
                 let _ = done.await;
             }
         };
@@ -225,7 +233,7 @@ impl Otlp {
     }
 }
 
-impl Exporter {
+impl OtlpExporter {
     /// Sends spans and metrics until the export is closed. `measure` returns the service's metrics
     /// in the text format of Prometheus, and the durations of requests. It returns `None` after the
     /// service has ended.
@@ -239,7 +247,7 @@ impl Exporter {
             let measure = measure.clone();
             tokio::task::spawn_blocking(move || measure()).await.ok().flatten()
         };
-        let mut spans: Vec<Span> = Vec::new();
+        let mut spans: Vec<RequestSpan> = Vec::new();
         let mut flush = tokio::time::interval(SPAN_SEND_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
@@ -249,14 +257,14 @@ impl Exporter {
         loop {
             tokio::select! {
                 task = self.task_receiver.recv() => match task {
-                    Some(ExportTask::Span(span)) => {
+                    Some(OtlpExportTask::Span(span)) => {
                         spans.push(*span);
                         if spans.len() < MAX_SPANS_PER_REQUEST {
                             continue;
                         }
                         self.send_spans(&mut spans).await;
                     }
-                    Some(ExportTask::Close(closed)) => {
+                    Some(OtlpExportTask::Close(closed)) => {
                         self.send_spans(&mut spans).await;
                         self.send_metrics(measure_on_thread().await).await;
                         let _ = closed.send(());
@@ -270,7 +278,7 @@ impl Exporter {
         }
     }
 
-    async fn send_spans(&mut self, spans: &mut Vec<Span>) {
+    async fn send_spans(&mut self, spans: &mut Vec<RequestSpan>) {
         if spans.is_empty() {
             return;
         }
@@ -282,7 +290,7 @@ impl Exporter {
 
     async fn send_metrics(&mut self, measured: Option<(String, RequestDurations)>) {
         let Some((text, durations)) = measured else { return };
-        let times = MetricTimes::new(self.process_start, SystemTime::now());
+        let times = DataPointTimes::new(self.process_start, SystemTime::now());
         let mut metrics = exposition::to_otlp_metrics(&text, times);
         metrics.extend(durations.to_metric(times, self.scheme));
         let count = metrics.len() as u64;
@@ -326,7 +334,7 @@ fn export_request(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Ca
     bearer_request(Call::post_bytes(url, "application/json", body), options.token.as_ref())
 }
 
-/// Adds a bearer token to a request, if there is one.
+/// Adds a bearer token, if there is one, to an HTTP request of the service.
 pub(crate) fn bearer_request(call: Call, token: Option<&Secret>) -> Result<Call, rulec::Message> {
     match token {
         Some(token) => call.bearer(token).map_err(|error| error.to_message()),
@@ -337,9 +345,9 @@ pub(crate) fn bearer_request(call: Call, token: Option<&Secret>) -> Result<Call,
 /// Returns the name of an HTTP method for metrics. All methods that HTTP does not define share one
 /// name, so that the number of time series is bounded.
 fn method_label(method: &Method) -> &'static str {
-    const KNOWN_METHODS: [&str; 9] =
+    const KNOWN_HTTP_METHODS: [&str; 9] =
         ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
-    KNOWN_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+    KNOWN_HTTP_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 /// Returns the name and the attributes of a span, by OpenTelemetry's conventions. No attribute
@@ -350,14 +358,14 @@ fn describe_span(
     scheme: &'static str,
     method: &'static str,
     route: &str,
-) -> (String, Vec<Attribute>) {
+) -> (String, Vec<OtlpAttribute>) {
     let version = match request.version() {
         Version::HTTP_10 => "1.0",
         Version::HTTP_11 => "1.1",
         Version::HTTP_2 => "2",
         _ => "",
     };
-    let mut attributes: Vec<Attribute> = vec![
+    let mut attributes: Vec<OtlpAttribute> = vec![
         ("http.request.method", method.into()),
         ("http.route", route.into()),
         ("network.protocol.version", version.into()),

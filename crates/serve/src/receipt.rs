@@ -30,7 +30,8 @@ impl Receipt {
         }
     }
 
-    /// Waits until the line is on the disk. Returns false if the line could not be written.
+    /// Waits until the line of the decision log is on the disk. Returns false if the line could not
+    /// be written.
     pub async fn was_written(self) -> bool {
         match self.0 {
             None => true,

@@ -46,9 +46,9 @@ pub struct RuleSet {
     active: ArcSwap<Version>,
     /// The shadow rules: they decide the same messages as the rules in force, only to compare the
     /// decisions.
-    shadow: ArcSwapOption<Shadow>,
+    shadow: ArcSwapOption<ShadowRules>,
     /// The recorded messages, for rules that read a history. All versions of the rules share them.
-    histories: Histories,
+    histories: HistoryStorage,
     /// The earlier versions. A change of the active version holds this lock, so that changes happen
     /// one after another.
     earlier_versions: Mutex<VersionHistory>,
@@ -62,15 +62,15 @@ pub struct RuleSet {
 }
 
 /// The recorded messages of a rule set.
-pub(crate) enum Histories {
+pub(crate) enum HistoryStorage {
     /// Messages in memory, which are lost when the service ends.
     Memory(MemoryStore),
     /// Messages in a store that outlives the service. Its methods may wait for a disk or a server.
     Persistent(Arc<dyn Store>),
 }
 
-/// Opens the store of recorded messages for the rule set with this name. Returns the reason if the
-/// store cannot be used.
+/// A function that opens the store of recorded messages for the rule set with this name. It returns
+/// the reason if the store cannot be used.
 pub type OpenHistory = Arc<dyn Fn(&str) -> Result<Arc<dyn Store>, Message> + Send + Sync>;
 
 /// The texts of a rule set's files, each with the name of its file.
@@ -91,7 +91,7 @@ pub struct SourceStatus {
 
 /// Shadow rules: they decide the same messages as the rules in force, only for comparison. This
 /// type also holds the counts of the comparison.
-pub(crate) struct Shadow {
+pub(crate) struct ShadowRules {
     pub version: Arc<Version>,
     same_count: AtomicU64,
     different_count: AtomicU64,
@@ -115,7 +115,7 @@ impl RuleSet {
         name: String,
         rules: LoadedRules,
         files: SourceFiles,
-        store: Histories,
+        store: HistoryStorage,
         (metrics, events): (&Metrics, &Events),
     ) -> RuleSet {
         let version = Version::new(rules, "source");
@@ -167,14 +167,14 @@ impl RuleSet {
     /// Returns the store of recorded messages, which rules read as `history`.
     pub(crate) fn store(&self) -> &dyn Store {
         match &self.histories {
-            Histories::Memory(store) => store,
-            Histories::Persistent(store) => &**store,
+            HistoryStorage::Memory(store) => store,
+            HistoryStorage::Persistent(store) => &**store,
         }
     }
 
     /// True if reading or recording messages may wait for a disk or a server.
     pub(crate) fn is_store_blocking(&self) -> bool {
-        matches!(self.histories, Histories::Persistent(_))
+        matches!(self.histories, HistoryStorage::Persistent(_))
     }
 
     #[cfg(feature = "studio")]
@@ -211,7 +211,7 @@ impl RuleSet {
         self.earlier_versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a new version of the source into force.
+    /// Puts rules that were loaded from a new version of the source into force.
     pub(crate) fn load_version(&self, rules: LoadedRules) {
         self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
@@ -323,7 +323,8 @@ impl RuleSet {
         rules.edit(edits)?;
         let generation = rules.generation();
         let version = Arc::new(Version::new(rules, "shadow"));
-        let shadow = Shadow { version, same_count: AtomicU64::new(0), different_count: AtomicU64::new(0) };
+        let shadow =
+            ShadowRules { version, same_count: AtomicU64::new(0), different_count: AtomicU64::new(0) };
         self.shadow.store(Some(Arc::new(shadow)));
         Ok(generation)
     }
@@ -341,7 +342,7 @@ impl RuleSet {
         Ok(self.activate(&mut history, Version::new(rules, "promotion")))
     }
 
-    /// Stops the comparison with shadow rules.
+    /// Removes the shadow rules, which decide the same messages only for comparison.
     ///
     /// # Errors
     /// If there are no shadow rules.
@@ -389,8 +390,8 @@ impl RuleSet {
 /// Maximum number of skipped items that an event lists.
 const MAX_LISTED_ITEMS: usize = 20;
 
-/// Shows a version that comes into force in the metrics. Reports the items of its document that
-/// were skipped as an event.
+/// Updates the metrics for a version of the rules that comes into force. Also reports as an event
+/// which items of its document were skipped.
 fn show_version(version: &Version, name: &str, metrics: &RuleSetMetrics, events: &Events) {
     let skipped = version.document().map_or(0, |imported| imported.report.skipped().count());
     metrics.set_generation(version.live().generation());

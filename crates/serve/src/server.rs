@@ -84,9 +84,10 @@ pub struct Options {
     pub otlp: Option<OtlpOptions>,
     /// The settings of the decision log; `None` for no decision log.
     pub log: Option<LogOptions>,
-    /// Opens the stores of histories that outlive the service; `None` to keep them in memory.
+    /// The function that opens the stores of recorded messages, which outlive the service. `None`
+    /// to keep the messages in memory.
     pub open_history: Option<OpenHistory>,
-    /// Receives the events of the service, such as a change of the rules.
+    /// The function that receives the events of the service, such as a change of the rules.
     pub events: EventSink,
 }
 

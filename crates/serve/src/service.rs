@@ -9,7 +9,7 @@ mod request;
 mod traffic;
 mod why;
 
-pub(crate) use batch::{Batch, BatchLayout, BatchRequest, BatchSettings, MessageBlock};
+pub(crate) use batch::{BatchLayout, BatchRequest, BatchSettings, MessageBatch, MessageBlock};
 pub use decide::{DecideRequest, DecisionWithAnswer};
 pub(crate) use other::TestRequest;
 #[cfg(feature = "grpc")]

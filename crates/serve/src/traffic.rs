@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
 /// Number of seconds for which an [`EventWindow`] counts events.
-pub(crate) const WINDOW_SECONDS: usize = 60;
+pub(crate) const EVENT_WINDOW_SECONDS: usize = 60;
 /// Maximum number of samples: recent messages that are stored to be explained later.
-const MAX_SAMPLES: usize = 32;
+const MAX_TRAFFIC_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that becomes a sample.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are stored with a sample, for rules with a history.
@@ -23,7 +23,7 @@ pub(crate) const MAX_SAMPLE_PAST_MESSAGES: usize = 1_000;
 /// Maximum number of bytes, as JSON, of the earlier messages that are stored with a sample.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 /// Minimum time between two samples (messages that are stored to be explained later).
-const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time in which one request explains samples (stored messages). The next request explains
 /// further samples.
 const EXPLAIN_TIME_LIMIT: Duration = Duration::from_millis(200);
@@ -33,13 +33,13 @@ const MAX_NEAR_MISSES: usize = 3;
 /// up.
 const MAX_LISTED_ROUTES: usize = 50;
 
-/// Counts events by second. Each element of `second_cells` holds the number of a second in its
-/// upper 32 bits. The lower 32 bits are the count of this second. So an element whose second is
-/// over can be reused without being cleared.
+/// Counts events by second. Each element of `second_cells` has the number of a second in its upper
+/// 32 bits. Its lower 32 bits are the count of this second. So an element whose second is over can
+/// be reused without being cleared.
 #[derive(Debug)]
 pub(crate) struct EventWindow {
     total_events: AtomicU64,
-    second_cells: [AtomicU64; WINDOW_SECONDS],
+    second_cells: [AtomicU64; EVENT_WINDOW_SECONDS],
 }
 
 impl Default for EventWindow {
@@ -55,7 +55,7 @@ impl EventWindow {
     /// Counts an event in the second `second`. The number of the first second is 1.
     pub fn count_event(&self, second: u64) {
         self.total_events.fetch_add(1, Ordering::Relaxed);
-        let cell = &self.second_cells[(second % WINDOW_SECONDS as u64) as usize];
+        let cell = &self.second_cells[(second % EVENT_WINDOW_SECONDS as u64) as usize];
         let update = |old: u64| match old >> 32 == second {
             true => old + 1,
             false => (second << 32) + 1,
@@ -67,24 +67,25 @@ impl EventWindow {
     /// Returns the number of events since the start, and the number in each of the seconds up to
     /// `now`, oldest first.
     pub fn counts(&self, now: u64) -> EventCounts {
-        let oldest = (now + 1).saturating_sub(WINDOW_SECONDS as u64);
+        let oldest = (now + 1).saturating_sub(EVENT_WINDOW_SECONDS as u64);
         let count = |second: u64| {
-            let cell = self.second_cells[(second % WINDOW_SECONDS as u64) as usize].load(Ordering::Relaxed);
+            let cell =
+                self.second_cells[(second % EVENT_WINDOW_SECONDS as u64) as usize].load(Ordering::Relaxed);
             if cell >> 32 == second { (cell & u64::from(u32::MAX)) as u32 } else { 0 }
         };
         EventCounts {
             total: self.total_events.load(Ordering::Relaxed),
-            per_second: (oldest..oldest + WINDOW_SECONDS as u64).map(count).collect(),
+            per_second: (oldest..oldest + EVENT_WINDOW_SECONDS as u64).map(count).collect(),
         }
     }
 }
 
-/// The numbers of events of one kind.
+/// How often an event of one kind, such as a decision by a route, has happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct EventCounts {
     /// Number of events of this kind since the service started.
     total: u64,
-    /// Number of events in each of the last [`WINDOW_SECONDS`] seconds, oldest first.
+    /// Number of events in each of the last [`EVENT_WINDOW_SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
 }
 
@@ -95,7 +96,7 @@ impl EventCounts {
 
     fn add_counts(&mut self, other: &EventCounts) {
         self.total += other.total;
-        self.per_second.resize(WINDOW_SECONDS, 0);
+        self.per_second.resize(EVENT_WINDOW_SECONDS, 0);
         self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
     }
 }
@@ -136,7 +137,7 @@ pub(crate) struct TrafficSample {
     pub entry_name: String,
     chosen_name: Option<String>,
     pub generation: u64,
-    /// The message as JSON text.
+    /// The decided message as JSON text.
     pub message_json: Vec<u8>,
     /// The earlier messages that the decision has read. Empty for rules without a history.
     pub past: Past,
@@ -178,20 +179,20 @@ pub(crate) struct UnknownCondition {
 }
 
 /// The live traffic of one rule set, except the counts of its routes.
-pub(crate) struct Traffic {
+pub(crate) struct LiveTraffic {
     service_start: Instant,
     pub undecided_messages: EventWindow,
     pub contract_violations: EventWindow,
     pub invalid_messages: EventWindow,
-    /// The time of the latest successful [`Traffic::claim_sample`], in milliseconds since the
+    /// The time of the latest successful [`LiveTraffic::claim_sample`], in milliseconds since the
     /// start, plus one. 0 before the first claim.
     last_sample_time_ms: AtomicU64,
     samples: Mutex<VecDeque<Arc<TrafficSample>>>,
 }
 
-impl Traffic {
-    pub fn new() -> Traffic {
-        Traffic {
+impl LiveTraffic {
+    pub fn new() -> LiveTraffic {
+        LiveTraffic {
             service_start: Instant::now(),
             undecided_messages: EventWindow::default(),
             contract_violations: EventWindow::default(),
@@ -214,16 +215,16 @@ impl Traffic {
         let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample_time_ms.load(Ordering::Relaxed);
         length <= MAX_SAMPLE_BYTES
-            && (last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64)
+            && (last == 0 || now.saturating_sub(last) >= MIN_SAMPLE_INTERVAL.as_millis() as u64)
             && self
                 .last_sample_time_ms
                 .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
     }
 
-    /// Stores a decided message for which [`Traffic::claim_sample`] returned true. `route` is the
-    /// name of the chosen statement. `past` has the earlier messages that the decision has read. If
-    /// they are too many or too large, stores nothing.
+    /// Stores a decided message for which [`LiveTraffic::claim_sample`] returned true. `route` is
+    /// the name of the chosen statement. `past` has the earlier messages that the decision has
+    /// read. If they are too many or too large, stores nothing.
     pub fn store_sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: &Past) {
         let elements = past.elements();
         let sizes = elements.iter().map(|element| element.to_string().len());
@@ -242,7 +243,7 @@ impl Traffic {
         };
         let mut samples = self.lock_samples();
         samples.push_back(Arc::new(sample));
-        if samples.len() > MAX_SAMPLES {
+        if samples.len() > MAX_TRAFFIC_SAMPLES {
             samples.pop_front();
         }
     }
@@ -365,17 +366,18 @@ mod tests {
             window.count_event(second);
         }
         let counts = window.counts(61);
-        assert_eq!((counts.total, counts.per_second.len()), (7, WINDOW_SECONDS));
+        assert_eq!((counts.total, counts.per_second.len()), (7, EVENT_WINDOW_SECONDS));
         assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
         assert_eq!(counts.last_minute_total(), 5, "the first second has passed");
         assert_eq!(window.counts(500).last_minute_total(), 0);
-        assert_eq!(EventWindow::default().counts(1).per_second, vec![0; WINDOW_SECONDS]);
+        assert_eq!(EventWindow::default().counts(1).per_second, vec![0; EVENT_WINDOW_SECONDS]);
     }
 
     #[test]
     fn the_busiest_routes_are_listed_and_the_others_added_up() {
         let route = |number: u32| {
-            let counts = EventCounts { total: u64::from(number), per_second: vec![number; WINDOW_SECONDS] };
+            let counts =
+                EventCounts { total: u64::from(number), per_second: vec![number; EVENT_WINDOW_SECONDS] };
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
         let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };

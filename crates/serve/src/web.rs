@@ -36,7 +36,7 @@ impl WebGuard {
     ///
     /// # Errors
     /// If the page comes from a website that is not allowed, or the host name is not allowed.
-    pub fn check(&self, request: &Request) -> Result<(), Problem> {
+    pub fn check_origin_and_host(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
         // A page can send some requests without the header `Origin`. The page cannot read their
         // answers.
@@ -108,7 +108,7 @@ mod tests {
         for (name, value) in headers {
             request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a value"));
         }
-        guard.check(&request).is_ok()
+        guard.check_origin_and_host(&request).is_ok()
     }
 
     #[test]

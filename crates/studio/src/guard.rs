@@ -37,7 +37,7 @@ pub(crate) struct AccessGate {
 pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Request, next: Next) -> Response {
     let language = request_language(request.headers(), gate.studio.language);
     let response = with_language(language, async {
-        match gate.refusal(&request) {
+        match gate.find_refusal(&request) {
             Some(error) => error.into_response(),
             None => next.run(request).await,
         }
@@ -76,7 +76,7 @@ fn request_language(headers: &HeaderMap, default: Option<Language>) -> Language 
 }
 
 impl AccessGate {
-    fn refusal(&self, request: &Request) -> Option<RequestError> {
+    fn find_refusal(&self, request: &Request) -> Option<RequestError> {
         let headers = request.headers();
         let forbidden =
             |kind, message: Message| Some(RequestError::new(StatusCode::FORBIDDEN, kind, message));

@@ -63,7 +63,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 
 type RequestBody<Q> = Result<Json<Q>, JsonRejection>;
 
-async fn respond<Q, A>(
+async fn respond_to_request<Q, A>(
     studio: Arc<Studio>,
     body: RequestBody<Q>,
     work: fn(&Arc<Studio>, Q) -> Answer<A>,
@@ -85,7 +85,9 @@ where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
-    post(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| respond(studio, body, work))
+    post(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| {
+        respond_to_request(studio, body, work)
+    })
 }
 
 /// Converts a function to a PUT handler with a JSON body.
@@ -94,7 +96,7 @@ where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
-    put(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| respond(studio, body, work))
+    put(move |State(studio): State<Arc<Studio>>, body: RequestBody<Q>| respond_to_request(studio, body, work))
 }
 
 /// Converts a function to a GET handler whose parameters are in the query string.

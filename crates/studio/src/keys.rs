@@ -19,7 +19,8 @@ pub(crate) fn statement_key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }
 
-/// A statement (such as a route) with its key.
+/// A statement (such as a route) of the rules, with its key: the text that identifies the
+/// statement.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyedStatement {
     pub key: String,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-pub(crate) struct Project {
+pub(crate) struct RuleSetProject {
     pub id: usize,
     /// Name of the rule set as the user entered it.
     pub name: String,
@@ -108,7 +108,7 @@ pub(crate) fn lock_saving() -> MutexGuard<'static, ()> {
 /// A loader that returns the editor's text for edited files, and reads other files with the loader
 /// `file_loader`. Hidden files are not found.
 struct EditedLoader<'a> {
-    project: &'a Project,
+    project: &'a RuleSetProject,
     file_loader: &'a dyn Loader,
     edited_texts: &'a BTreeMap<String, String>,
     /// Modification times and sizes (stamps) of the files that were read from disk. A stamp is
@@ -136,21 +136,21 @@ fn is_hidden(path: &str) -> bool {
     !path.ends_with(".rules") && path.split('/').any(|part| part.starts_with('.') && part != "..")
 }
 
-impl Project {
-    pub fn from_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
-        Project::new(id, name, main, TextOrigin::Disk(files))
+impl RuleSetProject {
+    pub fn from_disk(id: usize, name: String, files: DiskLoader, main: String) -> RuleSetProject {
+        RuleSetProject::new(id, name, main, TextOrigin::Disk(files))
     }
 
-    pub fn from_text(id: usize, name: String, text: String) -> Project {
-        Project::new(id, name.clone(), name, TextOrigin::Uploaded(text))
+    pub fn from_text(id: usize, name: String, text: String) -> RuleSetProject {
+        RuleSetProject::new(id, name.clone(), name, TextOrigin::Uploaded(text))
     }
 
-    pub fn from_live(id: usize, rules: Arc<dyn LiveRuleSet>) -> Project {
-        Project::new(id, rules.name(), rules.main_file_name(), TextOrigin::Live(rules))
+    pub fn from_live(id: usize, rules: Arc<dyn LiveRuleSet>) -> RuleSetProject {
+        RuleSetProject::new(id, rules.name(), rules.main_file_name(), TextOrigin::Live(rules))
     }
 
-    fn new(id: usize, name: String, main_file: String, origin: TextOrigin) -> Project {
-        Project {
+    fn new(id: usize, name: String, main_file: String, origin: TextOrigin) -> RuleSetProject {
+        RuleSetProject {
             id,
             name,
             main_file_name: main_file,

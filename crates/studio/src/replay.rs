@@ -36,7 +36,7 @@ pub(crate) struct MessageFile {
 /// the indices of the matching rows.
 type CachedQuery = (AskRows, usize, Arc<Vec<u32>>);
 
-/// A replay of a file, running or ended.
+/// A replay, running or ended: the rules decide all messages of a file again.
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<MessageFile>,

@@ -38,7 +38,7 @@ const MAX_COVERED_MESSAGES: usize = 2_000;
 /// again.
 const MAX_COVERED_MESSAGES_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
-const MAX_SAMPLES: usize = 12;
+const MAX_SAMPLE_DECISIONS: usize = 12;
 /// Maximum number of slowest statements that a report lists.
 const MAX_SLOWEST_STATEMENTS: usize = 10;
 
@@ -272,7 +272,7 @@ fn sample_decisions(
     let mut messages: Vec<SampleMessage> = Vec::new();
     match replay {
         Some(replay) => {
-            for line in replay.one_line_per_statement(MAX_SAMPLES) {
+            for line in replay.one_line_per_statement(MAX_SAMPLE_DECISIONS) {
                 if let Ok(message) = replay.message_of_line(line) {
                     let past = past_of_line(studio, replay, line)?;
                     messages.push((Some(line), replay.entry_of_line(line)?, message, past));
@@ -283,7 +283,7 @@ fn sample_decisions(
             let program = rules.program();
             let tests = program.tests.iter().map(|test| (&program.tables[test.entry_table.index()], test));
             let decision_tests = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
-            messages.extend(decision_tests.take(MAX_SAMPLES).map(|(table, test)| {
+            messages.extend(decision_tests.take(MAX_SAMPLE_DECISIONS).map(|(table, test)| {
                 (None, table.name.to_string(), test.message.clone(), rules.past_of_test(test))
             }));
         }

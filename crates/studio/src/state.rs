@@ -3,7 +3,7 @@
 use crate::api::{self, Source, Version};
 use crate::error::{Answer, RequestError};
 use crate::language::language_tag;
-use crate::project::{LiveRuleSet, Project};
+use crate::project::{LiveRuleSet, RuleSetProject};
 use crate::replay::{MessageFile, Replay};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{Compiler, Language, Message};
@@ -46,7 +46,7 @@ pub(crate) struct Studio {
     pub is_live: bool,
     pub show_private: bool,
     pub language: Option<Language>,
-    projects: RwLock<Vec<Arc<Project>>>,
+    projects: RwLock<Vec<Arc<RuleSetProject>>>,
     message_files: RwLock<Vec<Arc<MessageFile>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
     /// Sequence number of the newest slow request. A slow request stops when a newer one arrives,
@@ -119,7 +119,7 @@ impl Studio {
     pub fn of_service(rules: Vec<Arc<dyn LiveRuleSet>>) -> Result<Studio, Message> {
         let studio = Studio { is_live: true, ..Studio::new(&Options::default())? };
         for rules in rules {
-            studio.add_project(|id| Project::from_live(id, rules));
+            studio.add_project(|id| RuleSetProject::from_live(id, rules));
         }
         Ok(studio)
     }
@@ -134,11 +134,11 @@ impl Studio {
         };
         let (loader, main) = compiler.on_disk(&file.path).map_err(first_message)?;
         let name = file.path.display().to_string();
-        self.add_project(|id| Project::from_disk(id, name, loader, main));
+        self.add_project(|id| RuleSetProject::from_disk(id, name, loader, main));
         Ok(())
     }
 
-    fn add_project(&self, make: impl FnOnce(usize) -> Project) -> Arc<Project> {
+    fn add_project(&self, make: impl FnOnce(usize) -> RuleSetProject) -> Arc<RuleSetProject> {
         let mut projects = self.projects.write().unwrap_or_else(PoisonError::into_inner);
         let project = Arc::new(make(projects.len()));
         projects.push(project.clone());
@@ -146,7 +146,7 @@ impl Studio {
     }
 
     /// Adds a rule set whose text was uploaded, and returns it.
-    pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
+    pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<RuleSetProject>> {
         if self.is_live {
             return Err(uploads_not_accepted());
         }
@@ -156,7 +156,7 @@ impl Studio {
                 "{MAX_UPLOADED_RULE_SETS} rule sets were already uploaded; restart the studio"
             )));
         }
-        Ok(self.add_project(|id| Project::from_text(id, name, text)))
+        Ok(self.add_project(|id| RuleSetProject::from_text(id, name, text)))
     }
 
     pub fn add_message_file(
@@ -173,7 +173,7 @@ impl Studio {
         source
     }
 
-    pub fn projects(&self) -> Vec<Arc<Project>> {
+    pub fn projects(&self) -> Vec<Arc<RuleSetProject>> {
         clone_all(&self.projects)
     }
 
@@ -181,7 +181,7 @@ impl Studio {
         clone_all(&self.message_files)
     }
 
-    pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
+    pub fn project(&self, id: usize) -> Answer<Arc<RuleSetProject>> {
         let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
         projects.get(id).cloned().ok_or_else(|| RequestError::missing(message!("there is no rule set {id}")))
     }

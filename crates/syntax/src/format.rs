@@ -187,7 +187,7 @@ impl FileFormatter<'_> {
             );
             return end;
         }
-        let events = build::statement_events(
+        let events = build::build_statement_events(
             &self.gaps,
             statement.keyword,
             &self.outline.item_starts,
@@ -197,10 +197,10 @@ impl FileFormatter<'_> {
         let Some((inner, Some(close))) = &statement.table_body else { return end };
         let open = statement.tokens.end;
         if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment_before(*close) {
-            writer.write_events(&self.gaps, &build::empty_braces_events(open), indent);
+            writer.write_events(&self.gaps, &build::build_empty_braces_events(open), indent);
             return end;
         }
-        writer.write_events(&self.gaps, &build::opening_brace_events(open), indent);
+        writer.write_events(&self.gaps, &build::build_opening_brace_events(open), indent);
         let next = self.write_statements(inner, open + 1, indent + INDENT_WIDTH, writer);
         let next = self.write_loose_tokens(next..*close, indent + INDENT_WIDTH, writer);
         writer.write_gap(&self.gaps, next, indent, BreakKind::BeforeClosing);

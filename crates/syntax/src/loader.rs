@@ -51,7 +51,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns the reason as a message that can be localized.
+    /// Returns the reason why the file could not be loaded, as a message that can be localized.
     pub fn to_message(&self) -> Message {
         match self {
             LoadError::NotFound => message!("there is no such file"),
@@ -164,7 +164,7 @@ pub fn load(threads: ThreadLimit, loader: &dyn Loader, path: &str) -> LoadedFile
                     "a path has no pattern: name the folder, or write the pattern without quotes, so that the \
                     shell expands it"
                 )),
-                false => match paths::similar_file(loader, path).filter(|_| error == LoadError::NotFound) {
+                false => match paths::find_similar_file(loader, path).filter(|_| error == LoadError::NotFound) {
                     Some(near) => diagnostic.help(message!("did you mean `{near}`?")),
                     None => error.add_remedy(diagnostic),
                 },
@@ -184,7 +184,7 @@ enum FileState {
 /// Returns the offset at which the JSON begins if a file contains JSON or JSON lines instead of
 /// rules. The caller reports this mistake. `None` if the text does not begin with a JSON object or
 /// list.
-fn json_start(text: &str) -> Option<usize> {
+fn find_json_start(text: &str) -> Option<usize> {
     let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
     let looks_like_json = text[start..].starts_with(['{', '[']);
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
@@ -231,7 +231,7 @@ impl ImportLoader<'_> {
                 return None;
             }
         };
-        let json_offset = json_start(&text);
+        let json_offset = find_json_start(&text);
         let file = self.loaded.sources.add(path, text);
         if let Some(start) = json_offset {
             let message = message!("`{path}` contains JSON, not rules");

@@ -134,7 +134,7 @@ fn parse_with_unchecked_fixes(threads: ThreadLimit, file: FileId, text: &str) ->
         );
         return parsed;
     }
-    if let Some(diagnostic) = scan::merge_conflict(file, text, &stream.significant) {
+    if let Some(diagnostic) = scan::merge_conflict_error(file, text, &stream.significant) {
         return ParseResult { is_incomplete: true, diagnostics: vec![diagnostic], ..ParseResult::default() };
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
@@ -334,7 +334,8 @@ impl<'a> FileParser<'a> {
         let Some((word, rule)) = raw.keyword.and_then(|word| Some((word, word.statement_rule?))) else {
             if !is_damaged {
                 let (tokens, base) = (raw.tokens.clone(), raw.tokens.start);
-                let diagnostic = shapes::unknown_statement(&StatementContext::new(self, tokens, base));
+                let diagnostic =
+                    shapes::statement_without_keyword_error(&StatementContext::new(self, tokens, base));
                 self.parsed.diagnostics.push(diagnostic);
             }
             return None;
@@ -448,7 +449,7 @@ impl<'a> FileParser<'a> {
                     let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
                     if let Some((code, later_code)) = comments::read_allow_comment(text) {
                         allows.push(AllowComment { code, first_code_in_comment: later_code, span });
-                    } else if let Some(diagnostic) = comments::misspelt_suppression(text, span) {
+                    } else if let Some(diagnostic) = comments::misspelt_suppression_warning(text, span) {
                         self.parsed.diagnostics.push(diagnostic);
                     }
                 }

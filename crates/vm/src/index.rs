@@ -118,9 +118,9 @@ pub struct ScannedTextIndex {
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
     pub first_literal_id: u32,
-    /// Some conditions compare the whole of this text, case-folded, with constants. This is the id
-    /// of their attribute (a value that conditions compare), or [`ScannedTextIndex::NO_ATTRIBUTE`].
-    /// The scan folds the text anyway, so it also finds the equal constant.
+    /// Id of the attribute (a value that conditions compare) whose value is this text, case-folded.
+    /// The scan folds the text anyway, so it also finds the constant that equals the attribute's
+    /// value. [`ScannedTextIndex::NO_ATTRIBUTE`] if the scan serves no attribute.
     pub attribute_id: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
@@ -139,8 +139,8 @@ pub struct ScannedTextIndex {
 }
 
 impl ScannedTextIndex {
-    /// Value of the field `attribute` that means "none": no condition compares the case-folded
-    /// text.
+    /// Value of the field `attribute_id` that means "none": the scan of the text serves no
+    /// attribute.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
     /// True if `prepared`, the normalized form `form` of the message text `text`, equals `text`.

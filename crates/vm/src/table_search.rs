@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 pub enum SearchResult<P, R = RuleId> {
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),
-    /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
-    /// the rule.
+    /// The condition of a rule with the target `goto TABLE` is true. If that table selects nothing,
+    /// the search resumes after the rule.
     Goto {
-        /// The `goto` rule.
+        /// The rule whose condition is true and whose target is another table (`goto`).
         route: R,
-        /// The table to which the `goto` leads, which is searched next.
+        /// The table to which this rule leads, and which is searched next.
         table: TableId,
         /// The position at which the search resumes if `table` selects nothing.
         resume_position: P,
@@ -86,7 +86,7 @@ pub trait Searcher {
     fn mark_exhausted(&mut self, table: TableId);
 }
 
-/// A table that a `goto` rule jumped to, with the position after this rule.
+/// A table to which a rule with `goto` led, with the position after this rule.
 struct ResumeFrame<P> {
     table: TableId,
     /// The position at which the search resumes if the table selects nothing.

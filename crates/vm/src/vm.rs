@@ -71,7 +71,7 @@ pub struct Vm<'a, M> {
     /// Where the memory of `working_values` is put back when the VM is dropped, so that the next
     /// decision reuses it.
     value_memory: &'a mut Vec<Value<'static>>,
-    /// Working memory for index lookups; `None` once `lookup` uses this memory.
+    /// Working memory for index lookups; `None` after the field `lookup` has taken it.
     lookup_buffers: Option<&'a mut LookupBuffers>,
     lookup: Option<IndexLookup<'a>>,
     /// Whether the index is used for every table, even for tables where it is slower.
@@ -229,14 +229,14 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
-    /// True if the condition is true for at least one element or, if the loop is an `all`, for
-    /// every element. Otherwise false, also if the operand is no list or exceeds a limit.
+    /// Evaluates the condition of the loop with index `loop_index` over all elements of the loop's
+    /// list. True if the condition is true for at least one element or, if the loop is an `all`,
+    /// for every element. Otherwise false, also if the operand is no list or exceeds a limit.
     pub fn eval_loop(&mut self, loop_index: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+            if let Some(hits) = vm.find_remembered_hits(&each, list, None) {
                 return hits.hit_count == if each.requires_all { list.list_len().unwrap_or(0) } else { 0 };
             }
             let mut elements = list.elements().into_iter().flatten();

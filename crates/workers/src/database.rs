@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// The config fields that a `DATABASE` node may have. Code in this file does not read `timeout`:
 /// the engine that runs the plan enforces it.
-const CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
+const DATABASE_CONFIG_FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
 /// The config fields that may contain the parameter values of the query: two names for the same
 /// field.
-const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
+const PARAMETER_CONFIG_FIELDS: [&str; 2] = ["params", "parameters"];
 /// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
 /// their length, all other values with 8 bytes.
 const MAX_RESULT_BYTES: usize = 16 << 20;
@@ -76,7 +76,7 @@ pub fn database_node(
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {
     let databases = Arc::new(databases);
     move |node| {
-        let query = Arc::new(Query::from_config(&node.config, &databases)?);
+        let query = Arc::new(DatabaseQuery::from_config(&node.config, &databases)?);
         Ok(from_fn(move |_| {
             let query = query.clone();
             async move {
@@ -98,17 +98,20 @@ impl Drop for InterruptOnDrop {
     }
 }
 
-struct Query {
+struct DatabaseQuery {
     database: Database,
     sql: String,
     parameters: Value,
 }
 
-impl Query {
-    fn from_config(config: &Value, databases: &BTreeMap<String, Database>) -> Result<Query, ProcessError> {
+impl DatabaseQuery {
+    fn from_config(
+        config: &Value,
+        databases: &BTreeMap<String, Database>,
+    ) -> Result<DatabaseQuery, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = fields.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
+        if let Some(name) = fields.keys().find(|name| !DATABASE_CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a DATABASE node reads; leave it out").into());
         }
         let text = config["query"].as_str().ok_or("`config.query` must be a text")?.to_owned();
@@ -120,8 +123,8 @@ impl Query {
         };
         let unknown = || format!("`config.connection` must name a database that is allowed: {}", known());
         let database = database.cloned().ok_or_else(unknown)?;
-        let parameters = PARAMETER_FIELDS.iter().find_map(|name| fields.get(*name)).cloned();
-        Ok(Query { database, sql: text, parameters: parameters.unwrap_or_default() })
+        let parameters = PARAMETER_CONFIG_FIELDS.iter().find_map(|name| fields.get(*name)).cloned();
+        Ok(DatabaseQuery { database, sql: text, parameters: parameters.unwrap_or_default() })
     }
 
     fn run_query(&self, connection: &Connection) -> Result<Value, ProcessError> {
@@ -137,7 +140,7 @@ impl Query {
         while let Some(row) = rows.next()? {
             let mut fields = Map::new();
             for (at, name) in columns.iter().enumerate() {
-                let value = cell_to_json(row.get_ref(at)?);
+                let value = sql_value_to_json(row.get_ref(at)?);
                 bytes += name.len() + value.as_str().map_or(8, str::len);
                 fields.insert(name.clone(), value);
             }
@@ -156,7 +159,7 @@ impl Query {
             Value::Null if wanted == 0 => {}
             Value::Array(values) if values.len() == wanted => {
                 for (at, value) in values.iter().enumerate() {
-                    statement.raw_bind_parameter(at + 1, json_to_cell(value)?)?;
+                    statement.raw_bind_parameter(at + 1, json_to_sql_value(value)?)?;
                 }
             }
             Value::Object(values) => {
@@ -164,7 +167,7 @@ impl Query {
                     let name = statement.parameter_name(at).unwrap_or("?").to_owned();
                     let value = values.get(name.get(1..).unwrap_or_default());
                     let value = value.ok_or_else(|| format!("`config.params` has no value for `{name}`"))?;
-                    statement.raw_bind_parameter(at, json_to_cell(value)?)?;
+                    statement.raw_bind_parameter(at, json_to_sql_value(value)?)?;
                 }
             }
             _ => {
@@ -177,7 +180,7 @@ impl Query {
     }
 }
 
-fn json_to_cell(value: &Value) -> Result<Cell, ProcessError> {
+fn json_to_sql_value(value: &Value) -> Result<Cell, ProcessError> {
     Ok(match value {
         Value::Null => Cell::Null,
         Value::Bool(truth) => Cell::Integer((*truth).into()),
@@ -192,7 +195,7 @@ fn json_to_cell(value: &Value) -> Result<Cell, ProcessError> {
 }
 
 /// Converts a value of a result row to JSON. Bytes become hexadecimal text.
-fn cell_to_json(cell: ValueRef<'_>) -> Value {
+fn sql_value_to_json(cell: ValueRef<'_>) -> Value {
     match cell {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(whole) => whole.into(),

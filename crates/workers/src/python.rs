@@ -13,14 +13,14 @@ use tokio::process::{Child, Command};
 
 /// The Python script that the interpreter runs. The script reads the node's code and input, sets
 /// the limits, and then runs the code.
-const RUNNER_SCRIPT: &str = include_str!("python.py");
+const PYTHON_RUNNER_SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that an error message quotes.
 const MAX_QUOTED_ERROR_BYTES: u64 = 2000;
 
 /// The config fields that a `PYTHON` node may have. Code in this file does not read `timeout`: the
 /// engine that runs the plan enforces it.
-const CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
+const PYTHON_CONFIG_FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub fn python_node(
     move |node| {
         let no_fields = Map::new();
         let config = node.config.as_object().unwrap_or(&no_fields);
-        if let Some(name) = config.keys().find(|name| !CONFIG_FIELDS.contains(&&***name)) {
+        if let Some(name) = config.keys().find(|name| !PYTHON_CONFIG_FIELDS.contains(&&***name)) {
             return Err(format!("`config.{name}` is nothing that a PYTHON node reads; leave it out").into());
         }
         let code =
@@ -199,7 +199,7 @@ impl Python {
         let mut command = Command::new(&self.interpreter_path);
         command
             // Isolated: no settings from the environment, and no modules from the current folder.
-            .args(["-I", "-B", "-c", RUNNER_SCRIPT])
+            .args(["-I", "-B", "-c", PYTHON_RUNNER_SCRIPT])
             .current_dir(folder)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))

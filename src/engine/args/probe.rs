@@ -302,7 +302,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         self.expect_kinds(KindSet::LIST, "a list")?;
-        visitor.visit_seq(OneElement(Some(self.element_probe())))
+        visitor.visit_seq(OneElementList(Some(self.element_probe())))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ProbeError> {
@@ -348,7 +348,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
         let first = variants.first().ok_or(ProbeError::Undecided)?;
         // It is unknown which variant the argument will name, so a refusal of this one is no
         // result.
-        visitor.visit_enum(FirstVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
+        visitor.visit_enum(FirstEnumVariant(first)).map_err(|_: ProbeError| ProbeError::Undecided)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
@@ -367,9 +367,9 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
 }
 
 /// A sample list with one element, from which serde reads. `None` after the element was read.
-struct OneElement<'p>(Option<TypeProbe<'p>>);
+struct OneElementList<'p>(Option<TypeProbe<'p>>);
 
-impl<'de> SeqAccess<'de> for OneElement<'_> {
+impl<'de> SeqAccess<'de> for OneElementList<'_> {
     type Error = ProbeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -383,9 +383,9 @@ impl<'de> SeqAccess<'de> for OneElement<'_> {
 /// A sample enum value: the variant with this name, without data. The name is the first that the
 /// Rust type declares. If this variant has data, the check ends without a result
 /// ([`ProbeError::Undecided`]).
-struct FirstVariant(&'static str);
+struct FirstEnumVariant(&'static str);
 
-impl<'de> EnumAccess<'de> for FirstVariant {
+impl<'de> EnumAccess<'de> for FirstEnumVariant {
     type Error = ProbeError;
     type Variant = Self;
 
@@ -395,7 +395,7 @@ impl<'de> EnumAccess<'de> for FirstVariant {
     }
 }
 
-impl<'de> VariantAccess<'de> for FirstVariant {
+impl<'de> VariantAccess<'de> for FirstEnumVariant {
     type Error = ProbeError;
 
     fn unit_variant(self) -> Result<(), ProbeError> {

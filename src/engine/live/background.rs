@@ -13,8 +13,8 @@
 use super::LiveState;
 use super::base;
 use super::route::Route;
-use super::segment::{Segment, SequenceNumber};
-use super::writer::{CompactionInput, Incompatible, LiveWriter, WorkOutcome};
+use super::segment::{RouteSegment, SequenceNumber};
+use super::writer::{BackgroundWorkOutcome, CompactionInput, IncompatibleRoutes, LiveWriter};
 use crate::engine::{CompileError, Rules};
 use hashbrown::HashMap;
 use rulec_base::parallel::ThreadLimit;
@@ -35,7 +35,7 @@ impl LiveState {
     /// Starts a background compaction if too many segments (groups of routes compiled together)
     /// exist. Starts a background merge (a recompilation of all rules) if too many edits are
     /// pending.
-    pub fn start_due_work(self: &Arc<Self>, writer: &mut LiveWriter) {
+    pub fn start_due_background_work(self: &Arc<Self>, writer: &mut LiveWriter) {
         if writer.schedule_compaction() && !self.spawn_thread("rulec-compact", LiveState::compact_segments) {
             writer.abort_compaction();
         }
@@ -89,7 +89,7 @@ impl LiveState {
         let compiled = self.compile_segment(&mut input);
         let mut writer = self.lock_writer();
         let completion = writer.finish_compaction(&input, compiled);
-        if let Ok(WorkOutcome::Installed) = completion {
+        if let Ok(BackgroundWorkOutcome::Installed) = completion {
             self.publish(&writer);
         }
         // Unlock the writer before the old segments are dropped, so that edits need not wait.
@@ -99,13 +99,16 @@ impl LiveState {
 
     /// Compiles the routes of a compaction into one segment (a group of routes compiled together).
     /// The routes are moved out of `input`.
-    pub(super) fn compile_segment(&self, input: &mut CompactionInput) -> Result<Segment, Incompatible> {
+    pub(super) fn compile_segment(
+        &self,
+        input: &mut CompactionInput,
+    ) -> Result<RouteSegment, IncompatibleRoutes> {
         let (base, routes) = (&input.base, std::mem::take(&mut input.routes));
         text::with_parse_cache(|| {
             let checked =
                 base.declarations.check_inserted_routes(&base.rules, &routes, input.known_fields.clone());
-            let rules = checked.compile(&self.compiler, &base.rules).map_err(|_| Incompatible)?;
-            new_segment(&base.rules, rules, routes).ok_or(Incompatible)
+            let rules = checked.compile(&self.compiler, &base.rules).map_err(|_| IncompatibleRoutes)?;
+            new_segment(&base.rules, rules, routes).ok_or(IncompatibleRoutes)
         })
     }
 
@@ -126,10 +129,10 @@ impl LiveState {
         });
         let mut writer = self.lock_writer();
         let completion = writer.finish_merge(&input, compiled);
-        if let Ok(WorkOutcome::Installed) = completion {
+        if let Ok(BackgroundWorkOutcome::Installed) = completion {
             self.publish(&writer);
         }
-        self.start_due_work(&mut writer);
+        self.start_due_background_work(&mut writer);
         drop(writer);
         self.became_idle.notify_all();
         drop(input);
@@ -141,7 +144,11 @@ impl LiveState {
 /// Creates a segment (a group of routes compiled together) from compiled rules and their parsed
 /// routes, which may be in any order. The parsed routes refer to tables by their ids in `base`.
 /// `None` if `rules` and `routes` do not contain the same routes.
-fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumber)>) -> Option<Segment> {
+fn new_segment(
+    base: &Rules,
+    rules: Rules,
+    routes: Vec<(Arc<Route>, SequenceNumber)>,
+) -> Option<RouteSegment> {
     let program = rules.program();
     let mut routes_by_key: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
     let ordered = program.rules.iter().map(|rule| {
@@ -149,7 +156,7 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
         routes_by_key.remove(&(table, rule.name.clone()))
     });
     let ordered = ordered.collect::<Option<Vec<_>>>()?;
-    routes_by_key.is_empty().then(|| Segment::from_inserted_routes(rules, base, ordered))
+    routes_by_key.is_empty().then(|| RouteSegment::from_inserted_routes(rules, base, ordered))
 }
 
 /// Drops `old`, after waiting up to 100 ms until no decision uses it. So this thread frees the

@@ -1,8 +1,8 @@
 //! The base of live rules: the rules as last compiled in full, with the data that edits need.
 
-use super::declarations::Declarations;
-use super::segment::Segment;
-use super::source_edits::{EditPoints, RecordingLoader, StoredFiles};
+use super::declarations::RuleDeclarations;
+use super::segment::RouteSegment;
+use super::source_edits::{EditOffsets, RecordingLoader, StoredFiles};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 /// The rules of live rules as last compiled in full, with the data that edits need.
 pub(super) struct BaseRules {
     pub rules: Rules,
-    pub segment: Arc<Segment>,
+    pub segment: Arc<RouteSegment>,
     /// For each table, maps the name of each route to the id of the route. Routes that are disabled
     /// in the rules are included.
     pub route_ids_by_name: Vec<HashMap<Arc<str>, RuleId>>,
-    pub edit_points: EditPoints,
-    pub declarations: Declarations,
+    pub edit_points: EditOffsets,
+    pub declarations: RuleDeclarations,
     /// For each route of the last full compilation, the undeclared message fields that it reads,
     /// with the kinds of value that it accepts in them. Empty if the rules declare `input`.
     pub field_uses: UsesByRoute,
@@ -32,10 +32,10 @@ pub(super) struct BaseRules {
 impl BaseRules {
     /// Wraps compiled rules for live rules that refuse all edits.
     pub fn uneditable(rules: Rules) -> BaseRules {
-        let declarations = Declarations::new(Vec::new());
+        let declarations = RuleDeclarations::new(Vec::new());
         BaseRules::new(
             rules,
-            EditPoints::default(),
+            EditOffsets::default(),
             declarations,
             UsesByRoute::default(),
             StoredFiles::default(),
@@ -44,8 +44,8 @@ impl BaseRules {
 
     fn new(
         rules: Rules,
-        edit_points: EditPoints,
-        declarations: Declarations,
+        edit_points: EditOffsets,
+        declarations: RuleDeclarations,
         uses: UsesByRoute,
         files: StoredFiles,
     ) -> BaseRules {
@@ -56,7 +56,7 @@ impl BaseRules {
                 names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
             }
         }
-        let segment = Arc::new(Segment::from_base(rules.clone()));
+        let segment = Arc::new(RouteSegment::from_base(rules.clone()));
         BaseRules {
             segment,
             rules,
@@ -107,8 +107,8 @@ fn compile_loaded(
 ) -> Result<(BaseRules, CountedFields), CompileError> {
     let (program, found, (counted, uses)) = check_and_count_fields(&loaded);
     let mut allows = Suppressions::new(&loaded);
-    let edit_points = EditPoints::new(&loaded.files);
-    let declarations = Declarations::new(std::mem::take(&mut loaded.files));
+    let edit_points = EditOffsets::new(&loaded.files);
+    let declarations = RuleDeclarations::new(std::mem::take(&mut loaded.files));
     let rules = compiler.compile_checked_program(threads, loaded, program, found, &mut allows)?;
     Ok((BaseRules::new(rules, edit_points, declarations, uses, files), counted))
 }

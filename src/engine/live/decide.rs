@@ -4,7 +4,7 @@
 
 use super::LiveRules;
 use super::segment::RouteSortKey;
-use super::snapshot::Snapshot;
+use super::snapshot::LiveSnapshot;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
@@ -60,7 +60,7 @@ impl LiveRules {
 /// number of the current thread. The number selects the reference counter of the rules that the
 /// decision uses; see [`ThreadWorkspace::thread_number`].
 fn with_segment_vms<T>(
-    snapshot: &Snapshot,
+    snapshot: &LiveSnapshot,
     message: &Json,
     past: Option<&Past>,
     work: impl FnOnce(&mut SegmentVms<'_>, usize) -> T,
@@ -94,12 +94,12 @@ type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 /// True if edits since the last full compilation may affect decisions of the entry. If false, the
 /// base (the rule set as last compiled in full) can decide alone. Only tables of routes can have
 /// such edits: an edit of any other entry causes a full compilation.
-fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
+fn may_have_edits(snapshot: &LiveSnapshot, entry: TableId) -> bool {
     snapshot.is_edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
 pub(super) fn decide_in_snapshot(
-    snapshot: &Snapshot,
+    snapshot: &LiveSnapshot,
     entry: TableId,
     message: &Json,
     past: Option<&Past>,
@@ -138,7 +138,7 @@ pub(super) fn decide_in_snapshot(
 
 /// Returns the violations of the declared `input` in a message. Without a declaration, the types of
 /// fields are inferred from all routes in `snapshot`, including the routes that edits inserted.
-fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> {
+fn input_violations(snapshot: &LiveSnapshot, message: &Json) -> Vec<InputViolation> {
     let violations_of = |rules: &Rules| rules.rule_set().input_violations(Input::Tree(message));
     let base = &snapshot.base.rules;
     let mut violations = violations_of(base);
@@ -155,14 +155,14 @@ fn input_violations(snapshot: &Snapshot, message: &Json) -> Vec<InputViolation> 
 }
 
 /// Returns the message fields whose numbers are read as exact decimals, not as floats.
-pub(super) fn decimal_paths(snapshot: &Snapshot) -> DecimalPaths {
+pub(super) fn decimal_paths(snapshot: &LiveSnapshot) -> DecimalPaths {
     let mut places = snapshot.base.rules.rule_set().decimal_paths.clone();
     snapshot.segments.iter().for_each(|segment| places.merge(segment.rules.rule_set().decimal_paths.clone()));
     places
 }
 
 pub(super) fn decide_line_in_snapshot(
-    snapshot: &Snapshot,
+    snapshot: &LiveSnapshot,
     entry: TableId,
     text: &[u8],
 ) -> Result<Decision, JsonError> {
@@ -177,7 +177,7 @@ pub(super) fn decide_line_in_snapshot(
 
 /// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
 /// decision started, to the table of the chosen statement.
-fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRoute>) -> TableTrail {
+fn visited_tables(snapshot: &LiveSnapshot, entry: TableId, choice: &Choice<MatchedRoute>) -> TableTrail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto_table?)));
     let last_table = choice.chosen.map(|chosen| match chosen {
         Chosen::Rule(hit) => hit.table,
@@ -187,7 +187,7 @@ fn visited_tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<MatchedRo
 }
 
 /// Returns the names of all routes of a table whose conditions hold, in evaluation order.
-pub(super) fn matching_route_names(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
+pub(super) fn matching_route_names(snapshot: &LiveSnapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
     if !may_have_edits(snapshot, entry) || !message.is_object() {
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
@@ -221,7 +221,7 @@ struct MatchedRoute {
 /// The search through the tables of a snapshot, which is an immutable state of the live rules.
 /// There is one VM for each segment (group of routes compiled together).
 struct LiveSearch<'v, 's, 'm> {
-    snapshot: &'v Snapshot,
+    snapshot: &'v LiveSnapshot,
     segment_vms: &'m mut SegmentVms<'s>,
     /// Tables that this search has already left without a match, so that it does not search them
     /// again.

@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 /// The parsed declarations of a rule set, with indexes that find the declarations that a single
 /// route needs.
-pub(super) struct Declarations {
+pub(super) struct RuleDeclarations {
     /// The parsed files of the rule set, without their statements, which were moved to
     /// `statements`.
     parsed_files: Vec<ParsedFile>,
-    statements: Vec<Declaration>,
+    statements: Vec<RuleDeclaration>,
     /// Maps a name to the indexes of all statements that declare it. Several kinds of statement may
     /// declare one name.
     indexes_by_name: HashMap<String, Vec<u32>>,
@@ -38,19 +38,19 @@ pub(super) struct Declarations {
     always_included_indexes: Vec<u32>,
 }
 
-struct Declaration {
+struct RuleDeclaration {
     file_index: usize,
     statement: Statement,
     /// Indexes of the other declarations that this statement mentions.
     mentioned_indexes: Box<[u32]>,
 }
 
-impl Declarations {
-    pub fn new(mut units: Vec<ParsedFile>) -> Declarations {
+impl RuleDeclarations {
+    pub fn new(mut units: Vec<ParsedFile>) -> RuleDeclarations {
         let statements =
             units.iter_mut().map(|unit| std::mem::take(&mut unit.statements)).collect::<Vec<_>>();
         let (indexes_by_name, always_included) = (HashMap::new(), Vec::new());
-        let mut declarations = Declarations {
+        let mut declarations = RuleDeclarations {
             parsed_files: units,
             statements: Vec::new(),
             indexes_by_name,
@@ -101,7 +101,11 @@ impl Declarations {
         if let Some(name) = name {
             self.indexes_by_name.entry(name).or_default().push(index);
         }
-        self.statements.push(Declaration { file_index: unit, statement, mentioned_indexes: Box::default() });
+        self.statements.push(RuleDeclaration {
+            file_index: unit,
+            statement,
+            mentioned_indexes: Box::default(),
+        });
     }
 
     fn indexes_of_names(&self, names: &[&str]) -> impl Iterator<Item = u32> {
@@ -184,7 +188,7 @@ impl Declarations {
         units.extend(self.parsed_files.iter().map(|unit| empty_file(unit.file, unit.imports.clone())));
         let mut loaded = LoadedFiles { files: units, ..LoadedFiles::default() };
         let (table_indexes, statements) = self.build_statements(routes, needed_indexes, table_unit, file);
-        for Declaration { file_index: unit, statement, .. } in needed_indexes
+        for RuleDeclaration { file_index: unit, statement, .. } in needed_indexes
             .iter()
             .filter(|at| !table_indexes.contains(at))
             .map(|at| &self.statements[*at as usize])
@@ -244,12 +248,12 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns a copy of the `settings` statement at index `at`, with only the settings that apply
-    /// to its own file, such as `case`. The copy gets the file id `file`, as if it were in the text
-    /// of the routes to check. `None` if the statement has another keyword, or is not in the file
-    /// with the index `table_unit`, which the routes belong to.
+    /// Returns a copy of the `settings` statement with the index `at`, if it is in the file
+    /// `table_unit`, which the routes to check belong to. The copy has only the settings that apply
+    /// to this file, such as `case`. It gets the file id `file`, as if it were in the text of the
+    /// routes. `None` for any other statement.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
-        let Declaration { file_index: unit, statement, .. } = self.statements.get(at as usize)?;
+        let RuleDeclaration { file_index: unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != table_unit {
             return None;
@@ -389,8 +393,9 @@ impl CheckedRoutes {
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
-        let link =
-            |program: &Program, found: &mut Vec<Diagnostic>| link_hosts(compiler, base, program, found);
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| {
+            link_host_functions(compiler, base, program, found)
+        };
         let set = compile_rule_set(ThreadLimit::One, program, None, &mut diagnostics, link);
         set.map(|set| compiler.wrap_rule_set(set)).ok_or(diagnostics)
     }
@@ -400,7 +405,7 @@ impl CheckedRoutes {
 /// rule set as last compiled in full) declare all of these functions, `base` provides them.
 /// Otherwise they are linked, with a diagnostic for each function that is missing or has other
 /// types.
-fn link_hosts(
+fn link_host_functions(
     compiler: &Compiler,
     base: &Rules,
     program: &Program,
@@ -413,7 +418,7 @@ fn link_hosts(
     let base_hosts: Option<Vec<RegisteredFunction>> = program.externs.iter().map(base_host).collect();
     // These may be the first routes that use a function of the request analysis. Then link the
     // function now.
-    base_hosts.unwrap_or_else(|| compiler.link_hosts(program, diagnostics))
+    base_hosts.unwrap_or_else(|| compiler.link_host_functions(program, diagnostics))
 }
 
 /// Collects all names that a route mentions: fields, lists, functions, tables and others.

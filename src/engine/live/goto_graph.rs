@@ -7,12 +7,12 @@ use rulec_base::{broken_invariant, message};
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
 /// A jump (`goto`) between tables: the table that contains the `goto`, and its target table.
-pub(super) type Jump = (TableId, TableId);
+pub(super) type GotoJump = (TableId, TableId);
 
 /// The number of jumps (`goto`) from one table to another, for each pair of tables.
 #[derive(Default)]
 pub(super) struct GotoGraph {
-    jump_counts: HashMap<Jump, u32>,
+    jump_counts: HashMap<GotoJump, u32>,
 }
 
 impl GotoGraph {
@@ -33,12 +33,12 @@ impl GotoGraph {
     }
 
     /// Adds one jump (`goto`) between two tables to the counts.
-    pub fn add_jump(&mut self, jump: Jump) {
+    pub fn add_jump(&mut self, jump: GotoJump) {
         *self.jump_counts.entry(jump).or_default() += 1;
     }
 
     /// Removes one jump (`goto`) between two tables from the counts.
-    pub fn remove_jump(&mut self, jump: Jump) {
+    pub fn remove_jump(&mut self, jump: GotoJump) {
         let Some(count) = self.jump_counts.get_mut(&jump).filter(|count| **count > 0) else {
             return broken_invariant!("the removed jump {jump:?} was counted");
         };
@@ -55,7 +55,7 @@ impl GotoGraph {
         &self,
         from: TableId,
         to: TableId,
-        replaced_jump: Option<Jump>,
+        replaced_jump: Option<GotoJump>,
     ) -> Result<(), (Code, Message)> {
         let remains = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == replaced_jump);
         let edges: Vec<(TableId, TableId)> =

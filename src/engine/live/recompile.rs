@@ -66,7 +66,7 @@ impl LiveState {
         }
         let old_writer = writer.replace_state(new_writer);
         self.publish(&writer);
-        self.start_due_work(&mut writer);
+        self.start_due_background_work(&mut writer);
         drop(writer);
         let base = Arc::clone(old_writer.base());
         drop(old_writer);

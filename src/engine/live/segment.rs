@@ -26,7 +26,7 @@ pub(super) type RouteSortKey = (Reverse<i64>, SequenceNumber);
 /// A group of routes compiled together: all rules as last compiled in full (the base), or routes
 /// that edits inserted later.
 #[derive(Clone)]
-pub(super) struct Segment {
+pub(super) struct RouteSegment {
     pub rules: Rules,
     /// Maps the id of each table in this segment to its id in the base (the rule set as last
     /// compiled in full).
@@ -44,10 +44,10 @@ pub(super) struct Segment {
     pub routes: Arc<[Arc<Route>]>,
 }
 
-impl Segment {
-    pub fn from_base(rules: Rules) -> Segment {
+impl RouteSegment {
+    pub fn from_base(rules: Rules) -> RouteSegment {
         let tables = (0..rules.program().tables.len()).map(|table| TableId(table as u32)).collect();
-        Segment::new(rules, tables, None, Arc::new([]))
+        RouteSegment::new(rules, tables, None, Arc::new([]))
     }
 
     /// Creates a segment (group of routes compiled together) of routes that edits inserted.
@@ -57,11 +57,11 @@ impl Segment {
         rules: Rules,
         base: &Rules,
         routes: Vec<(Arc<Route>, SequenceNumber)>,
-    ) -> Segment {
+    ) -> RouteSegment {
         let base_id = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
         let tables = rules.program().tables.iter().map(base_id).collect();
         let (routes, sequences): (Vec<_>, Vec<_>) = routes.into_iter().unzip();
-        Segment::new(rules, tables, Some(sequences.into()), routes.into())
+        RouteSegment::new(rules, tables, Some(sequences.into()), routes.into())
     }
 
     fn new(
@@ -69,12 +69,12 @@ impl Segment {
         tables: Arc<[TableId]>,
         sequences: Option<Box<[SequenceNumber]>>,
         routes: Arc<[Arc<Route>]>,
-    ) -> Segment {
+    ) -> RouteSegment {
         let chunk = rules.bytecode().chunk();
         let orders: Arc<[Vec<RuleId>]> =
             (0..chunk.tables.len()).map(|table| chunk.route_order(table).collect()).collect();
         let tombstones = Arc::new(Tombstones::new(orders.iter().map(Vec::len)));
-        Segment {
+        RouteSegment {
             rules,
             base_table_ids: tables,
             evaluation_orders: orders,
@@ -86,8 +86,8 @@ impl Segment {
 
     /// Returns a copy whose routes have the sequence numbers `sequences` (numbers that order routes
     /// of equal priority). Precondition: the new numbers order the routes as before.
-    pub fn with_sequence_numbers(&self, sequences: Box<[SequenceNumber]>) -> Segment {
-        Segment { sequence_numbers: Some(sequences), ..self.clone() }
+    pub fn with_sequence_numbers(&self, sequences: Box<[SequenceNumber]>) -> RouteSegment {
+        RouteSegment { sequence_numbers: Some(sequences), ..self.clone() }
     }
 
     /// Converts the id of a table in the base (the rule set as last compiled in full) to the

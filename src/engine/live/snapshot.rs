@@ -4,14 +4,14 @@
 //! so a host function may make decisions and edits.
 
 use super::base::BaseRules;
-use super::segment::Segment;
+use super::segment::RouteSegment;
 use std::sync::Arc;
 
-pub(super) struct Snapshot {
+pub(super) struct LiveSnapshot {
     pub base: Arc<BaseRules>,
     /// The segments (groups of routes compiled together). The first is the base (the rule set as
     /// last compiled in full). The others contain inserted routes.
-    pub segments: Vec<Arc<Segment>>,
+    pub segments: Vec<Arc<RouteSegment>>,
     /// Version of the snapshot. A route with a tombstone (mark of a removed route) is removed in
     /// this snapshot if the tombstone's version is not greater than this version.
     pub version: u64,

@@ -64,7 +64,7 @@ impl Loader for RecordingLoader<'_> {
 /// Byte offsets in the source texts at which edits of routes take place: the ends of statements,
 /// and the closing braces of tables.
 #[derive(Default)]
-pub(super) struct EditPoints {
+pub(super) struct EditOffsets {
     /// For each route, the byte offset at which the previous statement ends. Comments that belong
     /// to the route lie after this offset.
     previous_ends: Vec<u32>,
@@ -74,11 +74,11 @@ pub(super) struct EditPoints {
     main_file: Option<FileId>,
 }
 
-impl EditPoints {
+impl EditOffsets {
     /// Collects the offsets and spans from files without errors. They are indexed by the ids that
     /// the checker assigns to routes and tables.
-    pub fn new(units: &[ParsedFile]) -> EditPoints {
-        let mut points = EditPoints {
+    pub fn new(units: &[ParsedFile]) -> EditOffsets {
+        let mut points = EditOffsets {
             previous_ends: Vec::new(),
             closing_braces: vec![None],
             main_file: units.last().map(|unit| unit.file),
@@ -107,7 +107,7 @@ impl EditPoints {
 /// The edits of routes since the rules were last compiled in full, as rule ids and new texts.
 #[derive(Clone, Default)]
 pub(super) struct RouteChanges {
-    /// The ids of the removed routes.
+    /// The ids of the routes that edits removed.
     pub removed: Vec<RuleId>,
     /// The ids of the replaced routes, each with its new text.
     pub replaced: Vec<(RuleId, Arc<str>)>,
@@ -116,14 +116,14 @@ pub(super) struct RouteChanges {
 }
 
 /// A replacement in a source text: a byte range, and the text that replaces this range.
-pub(super) type Splice = (Range<usize>, String);
+pub(super) type TextSplice = (Range<usize>, String);
 
 impl RouteChanges {
     /// Applies the edits of routes to the source texts of `base` (the rule set as last compiled in
     /// full). Returns the new files as pairs of name and text, in the order of the files in `base`.
-    pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
+    pub fn apply_to_texts(&self, base: &Rules, points: &EditOffsets) -> Vec<(String, String)> {
         let sources = base.sources();
-        let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
+        let mut edits: HashMap<FileId, Vec<TextSplice>> = HashMap::new();
         let rules = &base.program().rules;
         let replaced = self.replaced.iter().map(|(id, text)| (*id, Some(&**text)));
         for (id, text) in self.removed.iter().map(|id| (*id, None)).chain(replaced) {
@@ -245,7 +245,7 @@ pub(super) fn replacement_splices(
     statement: Range<usize>,
     in_table: bool,
     text: Option<&str>,
-) -> impl Iterator<Item = Splice> {
+) -> impl Iterator<Item = TextSplice> {
     let text = text
         .map(|text| format_replacement(source, &statement, &format_statement(in_table, text)))
         .unwrap_or_default();
@@ -255,7 +255,7 @@ pub(super) fn replacement_splices(
 
 /// Returns a replacement that inserts a statement at the byte offset `at`. With `in_table`, this is
 /// the offset of a table's closing brace, otherwise the end of a file.
-pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
+pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> TextSplice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }
 
@@ -274,7 +274,7 @@ fn indent_statement(text: &str) -> String {
 }
 
 /// Applies the replacements in `edits` to a text, and returns the new text.
-pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
+pub(super) fn apply_splices(text: &str, mut edits: Vec<TextSplice>) -> String {
     // The sort must be stable, to keep the order of texts that are appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
@@ -297,7 +297,7 @@ mod tests {
     fn documentation_is_replaced_with_its_statement() {
         let check = |text: &str, previous_end: usize, expected: &str| {
             let start = text.find("route").expect("the text has a route");
-            let edits: Vec<Splice> =
+            let edits: Vec<TextSplice> =
                 comments_before(text, previous_end, start).map(|range| (range, String::new())).collect();
             assert_eq!(apply_splices(text, edits), expected, "{text:?}");
         };

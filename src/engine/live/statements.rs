@@ -3,7 +3,7 @@
 
 use super::edit::{EditAction, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
-use super::source_edits::{Splice, append_splice, apply_splices, replacement_splices};
+use super::source_edits::{TextSplice, append_splice, apply_splices, replacement_splices};
 use super::statement_ref::StatementHead;
 use crate::engine::UnknownEntry;
 use rulec_base::parallel::ThreadLimit;
@@ -32,7 +32,7 @@ pub(super) fn apply_edits(
     };
     edits.iter().try_for_each(|edit| editor.add_edit(edit).map_err(|error| editor.add_import_note(error)))?;
     let splices = editor.splices;
-    let edited_text = |(file, splices): (&ParsedFile, Vec<Splice>)| apply_splices(&file.text, splices);
+    let edited_text = |(file, splices): (&ParsedFile, Vec<TextSplice>)| apply_splices(&file.text, splices);
     let texts: Vec<String> = files.iter().zip(splices).map(edited_text).collect();
     Ok(files.into_iter().map(|file| file.name).zip(texts).collect())
 }
@@ -72,7 +72,7 @@ struct StatementEditor<'f> {
     files: &'f [ParsedFile],
     main_file_name: &'f str,
     /// The replacements of text to apply to each file, by the index of the file.
-    splices: Vec<Vec<Splice>>,
+    splices: Vec<Vec<TextSplice>>,
     /// The statements that edits replaced or removed, as file index and byte range.
     changed_ranges: Vec<(usize, Range<usize>)>,
     /// The statements that edits inserted: file index, byte offset, and keyword with name.

@@ -9,15 +9,15 @@ mod catalog;
 mod compaction;
 mod merge;
 
-pub(super) use compaction::{CompactionInput, Incompatible};
+pub(super) use compaction::{CompactionInput, IncompatibleRoutes};
 
 use super::base::{self, BaseRules};
 use super::edit::{Edit, EditAction};
 use super::error::EditError;
 use super::goto_graph::GotoGraph;
 use super::route::{ParsedStatement, Route, refused_statement_error};
-use super::segment::Segment;
-use super::snapshot::Snapshot;
+use super::segment::RouteSegment;
+use super::snapshot::LiveSnapshot;
 use super::source_edits::RouteChanges;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
@@ -38,9 +38,9 @@ pub(super) struct LiveWriter {
     /// The segments (groups of routes compiled together) of inserted routes, oldest first. While a
     /// merge runs, the segments that it compiles into a new base are not here but in `background`,
     /// in the state of the merge.
-    added_segments: Vec<Arc<Segment>>,
+    added_segments: Vec<Arc<RouteSegment>>,
     constraints: RouteConstraints,
-    revision: Revision,
+    revision: RevisionCounters,
     background: BackgroundWork,
     /// The edits of routes since a recompilation of all rules began. These edits will be applied to
     /// the recompiled rules. `None` if no recompilation runs.
@@ -58,7 +58,7 @@ struct RouteConstraints {
 }
 
 /// Counters that identify a state of the live rules. Each edit of a route advances them.
-struct Revision {
+struct RevisionCounters {
     /// The number of the last change: an edit of a route, or an installed merge. The marks of
     /// removed routes (tombstones) also contain such a number.
     version: u64,
@@ -84,7 +84,7 @@ struct BackgroundWork {
 /// How background work ended. Background work is a merge (full recompilation) or a compaction
 /// (which compiles several groups of inserted routes into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WorkOutcome {
+pub(super) enum BackgroundWorkOutcome {
     /// The result is part of the mutable state. The caller must publish a snapshot, so that
     /// decisions use the result.
     Installed,
@@ -132,7 +132,7 @@ impl RouteConstraints {
     }
 }
 
-impl Revision {
+impl RevisionCounters {
     /// Advances the counters after an edit of a route: increments `version` and
     /// `pending_edit_count`, and sets `generation` (version number of the rules) to a new number.
     fn advance_after_edit(&mut self) {
@@ -146,7 +146,7 @@ impl BackgroundWork {
     /// Marks a running merge and a running compaction as superseded, so that their results are
     /// discarded. Called when a recompilation replaces all rules. Returns the groups of routes that
     /// the merge was compiling, for the caller to free.
-    fn supersede_running_work(&mut self) -> Vec<Arc<Segment>> {
+    fn supersede_running_work(&mut self) -> Vec<Arc<RouteSegment>> {
         self.compaction.mark_superseded();
         self.last_merge_failure = None;
         self.merge.mark_superseded()
@@ -160,7 +160,11 @@ impl LiveWriter {
                 counted_fields: counted,
                 goto_graph: GotoGraph::new(base.rules.program()),
             },
-            revision: Revision { version: 0, generation: base.rules.generation(), pending_edit_count: 0 },
+            revision: RevisionCounters {
+                version: 0,
+                generation: base.rules.generation(),
+                pending_edit_count: 0,
+            },
             catalog: RouteCatalog::new(base),
             added_segments: Vec::new(),
             background: BackgroundWork::default(),
@@ -206,15 +210,15 @@ impl LiveWriter {
     }
 
     /// Returns the current state as an immutable snapshot, which decisions read.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<LiveSnapshot> {
         let base = Arc::clone(self.base());
         let merging_segments = self.background.merge.segments();
         let mut segments = Vec::with_capacity(1 + merging_segments.len() + self.added_segments.len());
         segments.push(Arc::clone(&base.segment));
         segments.extend(merging_segments.iter().chain(&self.added_segments).cloned());
         let is_edited = segments.len() > 1 || self.catalog.has_removed_base_routes();
-        let Revision { version, generation, .. } = self.revision;
-        Arc::new(Snapshot { base, segments, version, generation, is_edited })
+        let RevisionCounters { version, generation, .. } = self.revision;
+        Arc::new(LiveSnapshot { base, segments, version, generation, is_edited })
     }
 
     /// Applies an edit of a route. Decisions see the edit only after the next snapshot is
@@ -250,7 +254,7 @@ impl LiveWriter {
     pub fn replace_state(&mut self, recompiled: LiveWriter) -> LiveWriter {
         let mut background = std::mem::take(&mut self.background);
         self.added_segments.extend(background.supersede_running_work());
-        let revision = Revision { generation: next_generation(), ..recompiled.revision };
+        let revision = RevisionCounters { generation: next_generation(), ..recompiled.revision };
         let edit_log = self.edit_log.take();
         std::mem::replace(self, LiveWriter { revision, background, edit_log, ..recompiled })
     }
@@ -285,7 +289,7 @@ impl LiveWriter {
             match compiled.transpose() {
                 // Recompile everything: the route reads fields of recorded messages that the base
                 // does not keep, and the kept fields are a property of all rules together.
-                Ok(Some((route, rules))) if !keeps_history_for(&self.base().rules, &rules) => {
+                Ok(Some((route, rules))) if !records_history_needed_by(&self.base().rules, &rules) => {
                     Ok(Some(self.catalog.route_changes_with(table, old.as_ref(), Some(route.parsed.text))))
                 }
                 Ok(compiled) => {
@@ -341,7 +345,7 @@ impl LiveWriter {
         route.goto_target.into_iter().for_each(|(to, _)| self.constraints.goto_graph.add_jump((table, to)));
         route.field_uses = self.constraints.add_uses(route.field_uses);
         let routes = vec![(Arc::new(route), sequence)];
-        let segment = Arc::new(Segment::from_inserted_routes(rules, &self.base().rules, routes));
+        let segment = Arc::new(RouteSegment::from_inserted_routes(rules, &self.base().rules, routes));
         self.catalog.register_route(&segment, RuleId(0));
         self.added_segments.push(segment);
     }
@@ -364,7 +368,7 @@ impl LiveWriter {
 
     /// Removes the segments (groups of routes compiled together) in `old` from the lists of current
     /// segments. Precondition: these segments have no current route.
-    fn drop_segments(&mut self, old: &[Arc<Segment>]) {
+    fn drop_segments(&mut self, old: &[Arc<RouteSegment>]) {
         for list in self.background.merge.segments_mut().into_iter().chain([&mut self.added_segments]) {
             list.retain(|segment| !old.iter().any(|old| Arc::ptr_eq(old, segment)));
         }
@@ -402,7 +406,7 @@ impl LiveWriter {
 /// True if the history that the rules `base` record is sufficient for the rules `new`: `new` reads
 /// no other fields of earlier messages, and no older messages. `base` was compiled in full; `new`
 /// contains a new route.
-fn keeps_history_for(base: &Rules, new: &Rules) -> bool {
+fn records_history_needed_by(base: &Rules, new: &Rules) -> bool {
     match (base.rule_set().history_plan(), new.rule_set().history_plan()) {
         (Some(kept), Some(read)) => kept.covers(read),
         (_, read) => read.is_none(),

@@ -2,7 +2,7 @@
 //! can have different results if the two versions keep different messages. Then it is not proven
 //! that the two versions decide every message equally.
 
-use crate::sequence::Sequence;
+use crate::sequence::LeafSequence;
 use hashbrown::HashSet;
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct HistoryChange {
-    /// The part of the history that differs.
+    /// The part of the `history` statement that differs between the two versions.
     pub part: HistoryPart,
     /// The part in the old version, such as `keep 1h`; `None` if the old version lacks it.
     pub before: Option<String>,
@@ -30,7 +30,7 @@ pub struct HistoryChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryPart {
-    /// The field that is the key, as in `by ctx.session`.
+    /// The field whose value is the history key, as in `by ctx.session`.
     Key,
     /// The time after which a message is removed, as in `keep 24h`.
     Keep,
@@ -49,7 +49,7 @@ pub(super) fn compare_histories(old: &Program, new: &Program) -> Vec<HistoryChan
         return Vec::new();
     }
     let parts = [
-        (HistoryPart::Key, describe_key(old, old_history), describe_key(new, new_history)),
+        (HistoryPart::Key, describe_history_key(old, old_history), describe_history_key(new, new_history)),
         (HistoryPart::Keep, describe_retention(old_history), describe_retention(new_history)),
         (HistoryPart::AtMost, describe_message_limit(old_history), describe_message_limit(new_history)),
         (
@@ -62,7 +62,7 @@ pub(super) fn compare_histories(old: &Program, new: &Program) -> Vec<HistoryChan
     changed.map(|(part, before, after)| HistoryChange { part, before, after }).collect()
 }
 
-fn describe_key(program: &Program, history: &History) -> Option<String> {
+fn describe_history_key(program: &Program, history: &History) -> Option<String> {
     Some(format!("by {}", program.slots[history.key?.index()].name()))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn note_chosen_names(old: &Program, new: &Program) -> Option<Message>
 }
 
 /// True if a condition or an argument in `sequence` (a flattened table) reads the history.
-pub(super) fn reads_history(normal: &NormalForm, sequence: &Sequence) -> bool {
+pub(super) fn reads_history(normal: &NormalForm, sequence: &LeafSequence) -> bool {
     let mut visited = HashSet::new();
     sequence.leaves.iter().any(|leaf| {
         let args = leaf.args.iter().map(|arg| Part::Expr(arg.value.0));

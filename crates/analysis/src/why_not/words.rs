@@ -83,7 +83,7 @@ impl RequirementWords<'_, '_> {
     pub(super) fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, None, &mut |words, test| {
             if test.is_satisfied(words, words.old_message) != test.is_satisfied(words, words.new_message) {
-                let quoted = words.report.quote(test.quoted_condition().0.span);
+                let quoted = words.report.quote_source(test.quoted_condition().0.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
                 words.requirements_with_fields.push((words.fields_read(test.cond), need));
             }
@@ -142,7 +142,7 @@ impl RequirementWords<'_, '_> {
         };
         comparison.unwrap_or_else(|| {
             let (cond, want) = test.quoted_condition();
-            let quoted = self.report.quote(cond.span);
+            let quoted = self.report.quote_source(cond.span);
             match want {
                 true => message!("`{quoted}`"),
                 false => message!("`{quoted}` not to hold"),
@@ -157,7 +157,7 @@ impl RequirementWords<'_, '_> {
         }
         let must_be_true = want != test.is_negated;
         let right = match &test.right {
-            Operand::Value(right) => self.report.quote(right.span),
+            Operand::Value(right) => self.report.quote_source(right.span),
             Operand::Nothing => String::new(),
             Operand::Range { .. } => return None,
         };

@@ -21,7 +21,7 @@ use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 
 /// Magic number at the start of an Arrow IPC file, padded to eight bytes.
-const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
+const ARROW_FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
 /// Maximum number of rows that one call of [`Source::next`] returns. Larger batches are returned in
 /// several parts, because a batch of a few bytes can claim to have very many rows.
@@ -41,8 +41,8 @@ pub(super) struct IpcSource {
 impl IpcSource {
     pub fn open(mut input: CountingReader) -> Result<IpcSource, FormatError> {
         let mut prefix = Vec::new();
-        input.by_ref().take(FILE_MAGIC.len() as u64).read_to_end(&mut prefix)?;
-        if prefix == FILE_MAGIC {
+        input.by_ref().take(ARROW_FILE_MAGIC.len() as u64).read_to_end(&mut prefix)?;
+        if prefix == ARROW_FILE_MAGIC {
             prefix.clear();
         }
         let mut input = BufReader::new(Cursor::new(prefix).chain(input));

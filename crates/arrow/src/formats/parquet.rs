@@ -28,7 +28,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
 /// Magic number at the start and at the end of a Parquet file.
-const FILE_MAGIC: &[u8; 4] = b"PAR1";
+const PARQUET_FILE_MAGIC: &[u8; 4] = b"PAR1";
 
 /// Number of bytes at the end of a file that contain the metadata size and the magic number.
 const FOOTER_TAIL_BYTES: u64 = 8;
@@ -76,7 +76,7 @@ impl FilePrefix {
         let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is incomplete"))?;
         let metadata = prefix.file.get_bytes(start, size as usize).map_err(to_message)?;
         // Encrypted metadata cannot be checked, and the library cannot read it either.
-        if end_bytes.ends_with(FILE_MAGIC) {
+        if end_bytes.ends_with(PARQUET_FILE_MAGIC) {
             SkippedRecord::read(&*metadata).map_err(|_| message!("its metadata is incomplete"))?;
         }
         Ok(prefix)
@@ -190,9 +190,11 @@ fn open_longest_prefix(
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<FilePrefix>, u64)>, FormatError> {
     let window_start = byte_length.saturating_sub(FOOTER_SEARCH_WINDOW_BYTES);
     let bytes = read_from(&mut file, window_start)?;
-    let offsets = (0..bytes.len().saturating_sub(FILE_MAGIC.len())).rev();
-    for offset in offsets.filter(|offset| bytes[*offset..].starts_with(FILE_MAGIC)).take(MAX_FOOTER_TRIES) {
-        let end = window_start + (offset + FILE_MAGIC.len()) as u64;
+    let offsets = (0..bytes.len().saturating_sub(PARQUET_FILE_MAGIC.len())).rev();
+    for offset in
+        offsets.filter(|offset| bytes[*offset..].starts_with(PARQUET_FILE_MAGIC)).take(MAX_FOOTER_TRIES)
+    {
+        let end = window_start + (offset + PARQUET_FILE_MAGIC.len()) as u64;
         if let Ok(builder) = reader_builder(file.try_clone()?, end) {
             return Ok(Some((builder, end)));
         }

@@ -35,7 +35,7 @@ macro_rules! define_codes {
         pub enum Code { $($name,)* }
 
         impl Code {
-            /// All diagnostic codes, in the order of the table.
+            /// All diagnostic codes, in the order in which they are declared.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
             /// Returns the diagnostic code as users see it, such as `E0203`.

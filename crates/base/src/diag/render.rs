@@ -31,11 +31,11 @@ const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// Renders diagnostics as text for people, with the settings in its fields.
 pub struct Renderer<'a> {
-    /// The source files from which the report quotes lines.
+    /// The source files from which a rendered diagnostic quotes lines.
     pub sources: &'a SourceMap,
-    /// Whether the report has terminal colours.
+    /// Whether rendered diagnostics have terminal colours.
     pub color: bool,
-    /// The language in which the report is written.
+    /// The language in which diagnostics are rendered.
     pub language: Language,
     /// A function that returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,

@@ -239,7 +239,7 @@ impl JsonError {
                 find_offset(text, |_, keys| keys == nth),
             ),
             None => {
-                let offset = error_offset(text, error);
+                let offset = offset_of_serde_error(text, error);
                 let full_text = error.to_string();
                 let message = full_text.rsplit_once(" at line ").map_or(&*full_text, |(message, _)| message);
                 if message == "number out of range" {
@@ -250,7 +250,7 @@ impl JsonError {
                             "the largest number is about 1.8e308 (64-bit float); send an identifier as a \
                             string"
                         ),
-                        number_start(text, offset),
+                        start_of_number_before(text, offset),
                     )
                 } else {
                     let (message, help) = describe_syntax_error(text, offset, message);
@@ -414,7 +414,7 @@ fn find_offset(text: &str, is_target: impl Fn(usize, usize) -> bool) -> usize {
 
 /// Returns the byte offset at which `serde_json` stopped. It is computed from the line number and
 /// the number of bytes read in this line, which are all that `serde_json` reports.
-fn error_offset(text: &str, error: &serde_json::Error) -> usize {
+fn offset_of_serde_error(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();
     }
@@ -428,7 +428,7 @@ fn error_offset(text: &str, error: &serde_json::Error) -> usize {
 }
 
 /// Returns the start of the number whose last digit is at or just before `offset`.
-fn number_start(text: &str, offset: usize) -> usize {
+fn start_of_number_before(text: &str, offset: usize) -> usize {
     let prefix = text.as_bytes().get(..offset).unwrap_or_default();
     let is_number_byte = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
     offset - prefix.iter().rev().take_while(is_number_byte).count()

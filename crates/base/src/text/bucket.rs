@@ -74,10 +74,10 @@ impl BucketHash {
             BucketHash::Rulec => Bucket::Number(fine_bucket(key, seed, MIN_BUCKETS)),
             BucketHash::Unleash => murmur(0, 100),
             BucketHash::UnleashVariants => murmur(86_028_157, 1000),
-            BucketHash::GrowthBook1 => Bucket::Part(f64::from(fnv32([key, seed]) % 1000) / 1000.0),
+            BucketHash::GrowthBook1 => Bucket::Part(f64::from(fnv32_of_utf16([key, seed]) % 1000) / 1000.0),
             BucketHash::GrowthBook2 => {
-                let first = fnv32([seed, key]).to_string();
-                Bucket::Part(f64::from(fnv32([&first, ""]) % 10_000) / 10_000.0)
+                let first = fnv32_of_utf16([seed, key]).to_string();
+                Bucket::Part(f64::from(fnv32_of_utf16([&first, ""]) % 10_000) / 10_000.0)
             }
         }
     }
@@ -110,7 +110,7 @@ fn fine_bucket(key: &str, seed: &str, count: u64) -> i64 {
 }
 
 /// Returns the 32-bit FNV-1a hash of the UTF-16 code units of two concatenated texts.
-fn fnv32(texts: [&str; 2]) -> u32 {
+fn fnv32_of_utf16(texts: [&str; 2]) -> u32 {
     let units = texts.into_iter().flat_map(str::encode_utf16);
     units.fold(0x811c_9dc5, |h, unit| (h ^ u32::from(unit)).wrapping_mul(0x0100_0193))
 }
@@ -205,7 +205,7 @@ mod tests {
             assert_eq!(murmur3(text.bytes(), seed), expected, "{text}");
         }
         for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
-            assert_eq!(fnv32([text, ""]), expected, "{text}");
+            assert_eq!(fnv32_of_utf16([text, ""]), expected, "{text}");
         }
     }
 

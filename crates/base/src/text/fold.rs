@@ -40,13 +40,13 @@ impl FoldTable {
             let class = chars_equal_to(c);
             let representative = class_representative(&class);
             if representative != c {
-                table.set_folded(c, representative);
+                table.set_folded_form(c, representative);
             }
         }
         table
     }
 
-    fn set_folded(&mut self, c: char, folded: char) {
+    fn set_folded_form(&mut self, c: char, folded: char) {
         let (page, offset) = (c as usize / PAGE_CHARS, c as usize % PAGE_CHARS);
         if self.page_numbers.len() <= page {
             self.page_numbers.resize(page + 1, 0);

@@ -127,12 +127,12 @@ impl Glob {
     /// a section of the pattern between two stars mixes `?` and literals. Then the worst case is
     /// the product of the lengths of text and pattern.
     pub fn matches(&self, text: &str) -> bool {
-        let Some(text) = strip_start(&self.first_piece, text) else { return false };
+        let Some(text) = strip_matched_start(&self.first_piece, text) else { return false };
         let Some(StarredRest { middle_pieces: middle, last_piece: last }) = &self.rest else {
             return text.is_empty();
         };
-        let Some(mut text) = strip_end(last, text) else { return false };
-        middle.iter().all(|piece| skip_past(piece, text).map(|rest| text = rest).is_some())
+        let Some(mut text) = strip_matched_end(last, text) else { return false };
+        middle.iter().all(|piece| skip_past_match(piece, text).map(|rest| text = rest).is_some())
     }
 }
 
@@ -168,7 +168,7 @@ impl PieceBuilder {
 
 /// Matches the literals and `?` wildcards in `parts` at the start of `text`, and returns the text
 /// after them; `None` if they do not match.
-fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
+fn strip_matched_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_prefix(&**literal),
         PiecePart::Any(count) => skip_chars(text, *count),
@@ -177,7 +177,7 @@ fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
 
 /// Matches the literals and `?` wildcards in `parts` at the end of `text`, and returns the text
 /// before them; `None` if they do not match.
-fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
+fn strip_matched_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_suffix(&**literal),
         PiecePart::Any(count) => text.char_indices().nth_back(count - 1).and_then(|(at, _)| text.get(..at)),
@@ -186,7 +186,7 @@ fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
 
 /// Finds the leftmost match in `text` of the literals and `?` wildcards in `parts`, and returns the
 /// text after the match; `None` if there is no match.
-fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
+fn skip_past_match<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     // A star precedes this piece. A leading `?` therefore only requires that enough characters are
     // left to skip.
     let (mut text, parts) = match parts.split_first() {
@@ -197,7 +197,7 @@ fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     let first_len = literal.chars().next().map_or(1, char::len_utf8);
     loop {
         let match_start = finder.find(text.as_bytes())?;
-        if let Some(rest) = strip_start(parts, text.get(match_start + literal.len()..)?) {
+        if let Some(rest) = strip_matched_start(parts, text.get(match_start + literal.len()..)?) {
             return Some(rest);
         }
         text = text.get(match_start + first_len..)?;

@@ -92,7 +92,7 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
 /// The capture group of a regular expression whose text a rule reads.
 #[derive(Clone, Copy, Debug)]
 pub enum CaptureGroup<'g> {
-    /// The first group, or the whole match if the expression has no group.
+    /// The first capture group of the regular expression, or the whole match if it has no group.
     First,
     /// The capture group with this number. The whole match has the number 0.
     Number(usize),

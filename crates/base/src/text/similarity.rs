@@ -41,9 +41,9 @@ pub struct SimilarityPattern {
     /// The offset in `block_masks` where the masks of `distinct_chars[i]` begin. One extra entry
     /// marks the end of the last character's masks.
     mask_starts: Vec<usize>,
-    /// The positions of the distinct characters, as pairs of block index and bit mask, first all
-    /// positions of `chars[0]`, and so on. The pairs of one character are ascending by block;
-    /// blocks without the character are left out.
+    /// The positions of the distinct characters, as pairs of block index and bit mask: first all
+    /// positions of `distinct_chars[0]`, and so on. The pairs of one character are ascending by
+    /// block; blocks without the character are left out.
     block_masks: Vec<(usize, u64)>,
 }
 
@@ -116,10 +116,10 @@ impl SimilarityPattern {
     }
 }
 
-/// One column of the distance table. A cell is the distance between a prefix of the prepared text
-/// and the characters of the other text processed so far.
+/// One column of the table of edit distances. A cell is the distance between a prefix of the
+/// prepared text and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
-    /// The column's values as bit masks, one pair for each block of 64 cells; see
+    /// The column's values as pairs of bit masks, one pair for each block of 64 cells; see
     /// [`SimilarityScratch`].
     cell_differences: &'a mut [(u64, u64)],
     /// The bit mask of the column's last cell, within the last block of 64 cells.

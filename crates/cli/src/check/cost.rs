@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::CliError;
-use crate::compiled::Compiled;
+use crate::compiled::CompileResult;
 use crate::language;
 use crate::report::FindingFormat;
 use crate::term::{Out, Term, group_digits};
@@ -18,7 +18,7 @@ use serde::Serialize;
 /// of these tables.
 pub fn report_costs(
     args: &Args,
-    compiled: &Compiled,
+    compiled: &CompileResult,
     settings: &Settings,
     (term, out): (&Term, &mut Out),
 ) -> Result<usize, CliError> {

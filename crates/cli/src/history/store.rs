@@ -34,7 +34,7 @@ pub fn is_server_address(place: &Path) -> bool {
 /// the history has the name that the address contains, or else `name`.
 pub fn open(place: &Path, name: &str) -> Result<PersistentStore, CliError> {
     if is_server_address(place) {
-        return open_shared(place, Some(name), true);
+        return open_shared_history(place, Some(name), true);
     }
     if place.is_file() {
         return Err(CliError::usage_error(message!(
@@ -53,7 +53,7 @@ pub fn open(place: &Path, name: &str) -> Result<PersistentStore, CliError> {
 /// If there is no such history.
 pub fn open_existing(place: &Path, name: Option<&str>) -> Result<PersistentStore, CliError> {
     if is_server_address(place) {
-        return open_shared(place, name, false);
+        return open_shared_history(place, name, false);
     }
     if !place.is_dir() {
         return Err(CliError::usage_error(message!("there is no folder `{}`", place.display())));
@@ -65,7 +65,7 @@ pub fn open_existing(place: &Path, name: Option<&str>) -> Result<PersistentStore
 }
 
 #[cfg(feature = "shared")]
-fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<PersistentStore, CliError> {
+fn open_shared_history(place: &Path, name: Option<&str>, creates: bool) -> Result<PersistentStore, CliError> {
     let wrong = |error: StoreError| CliError::usage_error(Message::verbatim(error.0));
     let mut address = SharedAddress::parse(&place.to_string_lossy()).map_err(wrong)?;
     if let Some(password) =
@@ -84,7 +84,7 @@ fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<Persis
 }
 
 #[cfg(not(feature = "shared"))]
-fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<PersistentStore, CliError> {
+fn open_shared_history(_: &Path, _: Option<&str>, _: bool) -> Result<PersistentStore, CliError> {
     Err(CliError::usage_error(message!(
         "this program was built without histories at a server: `cargo build -p rulec-cli --features shared` builds a program that has them"
     )))

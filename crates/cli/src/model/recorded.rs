@@ -20,7 +20,7 @@ use crate::stream::LogFile;
 /// chance.
 const REQUEST_KEY_BYTES: usize = 16;
 
-/// One line of a file of recorded answers.
+/// One line of a file of recorded answers of a language model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedAnswer {
@@ -90,7 +90,7 @@ impl AnswerFile {
         Ok(file)
     }
 
-    /// Returns the recorded answer to a request, if there is one.
+    /// Returns the recorded answer of a language model to a request, if there is one.
     pub fn find(&self, request: &ModelRequest) -> Option<ModelAnswer> {
         self.lock().answers.get(&request_key(request)).cloned()
     }

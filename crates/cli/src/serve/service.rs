@@ -48,10 +48,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
         let served = runtime.block_on(Server::serve_mcp(options, BufReader::new(input), output));
         runtime.shutdown_background();
-        return served.map(|()| ExitStatus::Success).map_err(|error| start_error(&error));
+        return served.map(|()| ExitStatus::Success).map_err(|error| service_start_error(&error));
     }
     let is_drained = runtime.block_on(async {
-        let server = Server::bind(options).await.map_err(|error| start_error(&error))?;
+        let server = Server::bind(options).await.map_err(|error| service_start_error(&error))?;
         let signals = listen_for_signals().map_err(CliError::from_io_error)?;
         out.write_line(&server.address())?;
         out.flush()?;
@@ -66,7 +66,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     Ok(if is_drained { ExitStatus::Success } else { ExitStatus::Errors })
 }
 
-fn start_error(error: &StartError) -> CliError {
+fn service_start_error(error: &StartError) -> CliError {
     let status = match error {
         StartError::Compile(_, error) if are_rules_unreadable(error.sources(), error.diagnostics()) => {
             ExitStatus::Usage

@@ -35,7 +35,7 @@ pub struct WhyRequest<'a> {
 }
 
 impl WhyRequest<'_> {
-    /// Sends the request. Returns the answer.
+    /// Sends this request for an explanation to the service. Returns the service's answer.
     pub fn ask(&self, server: &ServiceClient, message: &MessageArgs) -> Result<Json, CliError> {
         server.ask("/v1/why", self).map_err(|failure| match &failure.message_error {
             Some((detail, code)) => {

@@ -10,9 +10,9 @@ use serde_json::Deserializer;
 use serde_json::de::SliceRead;
 use std::path::Path;
 
-/// Maximum size of the changes in the file, as a multiple of the size of the whole run. When the
-/// changes exceed it, the whole run is written again. So the file stays small, and the whole run is
-/// written rarely.
+/// Maximum size of the changes in the file of a saved workflow run, as a multiple of the size of
+/// the whole run. When the changes exceed it, the whole run is written again. So the file stays
+/// small, and the whole run is written rarely.
 const MAX_FILE_GROWTH_FACTOR: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_FILE_GROWTH_BYTES: u64 = 64 * 1024;
@@ -22,9 +22,9 @@ const MAX_RUN_DEPTH: usize = 1_000;
 
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
-    /// The point up to which the file contains the run; `None` if the file has no run yet.
+    /// The point up to which the file contains the workflow run; `None` if the file has no run yet.
     last_save_point: Option<SavePoint>,
-    /// Number of bytes of the whole run when it was last written.
+    /// Number of bytes of the whole workflow run when it was last written to the file.
     whole_run_bytes: u64,
     /// Number of bytes of changes that were written since the whole run was last written.
     appended_bytes: u64,

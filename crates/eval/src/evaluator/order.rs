@@ -8,16 +8,16 @@ use smallvec::SmallVec;
 
 /// A cache that says for each `let` of a program whether its evaluation calls host functions.
 #[derive(Debug)]
-pub struct HostCallFacts {
+pub struct HostCallAnalysis {
     /// Whether the program declares any host function.
     declares_host_functions: bool,
     /// Whether each `let` calls a host function; `None` if not computed yet.
     let_calls_host: Vec<Option<bool>>,
 }
 
-impl HostCallFacts {
-    pub fn new(program: &Program) -> HostCallFacts {
-        HostCallFacts {
+impl HostCallAnalysis {
+    pub fn new(program: &Program) -> HostCallAnalysis {
+        HostCallAnalysis {
             declares_host_functions: !program.externs.is_empty(),
             let_calls_host: vec![None; program.lets.len()],
         }

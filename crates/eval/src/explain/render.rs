@@ -16,14 +16,14 @@ use std::fmt::Write;
 /// Options for rendering an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions {
-    /// Whether the output has terminal colours.
+    /// Whether the rendered explanation has terminal colours.
     pub color: bool,
-    /// The width of the output in columns.
+    /// The width of the rendered explanation in columns.
     pub width: usize,
     /// Maximum number of routes per table that are shown although they were not chosen. Further
     /// routes are only counted.
     pub max_routes: usize,
-    /// The language of the texts that are not quoted from the rules.
+    /// The language of those texts of the explanation that are not quoted from the rules.
     pub language: Language,
 }
 
@@ -41,8 +41,8 @@ const TITLE_WIDTH: usize = 10;
 /// aligned in the right column. In a wider line, the notes follow directly after the text.
 const MAX_ALIGNED_WIDTH: usize = 52;
 
-/// A line of the tree. Its notes (values and reasons) are later aligned with the notes of other
-/// lines.
+/// A line of an explanation, which is drawn as a tree. Its notes (values and reasons) are later
+/// aligned with the notes of other lines.
 struct TreeLine {
     depth: usize,
     /// The result (true, false or unknown) before the text; `None` for a line without a result.

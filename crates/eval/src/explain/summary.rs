@@ -19,7 +19,7 @@ const MAX_LISTED_ITEMS: usize = 3;
 /// Returns the summary of an explanation: a sentence about the chosen statement, a line for each
 /// near miss (route that was nearly chosen), and warnings.
 pub(super) fn summarize(explanation: &Explanation, language: Language) -> String {
-    let mut lines = vec![choice_sentence(explanation, language)];
+    let mut lines = vec![write_choice_sentence(explanation, language)];
     for name in &explanation.missing_args {
         lines.push(message!("! the argument {} is missing, so its value is null", to_one_line(name)));
     }
@@ -61,7 +61,7 @@ pub(super) fn summarize(explanation: &Explanation, language: Language) -> String
     lines.iter().flat_map(|line| [line.localized(language), Cow::Borrowed("\n")]).collect()
 }
 
-fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
+fn write_choice_sentence(explanation: &Explanation, language: Language) -> Message {
     let target = format_handler_call(explanation, language);
     let target = target.map_or_else(String::new, |target| format!(" → {target}"));
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);

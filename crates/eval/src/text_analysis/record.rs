@@ -183,7 +183,7 @@ impl RecordAnalyzer {
             found.iter().flat_map(|(_, one)| [one.range.start, one.range.end]).collect();
         offsets.sort_unstable();
         offsets.dedup();
-        let positions = char_positions(text, &offsets);
+        let positions = to_char_positions(text, &offsets);
         let position = |offset: usize| offsets.binary_search(&offset).map_or(0, |index| positions[index]);
         let entities = found.into_iter().map(|(name, EntityMatch { range, fields })| FoundEntity {
             name: name.to_owned(),
@@ -197,7 +197,7 @@ impl RecordAnalyzer {
 }
 
 /// Converts sorted byte offsets to character offsets, in one pass over the text.
-fn char_positions(text: &str, offsets: &[usize]) -> Vec<usize> {
+fn to_char_positions(text: &str, offsets: &[usize]) -> Vec<usize> {
     let (mut last_offset, mut chars) = (0, 0);
     let to_position = |&offset: &usize| {
         chars += text[last_offset..offset].chars().count();

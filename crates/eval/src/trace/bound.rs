@@ -10,7 +10,7 @@ impl TracedEvaluator<'_, '_> {
     /// Returns the source text of a span, on one line, as the trace quotes it. If the span is in
     /// the body of a `def` that is evaluated, the call's arguments replace the parameters.
     pub(super) fn source_text(&self, span: Span) -> String {
-        self.text_inside_calls(span, &self.observer.open_def_calls())
+        self.text_inside_calls(span, &self.observer.def_calls_in_progress())
     }
 
     /// Returns the source text of a span. If the span is in the body of a `def` that one of `calls`

@@ -24,28 +24,28 @@ impl<'a> TracedEvaluator<'a, '_> {
     pub(super) fn build_cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: StepFrame<'a>) -> TraceNode {
         let StepFrame { shows_let, conds, operands, operand_values: values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
-        let mut node = TraceNode { result: truth.into(), operands, ..self.skipped_node(cond) };
+        let mut node = TraceNode { result: truth.into(), operands, ..self.build_skipped_node(cond) };
         match &cond.kind {
             CondKind::And(_) | CondKind::Or(_) => {
-                let mut evaluated = index_by_address(conds);
+                let mut evaluated = index_nodes_by_address(conds);
                 let parts = evaluator::flatten_operands(cond).into_iter();
                 node.children = parts
                     .map(|part| {
                         evaluated
                             .remove(&std::ptr::from_ref(part))
-                            .unwrap_or_else(|| self.short_circuited_node(part))
+                            .unwrap_or_else(|| self.build_short_circuited_node(part))
                     })
                     .collect();
                 return node;
             }
             CondKind::Branch { conditions, .. } => {
-                let mut evaluated = index_by_address(conds);
+                let mut evaluated = index_nodes_by_address(conds);
                 for condition in conditions {
                     let node_of_part = evaluated.remove(&std::ptr::from_ref(&condition.cond));
                     let child =
                         node_of_part.unwrap_or_else(|| match self.reads_only_present_values(condition) {
-                            true => self.short_circuited_node(&condition.cond),
-                            false => self.left_out_node(condition),
+                            true => self.build_short_circuited_node(&condition.cond),
+                            false => self.build_left_out_node(condition),
                         });
                     node.children.push(child);
                 }
@@ -85,7 +85,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Builds the trace node of a condition, with the result `Skipped` and no details.
-    pub(super) fn skipped_node(&self, cond: &Cond) -> TraceNode {
+    pub(super) fn build_skipped_node(&self, cond: &Cond) -> TraceNode {
         let (kind, name) = match &cond.kind {
             CondKind::Const(_) => (NodeKind::Constant, None),
             CondKind::Not(_) => (NodeKind::Not, None),
@@ -118,8 +118,8 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Builds the node of an operand that was not evaluated, because an earlier operand decided the
     /// result.
-    fn short_circuited_node(&self, part: &Cond) -> TraceNode {
-        TraceNode { note: Some(Note::Decided), ..self.skipped_node(part) }
+    fn build_short_circuited_node(&self, part: &Cond) -> TraceNode {
+        TraceNode { note: Some(Note::Decided), ..self.build_skipped_node(part) }
     }
 
     /// True if a condition of a choice's branch is usable: all values that the condition reads are
@@ -130,8 +130,8 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Builds the node of a condition of a choice's branch that is ignored because a value that it
     /// reads is missing. The node shows these values, and why some of them are missing.
-    pub(super) fn left_out_node(&mut self, condition: &'a GuardedCondition) -> TraceNode {
-        let mut node = TraceNode { note: Some(Note::LeftOut), ..self.skipped_node(&condition.cond) };
+    pub(super) fn build_left_out_node(&mut self, condition: &'a GuardedCondition) -> TraceNode {
+        let mut node = TraceNode { note: Some(Note::LeftOut), ..self.build_skipped_node(&condition.cond) };
         let CondKind::And(tests) = &condition.presence_condition.kind else {
             broken_invariant!("a condition of a branch is usable by an `and` of presence tests");
             return node;
@@ -176,7 +176,7 @@ impl<'a> TracedEvaluator<'a, '_> {
 }
 
 /// Returns a map from the address of each condition to its trace node.
-fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
+fn index_nodes_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 

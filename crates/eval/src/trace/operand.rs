@@ -47,7 +47,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             }
             _ => {
                 let mut operand =
-                    self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
+                    self.observer.privacy.build_masked_operand(self.source_text(expr.span), value, expr);
                 // The elements and the messages of a masked value would reveal it.
                 if !operand.masked {
                     operand.elements = elements.filter(|_| !value.is_missing());
@@ -70,7 +70,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             _ => self.source_text(expr.span),
         };
         let value = self.eval_unrecorded(expr);
-        let operand = self.observer.privacy.masked_operand(text, value, expr);
+        let operand = self.observer.privacy.build_masked_operand(text, value, expr);
         push_distinct_operand(operand, listed);
     }
 
@@ -137,7 +137,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             because.extend(sentence.filter(|sentence| !because.contains(sentence)));
         }
         if because.is_empty() {
-            because.push(match self.limit_exceeded_by_predicate(predicate, values) {
+            because.push(match self.find_limit_exceeded_by_predicate(predicate, values) {
                 Some(exceeded) => {
                     message!(
                         "{} counts as missing: {}",
@@ -152,7 +152,11 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Returns the limit that the evaluation of a predicate exceeded, which makes the predicate
     /// unknown although its operands are present. `None` if no limit was exceeded.
-    fn limit_exceeded_by_predicate(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
+    fn find_limit_exceeded_by_predicate(
+        &self,
+        predicate: &Predicate,
+        values: &[Value<'a>],
+    ) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
         let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
@@ -425,7 +429,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         if let Some(kind) = raw_value.kind() {
             let what = match slot.root {
                 Some(_) => kinds_with_article(KindSet::single(kind)),
-                None => describe_value(&self.observer.privacy.raw_field_operand(slot, raw_value), raw_value),
+                None => {
+                    describe_value(&self.observer.privacy.raw_field_as_operand(slot, raw_value), raw_value)
+                }
             };
             let needed = match &slot.values {
                 Some(values) => message!("one of {}", values.to_string()),
@@ -488,7 +494,7 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Formats a value and its kind, such as `"7", a string`.
     fn describe_expr_value(&mut self, expr: &Expr, value: Value<'_>) -> Message {
-        let operand = self.observer.privacy.masked_operand(String::new(), value, expr);
+        let operand = self.observer.privacy.build_masked_operand(String::new(), value, expr);
         describe_value(&operand, value)
     }
 }

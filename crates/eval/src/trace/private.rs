@@ -85,7 +85,7 @@ impl<'a> PrivacyMask<'a> {
 
     /// Converts the value of an expression to an operand of the trace, masked and truncated. `text`
     /// is the name that the trace shows with the value.
-    pub(super) fn masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
+    pub(super) fn build_masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.expr_type(expr);
         self.to_operand(text, value, private, &ty)
@@ -118,7 +118,7 @@ impl<'a> PrivacyMask<'a> {
 
     /// Converts the value of a message field to an operand of the trace, masked and truncated. The
     /// value may have another kind than the rules expect.
-    pub(super) fn raw_field_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
+    pub(super) fn raw_field_as_operand(&self, slot: &Slot, value: Value<'_>) -> Operand {
         let (ty, private) = self.private_reads.declared_type(slot);
         let private = !self.show_private
             && (private || slot.is_private || self.bindings_are_private && slot.root.is_some());
@@ -140,7 +140,7 @@ impl<'a> PrivacyMask<'a> {
             return operand;
         }
         operand.recorded.extend(recorded_position(value));
-        let (json, length) = truncated_json_and_full_length(value);
+        let (json, length) = truncate_to_json_and_full_length(value);
         operand.length = length;
         let privacy = if self.show_private { Privacy::Public } else { Privacy::of_type(ty) };
         operand.masked = !privacy.is_public();
@@ -162,7 +162,7 @@ pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, 
 
 /// Converts a value to JSON and truncates long texts, lists and dicts. Also returns the full length
 /// if the outermost value was truncated.
-fn truncated_json_and_full_length(value: Value<'_>) -> (Json, Option<usize>) {
+fn truncate_to_json_and_full_length(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_KEPT_TEXT_CHARS),
         other => {

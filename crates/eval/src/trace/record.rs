@@ -151,7 +151,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
     }
 
     /// Returns the calls of `def`s whose evaluation has not ended, outermost first.
-    pub(super) fn open_def_calls(&self) -> Vec<&'a Cond> {
+    pub(super) fn def_calls_in_progress(&self) -> Vec<&'a Cond> {
         let open = self.outer_frames.iter().chain([&self.frame]).filter_map(|frame| frame.step);
         open.filter_map(|step| match step {
             EvalStep::Cond(cond) if matches!(cond.kind, CondKind::Call(..)) => Some(cond),
@@ -216,7 +216,7 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
             (EvalStep::Guard(condition), StepResult::Truth(truth)) => {
                 eval.record_failure_privacy(true);
                 if !truth.holds() {
-                    let node = eval.left_out_node(condition);
+                    let node = eval.build_left_out_node(condition);
                     eval.observer.frame.conds.push((&condition.cond, node));
                 }
             }

@@ -32,7 +32,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 self.collect_recorded_positions(self.program().let_body(id).as_part(), positions)
             }
             Part::Expr(expr @ Expr { kind: ExprKind::Fold { fold, var, .. }, .. }) => {
-                let found = self.messages_with_truth(var, Tri::True, |eval| {
+                let found = self.positions_of_messages_with_truth(var, Tri::True, |eval| {
                     eval.eval_unrecorded(expr);
                 });
                 match fold {
@@ -44,7 +44,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             // Of the elements of a quantifier, only one decides it.
             Part::Cond(cond @ Cond { kind: CondKind::Quantifier { is_all: all, var, .. }, .. }) => {
                 let deciding = if *all { Tri::False } else { Tri::True };
-                positions.extend(self.messages_with_truth(var, deciding, |eval| {
+                positions.extend(self.positions_of_messages_with_truth(var, deciding, |eval| {
                     eval.run_unrecorded(|eval| eval.eval_cond(cond));
                 }));
             }
@@ -65,7 +65,12 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Runs `evaluate`, and returns the positions of the recorded messages for which the condition
     /// on the variable `var` had the result `truth` during this run.
-    fn messages_with_truth(&mut self, var: &Var, truth: Tri, evaluate: impl FnOnce(&mut Self)) -> Vec<usize> {
+    fn positions_of_messages_with_truth(
+        &mut self,
+        var: &Var,
+        truth: Tri,
+        evaluate: impl FnOnce(&mut Self),
+    ) -> Vec<usize> {
         self.observer.fold_messages =
             Some(FoldMessages { var: var.id, required_truth: truth, message_positions: Vec::new() });
         evaluate(self);

@@ -67,7 +67,7 @@ pub enum FlowEnding {
     /// named an id that belongs to no intent flow (a flow that is selected by meaning). No flow was
     /// executed.
     Refused {
-        /// The id that the model or the caller named.
+        /// The flow id that the model or the caller named, which belongs to no intent flow.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.

@@ -49,7 +49,7 @@ type FlowSearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
 /// Facts about a search for a flow that [`FlowOutcome`] reports whether or not a flow was found:
 /// the start time, the similar flows, and the exceeded limits.
-struct SearchFacts {
+struct FlowSearchFacts {
     start: Instant,
     /// The intent flows (flows that are found by meaning) most similar to the message, best first.
     nearest: Vec<IntentHit>,
@@ -57,9 +57,9 @@ struct SearchFacts {
     exceeded: Vec<Exceeded>,
 }
 
-impl SearchFacts {
-    fn starting_at(start: Instant) -> SearchFacts {
-        SearchFacts { start, nearest: Vec::new(), exceeded: Vec::new() }
+impl FlowSearchFacts {
+    fn starting_at(start: Instant) -> FlowSearchFacts {
+        FlowSearchFacts { start, nearest: Vec::new(), exceeded: Vec::new() }
     }
 }
 
@@ -104,7 +104,7 @@ impl FlowRunner {
     ) -> FlowOutcome {
         let start = Instant::now();
         let (selection, exceeded) = self.matcher.search(text);
-        let mut facts = SearchFacts { exceeded, ..SearchFacts::starting_at(start) };
+        let mut facts = FlowSearchFacts { exceeded, ..FlowSearchFacts::starting_at(start) };
         let search = match selection {
             FlowSelection::Keyword(hit) => {
                 let found_by = FoundBy::Keyword { pattern: hit.pattern.to_owned() };
@@ -130,8 +130,8 @@ impl FlowRunner {
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
-        let search = self.check_pick(flow_id, Vec::new());
-        self.execute_found(search, SearchFacts::starting_at(Instant::now()), arguments, context).await
+        let search = self.check_picked_flow(flow_id, Vec::new());
+        self.execute_found(search, FlowSearchFacts::starting_at(Instant::now()), arguments, context).await
     }
 
     /// Calls the language model to select an intent flow (a flow that is found by meaning). The
@@ -143,14 +143,14 @@ impl FlowRunner {
         };
         let prompt = Prompt { system: &self.matcher.prompt(), history, user: text };
         match model.choose(&prompt, &self.matcher.tool()).await {
-            Ok(pick) => self.check_pick(&pick.id, pick.ignored),
+            Ok(pick) => self.check_picked_flow(&pick.id, pick.ignored),
             Err(ModelError::NoCall { text }) => Err(Box::new(FlowEnding::NoFlow { reply: Some(text) })),
             Err(ModelError::UnknownId { id }) => Err(Box::new(FlowEnding::Refused { id })),
             Err(error) => Err(Box::new(FlowEnding::ModelFailed(error))),
         }
     }
 
-    fn check_pick(&self, id: &str, ignored: Vec<String>) -> FlowSearchResult {
+    fn check_picked_flow(&self, id: &str, ignored: Vec<String>) -> FlowSearchResult {
         let refusal = || Box::new(FlowEnding::Refused { id: id.to_owned() });
         let flow = self.matcher.intent(id).ok_or_else(refusal)?;
         Ok((flow.id.clone(), flow.name.clone(), FoundBy::Model { ignored }))
@@ -159,7 +159,7 @@ impl FlowRunner {
     async fn execute_found(
         &self,
         search_result: FlowSearchResult,
-        facts: SearchFacts,
+        facts: FlowSearchFacts,
         arguments: &Map<String, Json>,
         context: &Map<String, Json>,
     ) -> FlowOutcome {
@@ -172,7 +172,7 @@ impl FlowRunner {
         };
         let (flow, name, found_by) =
             found_flow.map_or((None, None, None), |(id, name, by)| (Some(id), Some(name), Some(by)));
-        let SearchFacts { start, nearest, exceeded } = facts;
+        let FlowSearchFacts { start, nearest, exceeded } = facts;
         let elapsed = start.elapsed();
         let outcome = FlowOutcome { flow, name, found_by, nearest, exceeded, result, elapsed };
         log_outcome(&outcome);

@@ -42,7 +42,7 @@ pub enum ModelError {
     Arguments {
         /// Name of the parameter that must contain the id.
         parameter: String,
-        /// The arguments as the model sent them.
+        /// The arguments of the tool call, as the model sent them.
         arguments: String,
     },
     /// The response is JSON, but not in the format of a chat-completions endpoint.

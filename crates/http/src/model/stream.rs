@@ -7,14 +7,14 @@ use crate::secret::{Secret, StreamMask};
 use rulec::prompt::REASON;
 use serde_json::{Value, json};
 
-const DATA_PREFIX: &str = "data:";
-const DONE_MARKER: &str = "[DONE]";
+const EVENT_DATA_PREFIX: &str = "data:";
+const STREAM_END_MARKER: &str = "[DONE]";
 
 /// A streamed model response while it is read: everything that has arrived so far.
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     incomplete_line: Vec<u8>,
-    /// Whether at least one event has arrived.
+    /// Whether at least one event of the streamed response has arrived.
     has_event: bool,
     /// The text of the model's answer outside tool calls.
     answer_text: String,
@@ -70,8 +70,11 @@ impl StreamedResponse {
     }
 
     fn read_event_line(&mut self, line: &str) {
-        let Some(event) =
-            line.trim().strip_prefix(DATA_PREFIX).map(str::trim).filter(|event| *event != DONE_MARKER)
+        let Some(event) = line
+            .trim()
+            .strip_prefix(EVENT_DATA_PREFIX)
+            .map(str::trim)
+            .filter(|event| *event != STREAM_END_MARKER)
         else {
             return;
         };
@@ -132,7 +135,7 @@ fn pass_reason_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
 /// decoded once.
 #[derive(Default)]
 struct ReasonReader {
-    state: ReasonState,
+    state: ReasonReaderState,
     /// Number of bytes at the start of the JSON that were decoded and need not be read again.
     decoded_bytes: usize,
     /// Whether the decoded reason has at least one character.
@@ -140,12 +143,12 @@ struct ReasonReader {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum ReasonState {
-    /// The string value of the reason has not begun.
+enum ReasonReaderState {
+    /// The string value of the model's reason has not begun to arrive.
     #[default]
     Before,
     Inside,
-    /// The string value of the reason has ended, or the value is not a string.
+    /// The string value of the model's reason has ended, or the value is not a string.
     After,
 }
 
@@ -153,10 +156,10 @@ impl ReasonReader {
     /// Returns the new part of the reason in `json`, up to the last complete character. `json` is
     /// all JSON that has arrived so far.
     fn decode_new_part(&mut self, json: &str) -> String {
-        if self.state == ReasonState::Before {
+        if self.state == ReasonReaderState::Before {
             self.find_reason_start(json);
         }
-        if self.state != ReasonState::Inside {
+        if self.state != ReasonReaderState::Inside {
             return String::new();
         }
         let value = &json[self.decoded_bytes..];
@@ -173,7 +176,7 @@ impl ReasonReader {
                 self.decoded_bytes += text.len();
                 self.has_reason_text |= !decoded.is_empty();
                 if end.is_some() {
-                    self.state = ReasonState::After;
+                    self.state = ReasonReaderState::After;
                 }
                 return decoded;
             }
@@ -181,7 +184,7 @@ impl ReasonReader {
             text = &text[..last];
         }
         // The reason is invalid JSON, and further text cannot make it valid.
-        self.state = ReasonState::After;
+        self.state = ReasonReaderState::After;
         String::new()
     }
 
@@ -205,16 +208,16 @@ impl ReasonReader {
         self.decoded_bytes = start;
         let rest = json[start + key.len()..].trim_start();
         let Some(value) = rest.strip_prefix(':').map(str::trim_start) else {
-            self.state = if rest.is_empty() { ReasonState::Before } else { ReasonState::After };
+            self.state = if rest.is_empty() { ReasonReaderState::Before } else { ReasonReaderState::After };
             return;
         };
         match value.strip_prefix('"') {
             Some(text) => {
                 self.decoded_bytes = json.len() - text.len();
-                self.state = ReasonState::Inside;
+                self.state = ReasonReaderState::Inside;
             }
             None if value.is_empty() => {}
-            None => self.state = ReasonState::After,
+            None => self.state = ReasonReaderState::After,
         }
     }
 }

@@ -16,7 +16,7 @@ pub enum TemplateError {
     Type {
         /// The path of the field, such as `headers.X-Token`.
         place: String,
-        /// The type that the field must have.
+        /// The type that the endpoint's field must have.
         wanted: Message,
     },
     /// The endpoint has an unknown field.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Where the value of a placeholder comes from.
+/// Where the value of a placeholder in a request template comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The value is an argument of the call; the placeholder is written `{name}`.
@@ -62,7 +62,7 @@ impl<'a> Values<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TextPiece {
+pub(super) enum TemplatePiece {
     Literal(String),
     Placeholder(Placeholder),
 }
@@ -71,7 +71,7 @@ pub(super) enum TextPiece {
 /// one literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TemplateText {
-    pub(super) pieces: Vec<TextPiece>,
+    pub(super) pieces: Vec<TemplatePiece>,
 }
 
 impl TemplateText {
@@ -89,9 +89,9 @@ impl TemplateText {
                 rest = &rest[length..];
             } else if let Some((placeholder, length)) = parse_placeholder(rest) {
                 if !literal.is_empty() {
-                    pieces.push(TextPiece::Literal(std::mem::take(&mut literal)));
+                    pieces.push(TemplatePiece::Literal(std::mem::take(&mut literal)));
                 }
-                pieces.push(TextPiece::Placeholder(placeholder));
+                pieces.push(TemplatePiece::Placeholder(placeholder));
                 rest = &rest[length..];
             } else {
                 literal.push_str(&rest[..1]);
@@ -100,22 +100,22 @@ impl TemplateText {
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            pieces.push(TextPiece::Literal(literal));
+            pieces.push(TemplatePiece::Literal(literal));
         }
         TemplateText { pieces }
     }
 
     pub(super) fn as_single_placeholder(&self) -> Option<&Placeholder> {
         match &self.pieces[..] {
-            [TextPiece::Placeholder(placeholder)] => Some(placeholder),
+            [TemplatePiece::Placeholder(placeholder)] => Some(placeholder),
             _ => None,
         }
     }
 
     pub(super) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.pieces.iter().filter_map(|piece| match piece {
-            TextPiece::Placeholder(placeholder) => Some(placeholder),
-            TextPiece::Literal(_) => None,
+            TemplatePiece::Placeholder(placeholder) => Some(placeholder),
+            TemplatePiece::Literal(_) => None,
         })
     }
 }
@@ -173,9 +173,9 @@ mod tests {
 
     /// Shows a parsed text: literals unchanged, placeholders in angle brackets.
     fn show_pieces(text: &str) -> String {
-        let show = |piece: &TextPiece| match piece {
-            TextPiece::Literal(literal) => literal.clone(),
-            TextPiece::Placeholder(placeholder) => format!("<{placeholder}>"),
+        let show = |piece: &TemplatePiece| match piece {
+            TemplatePiece::Literal(literal) => literal.clone(),
+            TemplatePiece::Placeholder(placeholder) => format!("<{placeholder}>"),
         };
         TemplateText::parse(text).pieces.iter().map(show).collect::<Vec<_>>().join("|")
     }

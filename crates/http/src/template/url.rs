@@ -2,7 +2,7 @@
 //! change any other part of the URL, such as the host.
 
 use super::error::{FillError, FillReason, TemplateError};
-use super::text::{Placeholder, TemplateText, TextPiece, Values, percent_encode};
+use super::text::{Placeholder, TemplatePiece, TemplateText, Values, percent_encode};
 use super::{URL_FIELD, fill_error, find_placeholder_text};
 use crate::hosts;
 use rulec_base::message;
@@ -36,8 +36,8 @@ impl UrlTemplate {
             .pieces
             .iter()
             .map(|piece| match piece {
-                TextPiece::Literal(literal) => literal,
-                TextPiece::Placeholder(_) => "x",
+                TemplatePiece::Literal(literal) => literal,
+                TemplatePiece::Placeholder(_) => "x",
             })
             .collect()
     }
@@ -46,10 +46,14 @@ impl UrlTemplate {
     fn check_host_is_literal(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
         let is_host_literal = match self.text.pieces.first() {
-            Some(TextPiece::Literal(start)) => start.split_once("://").is_some_and(|(_, after_scheme)| {
-                // The URL parser would skip an empty host and use the next segment as the host.
-                after_scheme.find(['/', '?']).is_some_and(|end| end > 0 && !after_scheme.starts_with('\\'))
-            }),
+            Some(TemplatePiece::Literal(start)) => {
+                start.split_once("://").is_some_and(|(_, after_scheme)| {
+                    // The URL parser would skip an empty host and use the next segment as the host.
+                    after_scheme
+                        .find(['/', '?'])
+                        .is_some_and(|end| end > 0 && !after_scheme.starts_with('\\'))
+                })
+            }
             _ => false,
         };
         if is_host_literal {
@@ -61,14 +65,14 @@ impl UrlTemplate {
 
     pub(super) fn fill_url(&self, values: Values<'_>) -> Result<String, FillError> {
         let mut url = String::new();
-        let mut path = PathGuard::default();
+        let mut path = UrlPathGuard::default();
         for piece in &self.text.pieces {
             match piece {
-                TextPiece::Literal(literal) => {
+                TemplatePiece::Literal(literal) => {
                     path.add_literal(literal)?;
                     url.push_str(literal);
                 }
-                TextPiece::Placeholder(placeholder) => {
+                TemplatePiece::Placeholder(placeholder) => {
                     let value = percent_encode(&find_placeholder_text(placeholder, values, URL_FIELD)?);
                     path.add_value(&value, placeholder);
                     url.push_str(&value);
@@ -84,7 +88,7 @@ impl UrlTemplate {
 /// placeholder must not become empty, `.` or `..`, because the URL would then name another path.
 /// Percent-encoded dots count as dots.
 #[derive(Default)]
-struct PathGuard<'a> {
+struct UrlPathGuard<'a> {
     /// The text of the current path segment, with filled placeholders.
     segment: String,
     /// The last placeholder in the current path segment; `None` if it has no placeholder.
@@ -93,7 +97,7 @@ struct PathGuard<'a> {
     is_past_path: bool,
 }
 
-impl<'a> PathGuard<'a> {
+impl<'a> UrlPathGuard<'a> {
     fn add_literal(&mut self, text: &str) -> Result<(), FillError> {
         for c in text.chars() {
             if matches!(c, '/' | '\\' | '?' | '#') {

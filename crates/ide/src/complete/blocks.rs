@@ -62,9 +62,9 @@ impl<'a> CompletionContext<'a> {
         })
     }
 
-    /// Returns the completion items inside a record or list in a test. In the value of a `given`,
-    /// these are the fields that the record does not have yet, or the values that a field may have.
-    /// `last` is the token before the position.
+    /// Returns the completion items inside a record or list in a test. After the word `given`,
+    /// where a test writes its message, these are missing fields or the values of a field. `last`
+    /// is the token before the cursor.
     pub(super) fn inner_test_items(&self, last: Token) -> Vec<CompletionItem> {
         let clause = self.scope.open_brackets.first().and_then(|open| self.last_test_clause(*open));
         let Some(clause) = clause.filter(|clause| self.token_text(*clause) == "given") else {
@@ -86,8 +86,8 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the values that can be written at the position inside a record or list of a `given`.
-    /// Empty inside an `expect`.
+    /// Returns the values that can be written at the cursor inside a record or list after the word
+    /// `given`, where a test writes its message. Empty after the word `expect`.
     pub(super) fn inner_test_values(&self) -> Vec<CompletionItem> {
         let clause = self.scope.open_brackets.first().and_then(|open| self.last_test_clause(*open));
         let clause = clause.filter(|clause| self.token_text(*clause) == "given");
@@ -120,8 +120,9 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the values that can be written at the position in a `given`: the values of an
-    /// enumeration, or constant words such as `true`. `clause` is the index of the token `given`.
+    /// Returns the values that can be written at the cursor after the word `given`, where a test
+    /// writes its message. They are the values of an enumeration, or constant words such as `true`.
+    /// `clause` is the index of the token `given`.
     fn given_value_items(&self, clause: usize) -> Vec<CompletionItem> {
         let path = self.given_path(clause);
         let path = match path.as_slice() {
@@ -141,8 +142,9 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the path of the value at the position: the path after the word `given`, continued
-    /// within the records and lists that are open. `clause` is the index of the token `given`.
+    /// Returns the path of the value at the cursor: the path after the word `given` of a test,
+    /// continued within the records and lists that are open. `clause` is the index of the token
+    /// `given`.
     fn given_path(&self, clause: usize) -> Vec<&'a str> {
         let end = self.tokens_before.len();
         let equals = (clause..end).find(|index| self.token_text(*index) == "=").unwrap_or(end);
@@ -168,7 +170,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the completion items where only a constant may be written: lists, `let`s and
-    /// constant words after a colon, otherwise none. `last` is the token before the position.
+    /// constant words after a colon, otherwise none. `last` is the token before the cursor.
     pub(super) fn constant_items(&self, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::Colon => {
@@ -181,8 +183,8 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the words that can follow in the braces of a choice, which open at the token `open`.
-    /// `last` is the token before the position. `begins_item` is true if a new branch may begin at
-    /// the position.
+    /// `last` is the token before the cursor. `begins_item` is true if a new branch may begin at
+    /// the cursor.
     pub(super) fn choice_items(&self, open: usize, last: Token, begins_item: bool) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let is_clause = |index: &usize| {
@@ -296,7 +298,7 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns completion items for the nodes of the workflow that contains the position. Finds the
+    /// Returns completion items for the nodes of the workflow that contains the cursor. Finds the
     /// nodes in the tokens, because the statement may have errors.
     fn node_items(&self) -> Vec<CompletionItem> {
         let text_of = |index: usize| self.tokens.get(index).map_or("", |token| token.text(self.text));
@@ -321,7 +323,7 @@ impl<'a> CompletionContext<'a> {
     }
 
     /// Returns the completion items in the settings of a workflow's node, whose braces open at the
-    /// token `open`. `last` is the token before the position.
+    /// token `open`. `last` is the token before the cursor.
     pub(super) fn node_setting_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma if self.scope.open_brackets.len() == 2 => {

@@ -10,7 +10,7 @@ use rulec_sema::hir::MATCH_MODES;
 use rulec_syntax::lex::{Token, TokenKind};
 use rulec_syntax::write::quote_string;
 
-/// Words that can follow the name of a route.
+/// Words of the rule language that can follow the name of a route.
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
 const PAYLOAD_WORDS: [&str; 6] = ["rank", "interrupts", "suspends", "internal", "strict", "fallback"];
 
@@ -29,8 +29,8 @@ fn relative_path(folder: &str, file: &str) -> String {
 }
 
 impl CompletionContext<'_> {
-    /// Returns the completion items that are allowed at the position to complete. `last` is the
-    /// token before the position.
+    /// Returns the completion items that are allowed at the cursor. `last` is the
+    /// token before the cursor.
     pub(super) fn clause_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_token_text() {
             "goto" => return self.symbol_items(&[DeclarationKind::Table]),
@@ -74,7 +74,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for a position that is outside all brackets of the statement.
-    /// `last` is the token before the position.
+    /// `last` is the token before the cursor.
     fn head_items(&self, last: Token) -> Vec<CompletionItem> {
         let distance = self.tokens_before.len() - 1 - self.scope.first_token;
         let word = self.last_token_text();
@@ -117,7 +117,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the words, and the names of `list` statements, that can follow in a `flow`
-    /// statement. `last` is the token before the position.
+    /// statement. `last` is the token before the cursor.
     fn flow_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         let lists = || self.symbol_items(&[DeclarationKind::List]);
@@ -145,7 +145,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items inside square brackets. Empty in statements whose lists contain
-    /// only texts, such as `intent`. `last` is the token before the position.
+    /// only texts, such as `intent`. `last` is the token before the cursor.
     fn list_items(&self, last: Token) -> Vec<CompletionItem> {
         let outermost = self.scope.open_brackets.first().copied().unwrap_or_default();
         match self.scope.head_word {
@@ -164,7 +164,7 @@ impl CompletionContext<'_> {
 
     /// Returns the words that can begin the next clause of a `history` statement. The clauses are,
     /// in this order: `by` (the key of the messages), `keep` (how long messages are kept) and `at
-    /// most` (how many messages are kept per key). `last` is the token before the position.
+    /// most` (how many messages are kept per key). `last` is the token before the cursor.
     fn history_items(&self, last: Token) -> Vec<CompletionItem> {
         let (begins, word) = (self.tokens_before.len() - 1 == self.scope.first_token, self.last_token_text());
         if !begins && (!last.kind.ends_operand() || matches!(word, "keep" | "at" | "most")) {
@@ -202,7 +202,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for a target: the handlers and `goto` if `last`, the token
-    /// before the position, is `->`. Otherwise none.
+    /// before the cursor, is `->`. Otherwise none.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -212,7 +212,7 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the statement has `word` outside brackets before the position.
+    /// True if the statement has `word` outside brackets before the cursor.
     fn has_word(&self, word: &str) -> bool {
         let mut depth = 0usize;
         (self.scope.first_token..self.tokens_before.len()).any(|index| {
@@ -259,7 +259,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items inside parentheses, which open at the token `open`. `last` is
-    /// the token before the position.
+    /// the token before the cursor.
     fn parenthesis_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration_bracket(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -284,7 +284,7 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position is a key whose colon is not written yet: it follows a
+    /// True if the token before the cursor is a key whose colon is not written yet: it follows a
     /// comma or an opening bracket. False if it is itself the bracket `open`.
     pub(super) fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
@@ -292,7 +292,7 @@ impl CompletionContext<'_> {
     }
 
     /// Removes the completion items whose names are already written as keys inside the bracket that
-    /// opens at the token `open`, before or after the position.
+    /// opens at the token `open`, before or after the cursor.
     pub(super) fn without_written_keys(
         &self,
         mut items: Vec<CompletionItem>,
@@ -355,7 +355,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items inside braces, which open at the token `open`. `last` is the
-    /// token before the position.
+    /// token before the cursor.
     fn brace_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration_bracket(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -383,7 +383,7 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if the colon before the position follows the name of a payload's field. False if it
+    /// True if the colon before the cursor follows the name of a payload's field. False if it
     /// follows the text of a requirement.
     pub(super) fn is_field_key(&self) -> bool {
         let colon = self.tokens_before.len() - 1;
@@ -416,7 +416,7 @@ impl CompletionContext<'_> {
 
     /// Returns the completion items inside metadata, whose brace opens at the token `open`. At the
     /// place of a key, they are the metadata keys that other routes use; after a key's colon, they
-    /// are constants. `last` is the token before the position.
+    /// are constants. `last` is the token before the cursor.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {
@@ -429,7 +429,7 @@ impl CompletionContext<'_> {
         }
     }
     /// Returns the completion items in the braces of `flow tool`, which open at the token `open`.
-    /// `last` is the token before the position.
+    /// `last` is the token before the cursor.
     fn flow_tool_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.token_text(self.scope.first_token + 1) != "tool" {
             return Vec::new();

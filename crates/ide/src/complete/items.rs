@@ -17,7 +17,7 @@ use rulec_syntax::write::{quote_name, quote_string};
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the fields that can follow the dot directly before the position to complete.
+    /// Returns the fields that can follow the dot directly before the cursor.
     pub(super) fn member_items(&self) -> Vec<CompletionItem> {
         let dot = self.tokens_before.len() - 1;
         let (path, start) = self.path_before(dot);
@@ -95,7 +95,7 @@ impl<'a> CompletionContext<'a> {
 
     /// Finds the fields of the type of the parameter `name`: returns the kind `TypeField` and the
     /// name of the type, `Order` for the parameter `o: Order`. The parameter belongs to the `def`
-    /// or `group` at the position, and its declaration precedes the token `before`. `None` if there
+    /// or `group` at the cursor, and its declaration precedes the token `before`. `None` if there
     /// is no such parameter.
     fn type_of_parameter(&self, name: &str, before: usize) -> Option<(DeclarationKind, Vec<String>)> {
         if !matches!(self.scope.head_word, "def" | "group") {
@@ -139,7 +139,7 @@ impl<'a> CompletionContext<'a> {
         inner.filter(|symbol| symbol.declaration.is_some()).collect()
     }
 
-    /// Returns completion items for the fields of the payload or group that contains the position.
+    /// Returns completion items for the fields of the payload or group that contains the cursor.
     pub(super) fn payload_fields(&self) -> Vec<CompletionItem> {
         self.inner_symbol_items(DeclarationKind::PayloadField, &[unquote_name(self.scope.owner_name)])
     }
@@ -210,8 +210,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the quantifier variables and parameters that are declared before the position to
-    /// complete. Finds them in the tokens, because the statement may have errors.
+    /// Returns the quantifier variables and parameters that are declared before the
+    /// cursor. Finds them in the tokens, because the statement may have errors.
     fn local_names(&self) -> impl Iterator<Item = &'a str> {
         let is_variable = |index: usize| {
             self.token_text(index + 1) == "in"

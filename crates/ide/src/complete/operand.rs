@@ -27,7 +27,7 @@ pub(super) struct Operand {
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the operators that accept the operand before the position, and the words that can
+    /// Returns the operators that accept the operand before the cursor, and the words that can
     /// follow the operand.
     pub(super) fn operator_items(&self) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
@@ -81,7 +81,7 @@ impl<'a> CompletionContext<'a> {
                 || !super::expects_value(token.text(self.text)))
     }
 
-    /// True if a condition can end at the position: an operand ends there, and it is not the list
+    /// True if a condition can end at the cursor: an operand ends there, and it is not the list
     /// of a quantifier.
     pub(super) fn ends_condition(&self) -> bool {
         let end = self.tokens_before.len();

@@ -15,7 +15,7 @@ const OUTCOME_WORDS: [&str; 5] = ["else", "default", "clamp", "remove", "warning
 
 impl CompletionContext<'_> {
     /// Returns the completion items in the braces of a payload, a group or an `each`, which open at
-    /// the token `open`. `last` is the token before the position.
+    /// the token `open`. `last` is the token before the cursor.
     pub(super) fn payload_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.token_text_before(open) == ":" {
             // The fields of a record type.
@@ -61,7 +61,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items for an expression in a payload. Empty directly after a word
-    /// that a text follows, such as `warning`. `last` is the token before the position.
+    /// that a text follows, such as `warning`. `last` is the token before the cursor.
     pub(super) fn rule_value_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_token_text() {
             "at" => {
@@ -76,7 +76,7 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if an `if` precedes the position in its rule. An `else` before the position then
+    /// True if an `if` precedes the cursor in its rule. An `else` before the cursor then
     /// belongs to this `if`, so a value follows the `else`.
     fn is_after_if(&self) -> bool {
         let words =
@@ -84,7 +84,7 @@ impl CompletionContext<'_> {
         words.take_while(|word| !matches!(*word, "require" | "forbid" | ";")).any(|word| word == "if")
     }
 
-    /// True if the token before the position does not end an operand, so that the item continues on
+    /// True if the token before the cursor does not end an operand, so that the item continues on
     /// the next line.
     fn is_item_incomplete(&self) -> bool {
         let last = self.tokens_before.len() - 1;
@@ -113,7 +113,7 @@ impl CompletionContext<'_> {
         start
     }
 
-    /// Returns the words that can follow the complete operand before the position, in the rule that
+    /// Returns the words that can follow the complete operand before the cursor, in the rule that
     /// starts at the token `start`.
     fn next_clause_items(&self, start: usize) -> Vec<CompletionItem> {
         let is_written = |word: &str| {
@@ -179,7 +179,7 @@ impl CompletionContext<'_> {
     }
 
     /// Returns the completion items in the declaration of a payload's field. The declaration starts
-    /// at the token `start`, and `last` is the token before the position.
+    /// at the token `start`, and `last` is the token before the cursor.
     fn field_items(&self, start: usize, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         if last.kind == TokenKind::Colon && self.is_field_key() {

@@ -9,7 +9,7 @@ use rulec_syntax::parse;
 pub(super) struct Scope<'a> {
     /// The first word of the statement, such as `route`; empty before the first statement.
     pub head_word: &'a str,
-    /// The index of the statement's first token among the tokens before the position.
+    /// The index of the statement's first token among the tokens before the cursor.
     pub first_token: usize,
     /// The first word of the statement around this statement, such as `table`; empty for a
     /// statement at the top level.

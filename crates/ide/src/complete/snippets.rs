@@ -10,7 +10,7 @@ use rulec_syntax::parse::{self, WordRole};
 use rulec_syntax::write::quote_name;
 use std::collections::HashMap;
 
-/// A text with placeholders.
+/// A text that an editor inserts, with placeholders that the author fills in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     pub parts: Vec<SnippetPart>,

@@ -1,12 +1,12 @@
 //! Resolves the names in expressions and types, so that the index knows each use of a name.
 
 use super::fields_source::FieldsSource;
-use super::{DeclarationKind, IndexBuilder, ListLiteral};
+use super::{DeclarationKind, ListLiteral, SymbolIndexBuilder};
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, Literal, QuantifierKind, TypeExpr, TypeKind};
 
-impl<'a> IndexBuilder<'a> {
+impl<'a> SymbolIndexBuilder<'a> {
     pub(super) fn resolve_exprs(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
         exprs.into_iter().for_each(|expr| self.resolve_expr(expr));
     }

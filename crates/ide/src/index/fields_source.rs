@@ -1,7 +1,7 @@
 //! Finds where the fields of a value are declared. In `any order in ctx.orders: order.price > 9`,
 //! `order` is an element of `ctx.orders`, so its fields are declared in `input` or in a type.
 
-use super::{DeclarationKind, IndexBuilder, SymbolId};
+use super::{DeclarationKind, SymbolId, SymbolIndexBuilder};
 pub(super) use crate::facts::ELEMENT_SEGMENT;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;
@@ -37,11 +37,11 @@ pub(super) enum FieldsSource<'a> {
     Message,
     /// The value is the decision about a recorded message.
     RecordedDecision,
-    /// The declaration of the fields is not known.
+    /// It is not known where the fields of the value are declared.
     Unknown,
 }
 
-impl<'a> IndexBuilder<'a> {
+impl<'a> SymbolIndexBuilder<'a> {
     /// Resolves the names of a path such as `a.b["c"].d`. Returns where the fields of the path's
     /// value are declared. The first name is a field of the input message, unless it is a local
     /// name or the name of a `let`.

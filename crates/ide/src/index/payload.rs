@@ -2,13 +2,13 @@
 //! they bring the fields that they declare into scope.
 
 use super::fields_source::FieldsSource;
-use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_path_prefix, outline_entry};
+use super::{DeclarationKind, OutlineEntry, SymbolIndexBuilder, group_params_path_prefix, outline_entry};
 use rulec_syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, PathExpr, PayloadItem, PayloadItemKind,
     RuleTest, ViolationNotice,
 };
 
-impl<'a> IndexBuilder<'a> {
+impl<'a> SymbolIndexBuilder<'a> {
     /// Adds symbols for the fields of the payload or group `owner`.
     pub(super) fn declare_items(&mut self, owner: &str, items: &'a [PayloadItem]) {
         for item in items {

@@ -1,7 +1,9 @@
 //! Resolves the names in statements for the index, and builds the outline of a file.
 
 use super::fields_source::{FieldsSource, MAX_DEFINITION_DEPTH};
-use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_path_prefix, outline_entry};
+use super::{
+    DeclarationKind, OutlineEntry, SymbolId, SymbolIndexBuilder, group_params_path_prefix, outline_entry,
+};
 use rulec_base::span::Span;
 use rulec_sema::hir::ROUTES_TABLE;
 use rulec_syntax::ast::{
@@ -9,7 +11,7 @@ use rulec_syntax::ast::{
     Statement, StatementKind, Target, Test, Trigger, Workflow,
 };
 
-impl<'a> IndexBuilder<'a> {
+impl<'a> SymbolIndexBuilder<'a> {
     /// Adds the names that a statement declares to the index.
     pub(super) fn declare_statement(&mut self, statement: &'a Statement) {
         let Statement { kind, span, docs, .. } = statement;

@@ -105,8 +105,8 @@ fn write_choice(
 }
 
 /// Returns the JSON members that name a choice, such as `step_id`, and removes them from `kept`,
-/// the members that an import kept. Returns `{"name": name}` instead if there are none, or if an
-/// import would no longer convert them to `name`, the name in the rules.
+/// the members that an import stored in a comment. Returns `{"name": name}` instead if there are
+/// none, or if an import would no longer convert them to `name`, the name in the rules.
 fn take_original_names(
     kept: &mut Map<String, Json>,
     name: &str,
@@ -207,8 +207,8 @@ fn write_branch(
     Ok(json)
 }
 
-/// Writes the condition at the position `position` of a branch, with the members that an import
-/// kept in a comment.
+/// Writes the condition at the position `position` of a branch, with the JSON members that an
+/// import stored in a comment.
 fn write_kept_condition(
     rules: &Rules,
     cond: &Cond,

@@ -10,7 +10,8 @@ use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program};
 use serde_json::{Value as Json, json};
 
-/// One side of a JSON condition: the JSON object that describes it, and the type of its value.
+/// One of the two sides of a JSON condition: the JSON object that describes it, and the type of its
+/// value.
 type TypedSide = (Json, ValueType);
 
 pub(super) fn write_condition(program: &Program, cond: &Cond) -> WriteResult<Json> {

@@ -62,7 +62,7 @@ fn is_empty_imported_tool(rules: &Rules, tool: &FlowTool) -> bool {
 
 /// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
 /// literally. It is `None` until the first pattern is written. The last parameter has the members
-/// of the flow that an import kept, and the names of the flows before this flow.
+/// of the flow that an import stored in a comment, and the names of the flows before this flow.
 fn write_flow(
     program: &Program,
     (id, flow): (FlowId, &Flow),
@@ -181,8 +181,8 @@ fn compares_with_pattern(test: &Predicate, pattern: &str, literal: bool) -> bool
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
-/// Writes the tool that executes flows. `kept` contains the members of the tool that an import kept
-/// in a comment. Returns an error if the tool is not called [`EXECUTOR_NAME`].
+/// Writes the tool that executes flows. `kept` contains the members of the tool that an import
+/// stored in a comment. Returns an error if the tool is not called [`EXECUTOR_NAME`].
 fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> WriteResult<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));

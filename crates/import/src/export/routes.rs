@@ -109,8 +109,8 @@ fn write_route(
     Ok(json)
 }
 
-/// True if `kept`, a JSON condition that an import kept, is still the condition of `rule`: the
-/// author has not changed the rule since the import.
+/// True if `kept`, a JSON condition that an import stored in a comment, is still the condition of
+/// `rule`: the author has not changed the rule since the import.
 fn is_unchanged_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
     let mut facts = ConditionFacts::default();
     let Ok(formula) = facts.read_formula(&JsonNode::root(kept)) else { return false };
@@ -120,7 +120,7 @@ fn is_unchanged_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
 }
 
 /// Returns the JSON value for the description of a rule. `docs` is the description in the rules,
-/// and `kept` is the JSON description that an import kept in a comment. Returns `kept` if the
+/// and `kept` is the JSON description that an import stored in a comment. Returns `kept` if the
 /// author has not changed the description since the import. Otherwise returns `docs`; `None` if
 /// `docs` is empty.
 pub(super) fn exported_description(kept: Option<Json>, docs: &str) -> Option<Json> {

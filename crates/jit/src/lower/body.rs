@@ -38,11 +38,11 @@ pub(super) struct FunctionBody<'b, 'l, 'c> {
 /// fields.
 #[derive(Clone, Copy)]
 enum SlotsAddress {
-    /// The address is in this SSA value of the function.
+    /// The address of the slot cells is in this SSA value of the function.
     InValue(Value),
-    /// The address is in a register that is reserved for it. `Some` is the previous value of the
-    /// register, which the function must restore when it returns. `None` in a function that only
-    /// compiled code calls: it leaves the register unchanged.
+    /// The address of the slot cells is in a register that is reserved for it. `Some` is the
+    /// previous value of the register, which the function must restore when it returns. `None` in a
+    /// function that only compiled code calls: it leaves the register unchanged.
     Pinned(Option<Value>),
 }
 

@@ -15,7 +15,7 @@ fn record_names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a st
     Some(list.elements()?.map(name).collect())
 }
 
-fn index_list<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
+fn build_index_list<'a>(arena: &'a Arena, indices: impl IntoIterator<Item = usize>) -> Value<'a> {
     arena.build_list(indices.into_iter().map(|index| Value::Int(index as i64)))
 }
 
@@ -27,7 +27,7 @@ pub(super) fn duplicate_indices<'a>(args: &[Value<'a>], arena: &'a Arena) -> Val
         let name = name?;
         (!earlier_names.insert(name)).then_some(index)
     });
-    index_list(arena, repeated)
+    build_index_list(arena, repeated)
 }
 
 pub(super) fn unmatched_record_indices<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -38,7 +38,7 @@ pub(super) fn unmatched_record_indices<'a>(args: &[Value<'a>], arena: &'a Arena)
     let unmatched_indices = elements
         .enumerate()
         .filter_map(|(index, record)| (!known_names.contains(record.field(key).as_str()?)).then_some(index));
-    index_list(arena, unmatched_indices)
+    build_index_list(arena, unmatched_indices)
 }
 
 /// A graph of named records. Each distinct name is a node with an id. Edges to or from unknown
@@ -116,7 +116,7 @@ pub(super) fn isolated_node_indices<'a>(args: &[Value<'a>], arena: &'a Arena) ->
         (connected[source], connected[target]) = (true, true);
     }
     let records = graph.node_of_record.iter().enumerate();
-    index_list(arena, records.filter_map(|(index, node)| (!connected[(*node)?]).then_some(index)))
+    build_index_list(arena, records.filter_map(|(index, node)| (!connected[(*node)?]).then_some(index)))
 }
 
 pub(super) fn is_acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {

@@ -163,9 +163,9 @@ const MAX_KEY_SEGMENTS: usize = 64;
 /// parent. A node contains a new value, changes to keys inside the value, or both.
 #[derive(Default)]
 struct DictChanges<'a> {
-    /// The new value of this node; `None` if only keys inside the value change.
+    /// The new value for this key of the dict; `None` if only keys inside the old value change.
     new_value: Option<Value<'a>>,
-    /// The changes to keys inside this node's value. The map has an entry for each changed key.
+    /// The changes to keys inside the value of this key. The map has an entry for each changed key.
     key_changes: BTreeMap<&'a str, DictChanges<'a>>,
 }
 

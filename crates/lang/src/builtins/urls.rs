@@ -15,7 +15,7 @@ use url::{Host, Url};
 /// Returns the host of a URL in lower case, without a trailing dot. The brackets of an IPv6 address
 /// are removed, so that `in_network` accepts every address.
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    url_part(args, arena, |url| {
+    read_url_part(args, arena, |url| {
         Some(match url.host()? {
             Host::Domain("." | "") => return None,
             Host::Domain(name) => Cow::Owned(name.strip_suffix('.').unwrap_or(name).to_lowercase()),
@@ -27,25 +27,25 @@ pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
 
 /// Returns the scheme of a URL, such as `https`, in lower case.
 pub(super) fn url_scheme<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    url_part(args, arena, |url| Some(url.scheme().into()))
+    read_url_part(args, arena, |url| Some(url.scheme().into()))
 }
 
 /// Returns the path of a URL with `.` and `..` resolved and decoded; see [`decode_path`].
 pub(super) fn url_path<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
-    url_part(args, arena, |url| (!url.cannot_be_a_base()).then(|| decode_path(url.path()).into()))
+    read_url_part(args, arena, |url| (!url.cannot_be_a_base()).then(|| decode_path(url.path()).into()))
 }
 
 /// Returns the value of a key in the query of a URL, decoded. If the key occurs several times,
 /// returns the first value. The second argument is the key.
 pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [_, Value::Str(key)] = *args else { return Value::Missing };
-    url_part(args, arena, |url| {
+    read_url_part(args, arena, |url| {
         let pair = url.query_pairs().find(|(name, _)| name == key);
         pair.map(|(_, value)| value.into_owned().into())
     })
 }
 
-fn url_part<'a>(
+fn read_url_part<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
     get_part: impl FnOnce(&Url) -> Option<Cow<'_, str>>,

@@ -184,7 +184,7 @@ impl Route {
     /// Returns the nodes that the route (a possible result of a router) selects for this output.
     /// `next` are the next nodes of the router's node.
     pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
-        self.expand_targets(next, |path| {
+        self.targets_to_node_ids(next, |path| {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
             match field {
                 Some(Value::String(one)) => vec![one.as_str().into()],
@@ -198,10 +198,14 @@ impl Route {
     /// `next` are the next nodes of the router's node. Targets that are read from the output are
     /// assumed to be next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
-        self.expand_targets(next, |_| next.to_vec())
+        self.targets_to_node_ids(next, |_| next.to_vec())
     }
 
-    fn expand_targets(&self, next: &[NodeId], read_listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
+    fn targets_to_node_ids(
+        &self,
+        next: &[NodeId],
+        read_listed: impl Fn(&[String]) -> Vec<NodeId>,
+    ) -> Vec<NodeId> {
         let mut nodes = Vec::new();
         for target in &self.targets {
             match target {

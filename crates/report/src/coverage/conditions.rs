@@ -37,7 +37,7 @@ pub struct ConditionIndex {
 
 /// A traversal that starts at one owner (such as a rule) and collects all conditions that the owner
 /// uses, also through `let`.
-struct OwnerWalk<'c, 'p> {
+struct OwnerTraversal<'c, 'p> {
     conditions: &'c mut ConditionIndex,
     program: &'p Program,
     owner: ConditionOwner,
@@ -77,8 +77,18 @@ impl ConditionIndex {
         conditions
     }
 
-    fn walk_owner<'c, 'p>(&'c mut self, program: &'p Program, owner: ConditionOwner) -> OwnerWalk<'c, 'p> {
-        OwnerWalk { conditions: self, program, owner, included_spans: &[], visited_lets: BTreeSet::new() }
+    fn walk_owner<'c, 'p>(
+        &'c mut self,
+        program: &'p Program,
+        owner: ConditionOwner,
+    ) -> OwnerTraversal<'c, 'p> {
+        OwnerTraversal {
+            conditions: self,
+            program,
+            owner,
+            included_spans: &[],
+            visited_lets: BTreeSet::new(),
+        }
     }
 
     /// Returns the conditions in source order. Each item has the condition's span, its text, its
@@ -132,7 +142,7 @@ fn gap_reason(
     })
 }
 
-impl OwnerWalk<'_, '_> {
+impl OwnerTraversal<'_, '_> {
     fn visit_part(&mut self, part: Part<'_>) {
         match part {
             Part::Cond(Cond { kind: CondKind::Branch { conditions, .. }, .. }) => {

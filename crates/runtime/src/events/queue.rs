@@ -66,10 +66,10 @@ pub(super) enum SendOutcome {
     Closed,
 }
 
-pub(super) struct Queue<E> {
+pub(super) struct EventQueue<E> {
     capacity: usize,
     overflow_policy: Policy,
-    state: Mutex<QueueState<E>>,
+    state: Mutex<EventQueueState<E>>,
     /// Semaphore with one permit for each event that still fits in the queue. Used only under
     /// [`Policy::Wait`].
     free_slots: Semaphore,
@@ -77,7 +77,7 @@ pub(super) struct Queue<E> {
     subscriber_wakeup: Notify,
 }
 
-struct QueueState<E> {
+struct EventQueueState<E> {
     /// The queued events. Each event is paired with the number of events that were dropped directly
     /// before it.
     events_with_gaps: VecDeque<(u64, E)>,
@@ -91,13 +91,13 @@ struct QueueState<E> {
     is_subscription_dropped: bool,
 }
 
-impl<E> Queue<E> {
+impl<E> EventQueue<E> {
     pub(super) fn new(capacity: usize, policy: Policy) -> Self {
         let capacity = capacity.clamp(1, Semaphore::MAX_PERMITS);
-        Queue {
+        EventQueue {
             capacity,
             overflow_policy: policy,
-            state: Mutex::new(QueueState {
+            state: Mutex::new(EventQueueState {
                 events_with_gaps: VecDeque::new(),
                 dropped_after_last_event: 0,
                 total_dropped_count: 0,
@@ -109,7 +109,7 @@ impl<E> Queue<E> {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, QueueState<E>> {
+    fn lock_state(&self) -> MutexGuard<'_, EventQueueState<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,7 +207,7 @@ impl<E> Queue<E> {
     }
 }
 
-impl<E> QueueState<E> {
+impl<E> EventQueueState<E> {
     fn push_event(&mut self, event: E) {
         let dropped_before = std::mem::take(&mut self.dropped_after_last_event);
         self.events_with_gaps.push_back((dropped_before, event));
@@ -217,11 +217,11 @@ impl<E> QueueState<E> {
 /// The receiving end of a subscriber's queue. Dropping the subscription removes the subscriber from
 /// the bus, and releases publishers that wait for room in the queue.
 pub struct Subscription<E> {
-    queue: Arc<Queue<E>>,
+    queue: Arc<EventQueue<E>>,
 }
 
 impl<E> Subscription<E> {
-    pub(super) fn new(queue: Arc<Queue<E>>) -> Self {
+    pub(super) fn new(queue: Arc<EventQueue<E>>) -> Self {
         Subscription { queue }
     }
 

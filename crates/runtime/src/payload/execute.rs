@@ -31,7 +31,7 @@ use tokio::time::Instant;
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
-/// How the nodes of one type do their work.
+/// What runs the nodes of one type: a processor of the program, or the engine itself.
 #[derive(Clone)]
 pub(super) enum NodeWork {
     /// A processor does the work of the node. The contained function creates the processor for each
@@ -174,7 +174,7 @@ pub struct RunReport {
 /// changed.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
-    /// The run ends with this status, for this reason.
+    /// The run was stopped: it ends with this status, for this reason.
     Stopped(RunStatus, String),
     /// The run starts again with a changed plan, and keeps the outputs that are still valid.
     Replanned,
@@ -218,7 +218,7 @@ pub(super) enum RecoveryAnswer {
     /// The rules rejected the decision and its fallback, if there is one. Contains the feedback for
     /// a language model. The rejection counts as another failure of the node.
     Rejected(String),
-    /// There is no recovery, so the run fails.
+    /// No recovery decision was proposed, so the run fails.
     None,
 }
 

@@ -1,12 +1,12 @@
 //! Building a router: checks the registered handlers against the targets of the rules. All problems
 //! are reported together, before the first message is routed.
 
-use super::failures::{FailureMemory, ScopeFn};
+use super::failures::{FailureMemory, FailureScopeFn};
 use super::handler::{HandlerResult, Request};
 use super::handlers::{ArgsCheck, HandlerMap, RegisteredHandler};
 use super::history::PreviousRules;
-use super::hooks::Hooks;
-use super::policy::{Circuit, Policy};
+use super::hooks::RouterHooks;
+use super::policy::{CircuitBreaker, Policy};
 use super::stats::RouterCounters;
 use super::warning::warnings;
 use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
@@ -32,8 +32,8 @@ pub struct RouterBuilder {
     default_time_limit: Option<Duration>,
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
-    pub(super) hooks: Hooks,
-    pub(super) scope_fn: Option<ScopeFn>,
+    pub(super) hooks: RouterHooks,
+    pub(super) scope_fn: Option<FailureScopeFn>,
     max_previous_rules: usize,
     problems: Vec<Problem>,
 }
@@ -48,7 +48,7 @@ impl RouterBuilder {
             default_time_limit: None,
             permission_fn: None,
             log: None,
-            hooks: Hooks::default(),
+            hooks: RouterHooks::default(),
             scope_fn: None,
             max_previous_rules: 1,
             problems: Vec::new(),
@@ -232,7 +232,7 @@ impl RouterBuilder {
             policy.attempt_time_limit = policy.attempt_time_limit.or(self.default_time_limit);
             *circuit = policy
                 .circuit_failures_and_pause
-                .map(|(failures, open_for)| Circuit::new(name, failures, open_for));
+                .map(|(failures, open_for)| CircuitBreaker::new(name, failures, open_for));
         }
         let handlers = Arc::new(self.handlers);
         let guard = edit_guard(&handlers);

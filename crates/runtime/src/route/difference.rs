@@ -37,7 +37,7 @@ pub(super) enum DecisionPart {
 /// How the decision of the shadow rules (which decide for comparison only) differs from the
 /// decision of the active rules. The decision log writes the difference as the field `shadow`.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Difference {
+pub(super) struct DecisionDifference {
     #[serde(skip)]
     pub active_route: RoutePosition,
     generation: u64,
@@ -47,16 +47,16 @@ pub(super) struct Difference {
     differs: Vec<DecisionPart>,
 }
 
-impl Difference {
+impl DecisionDifference {
     /// Compares the decisions of the active and the shadow rules about one message.
     /// `shadow_decision` is `None` if the shadow rules could not decide, which counts as choosing
     /// no route. `generation` is the version number of the shadow rules. Returns `None` if the
     /// decisions are equal.
-    pub fn between(
+    pub fn between_decisions(
         active_decision: &Decision,
         shadow_decision: Option<&Decision>,
         generation: u64,
-    ) -> Option<Difference> {
+    ) -> Option<DecisionDifference> {
         let active_route = RoutePosition::from_decision(active_decision);
         let shadow_route = shadow_decision.map_or_else(
             || RoutePosition { table: active_decision.entry().to_owned(), route: None },
@@ -74,7 +74,7 @@ impl Difference {
         let differs: Vec<DecisionPart> =
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
         let handler = shadow_decision.and_then(Decision::target).map(str::to_owned);
-        (!differs.is_empty()).then_some(Difference {
+        (!differs.is_empty()).then_some(DecisionDifference {
             active_route,
             generation,
             shadow_route,

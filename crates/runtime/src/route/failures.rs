@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of scopes (such as conversations) whose failures are remembered. The limit saves
 /// memory; the number is not a result of measurements. At the limit, the scope whose last failure
 /// is the oldest is removed.
-const MAX_SCOPES: usize = 10_000;
+const MAX_FAILURE_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
 
 /// Function of the program that returns the scope of a message, such as its conversation. Failures
 /// of handlers are counted per scope.
-pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
+pub(super) type FailureScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
 
 /// An error of a handler, with a type that the handler names and that rules can compare: `when
 /// ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the outcome,
@@ -74,7 +74,7 @@ struct ScopeFailures {
     counts_by_type: BTreeMap<String, u64>,
 }
 
-/// The scopes (such as conversations) in which a handler failed: at most [`MAX_SCOPES`].
+/// The scopes (such as conversations) in which a handler failed: at most [`MAX_FAILURE_SCOPES`].
 #[derive(Default)]
 struct FailureScopes {
     by_name: HashMap<Arc<str>, ScopeFailures>,
@@ -93,12 +93,12 @@ impl FailureScopes {
         Some(failures)
     }
 
-    /// Adds a failure to the scope `name`. If the scope is new and there are already [`MAX_SCOPES`]
-    /// scopes, first removes the scope whose last failure is the oldest.
+    /// Adds a failure to the scope `name`. If the scope is new and there are already
+    /// [`MAX_FAILURE_SCOPES`] scopes, first removes the scope whose last failure is the oldest.
     fn add_failure(&mut self, name: &str, error_type: String, handler: &str, route: String) {
         let earlier = self.remove(name);
         if earlier.is_none()
-            && self.by_name.len() >= MAX_SCOPES
+            && self.by_name.len() >= MAX_FAILURE_SCOPES
             && let Some((_, oldest)) = self.names_by_last_failure.pop_first()
         {
             self.by_name.remove(&oldest);
@@ -124,7 +124,7 @@ impl FailureScopes {
 /// scope.
 #[derive(Default)]
 pub(super) struct FailureMemory {
-    scope_fn: Option<ScopeFn>,
+    scope_fn: Option<FailureScopeFn>,
     scopes: Mutex<FailureScopes>,
     /// Number of scopes with failures. If it is 0, as usual, a message is routed without the lock
     /// of `scopes`.
@@ -132,7 +132,7 @@ pub(super) struct FailureMemory {
 }
 
 impl FailureMemory {
-    pub fn new(scope_fn: Option<ScopeFn>) -> FailureMemory {
+    pub fn new(scope_fn: Option<FailureScopeFn>) -> FailureMemory {
         FailureMemory { scope_fn, ..FailureMemory::default() }
     }
 
@@ -245,12 +245,12 @@ mod tests {
         assert!(scopes.remove("c").is_some() && scopes.remove("c").is_none());
         assert_eq!(scope_names(&scopes), ["b", "a"]);
         // Another failure of a known scope removes no other scope.
-        (2..MAX_SCOPES).for_each(|number| add_failure_to(&mut scopes, &number.to_string()));
+        (2..MAX_FAILURE_SCOPES).for_each(|number| add_failure_to(&mut scopes, &number.to_string()));
         add_failure_to(&mut scopes, "b");
-        assert_eq!((scope_names(&scopes).len(), scope_names(&scopes)[0]), (MAX_SCOPES, "a"));
+        assert_eq!((scope_names(&scopes).len(), scope_names(&scopes)[0]), (MAX_FAILURE_SCOPES, "a"));
         add_failure_to(&mut scopes, "new");
         let all = scope_names(&scopes);
-        assert_eq!((all.len(), all[0]), (MAX_SCOPES, "2"));
-        assert_eq!(all[MAX_SCOPES - 2..], ["b", "new"]);
+        assert_eq!((all.len(), all[0]), (MAX_FAILURE_SCOPES, "2"));
+        assert_eq!(all[MAX_FAILURE_SCOPES - 2..], ["b", "new"]);
     }
 }

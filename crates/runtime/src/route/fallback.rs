@@ -5,7 +5,7 @@ use super::failures::TypedError;
 use super::handler::Request;
 use super::handlers::RegisteredHandler;
 use super::outcome::{Attempt, HandlerOutcome};
-use super::policy::{CallPermit, Circuit};
+use super::policy::{CallPermit, CircuitBreaker};
 use super::{MessageSender, RouterShared};
 use crate::task::{self, TaskFailure};
 use backon::Retryable;
@@ -69,7 +69,7 @@ pub(super) async fn run_handlers(
             error_type: None,
         };
     };
-    let deadline = Deadline::starting_now(registered.policy.chain_time_limit);
+    let deadline = HandlerChainDeadline::starting_now(registered.policy.chain_time_limit);
     let mut run = call_with_retries(shared, registered, &target, &request, deadline).await;
     for name in &registered.policy.fallbacks {
         let may_fall_back = !run.outcome.is_handled() && !deadline.has_passed();
@@ -97,11 +97,11 @@ pub(super) async fn run_handlers(
 
 /// The deadline for a handler together with all its fallbacks; `None` means no limit.
 #[derive(Clone, Copy)]
-struct Deadline(Option<tokio::time::Instant>);
+struct HandlerChainDeadline(Option<tokio::time::Instant>);
 
-impl Deadline {
-    fn starting_now(limit: Option<Duration>) -> Deadline {
-        Deadline(limit.map(|limit| tokio::time::Instant::now() + limit))
+impl HandlerChainDeadline {
+    fn starting_now(limit: Option<Duration>) -> HandlerChainDeadline {
+        HandlerChainDeadline(limit.map(|limit| tokio::time::Instant::now() + limit))
     }
 
     fn remaining_time(self) -> Option<Duration> {
@@ -126,13 +126,16 @@ async fn call_with_retries(
     registered: &RegisteredHandler,
     name: &str,
     request: &Request,
-    deadline: Deadline,
+    deadline: HandlerChainDeadline,
 ) -> HandlerRun {
     let attempts = AtomicU32::new(0);
     let error_type: Arc<Mutex<Option<String>>> = Arc::default();
     let call_once = || async {
-        let Some(permit) =
-            registered.circuit.as_ref().map(Circuit::acquire_permit).map_or(Some(None), |one| one.map(Some))
+        let Some(permit) = registered
+            .circuit
+            .as_ref()
+            .map(CircuitBreaker::acquire_permit)
+            .map_or(Some(None), |one| one.map(Some))
         else {
             shared.stats.count_call(name, "circuit_open", Duration::ZERO);
             return Err(HandlerFailure::CircuitOpen);

@@ -1,7 +1,7 @@
 //! The handlers of a router, with their policies.
 
 use super::handler::Request;
-use super::policy::{Circuit, Policy};
+use super::policy::{CircuitBreaker, Policy};
 use crate::task::UserFunction;
 use rulec::{ArgsError, Rules};
 use serde_json::Value as Json;
@@ -37,7 +37,7 @@ impl HandlerMap {
 pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
-    pub circuit: Option<Circuit>,
+    pub circuit: Option<CircuitBreaker>,
     /// Function that checks that the arguments in the rules fit the type of the handler's
     /// arguments. `None` if the handler takes its arguments as JSON.
     pub args_check: Option<ArgsCheck>,

@@ -29,7 +29,7 @@ impl PreviousRules {
     }
 
     /// Removes the rule set of this generation (version number), if it is stored.
-    pub fn forget(&mut self, generation: u64) {
+    pub fn forget_generation(&mut self, generation: u64) {
         self.rules.retain(|rules| rules.generation() != generation);
     }
 

@@ -18,12 +18,12 @@ pub struct Finished {
 }
 
 #[derive(Default)]
-pub(super) struct Hooks {
+pub(super) struct RouterHooks {
     pub before_hooks: Vec<UserFunction<Arc<Json>, Json>>,
     pub after_hooks: Vec<UserFunction<Finished, Json>>,
 }
 
-impl Hooks {
+impl RouterHooks {
     pub fn is_empty(&self) -> bool {
         self.before_hooks.is_empty() && self.after_hooks.is_empty()
     }

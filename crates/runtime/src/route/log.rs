@@ -61,11 +61,11 @@ const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// most one second for queued lines.
 #[derive(Clone, Debug)]
 pub struct DecisionLog {
-    inner: Arc<LogInner>,
+    inner: Arc<DecisionLogInner>,
 }
 
 #[derive(Debug)]
-struct LogInner {
+struct DecisionLogInner {
     /// The queue of tasks for the thread that writes the log. `None` only while the last log handle
     /// is being dropped.
     queue: Option<mpsc::Sender<LogTask>>,
@@ -115,7 +115,7 @@ struct LogCounters {
 #[must_use]
 pub struct DecisionLogBuilder {
     queue_capacity: usize,
-    line_options: line::LineOptions,
+    line_options: line::LogLineOptions,
 }
 
 impl DecisionLogBuilder {
@@ -171,7 +171,7 @@ impl DecisionLogBuilder {
             drop(end_signal);
         })?;
         Ok(DecisionLog {
-            inner: Arc::new(LogInner {
+            inner: Arc::new(DecisionLogInner {
                 queue: Some(queue),
                 counters,
                 writer_end_receiver: Mutex::new(writer_ended),
@@ -186,7 +186,7 @@ impl DecisionLog {
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder {
             queue_capacity: 1024,
-            line_options: line::LineOptions {
+            line_options: line::LogLineOptions {
                 includes_message: true,
                 includes_explanation: false,
                 includes_analysis: false,
@@ -258,7 +258,7 @@ impl DecisionLog {
     }
 }
 
-impl Drop for LogInner {
+impl Drop for DecisionLogInner {
     fn drop(&mut self) {
         self.queue = None;
         let writer_ended = self.writer_end_receiver.get_mut().unwrap_or_else(PoisonError::into_inner);

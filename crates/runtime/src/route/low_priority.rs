@@ -3,13 +3,14 @@
 
 use std::panic::resume_unwind;
 
-/// Added to the nice value of the thread: the operating system then prefers all threads of normal
-/// priority, but still lets the work go on if they use all processors.
+/// The number that is added to the thread's nice value, which lowers the thread's priority. The
+/// operating system then prefers all threads of normal priority. But the work still progresses if
+/// these threads use all processors.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICE_INCREMENT: i32 = 10;
 
 /// Runs `work` on a thread of its own, which has a low priority on Linux, and waits until it ends.
-/// Threads that `work` starts have the same priority. A panic of `work` goes on in the caller.
+/// Threads that `work` starts have the same priority. A panic of `work` continues in the caller.
 pub(super) fn run_at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -26,7 +27,7 @@ fn lower_priority() {
     // On other systems, the call would change the priority of the whole process. If the call fails,
     // the work only competes with the decisions, as it does there.
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(NICE);
+    let _ = rustix::process::nice(NICE_INCREMENT);
 }
 
 #[cfg(test)]

@@ -20,12 +20,13 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Returns permissions that grant nothing.
+    /// Returns the permissions of a sender to whom nothing is permitted.
     pub fn none() -> Permissions {
         Permissions::default()
     }
 
-    /// Returns permissions that grant everything, for messages that the program itself creates.
+    /// Returns the permissions of a sender to whom everything is permitted. Use them for messages
+    /// that the program itself creates.
     pub fn all() -> Permissions {
         Permissions { grants_all: true, granted: BTreeSet::new() }
     }

@@ -127,7 +127,7 @@ pub enum CircuitState {
 }
 
 /// The circuit breaker of a handler, which stops calls of the handler after repeated failures.
-pub(super) struct Circuit {
+pub(super) struct CircuitBreaker {
     state_machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
     /// Whether a message is currently calling the handler to test whether it has recovered. The
@@ -136,12 +136,16 @@ pub(super) struct Circuit {
     is_test_running: Arc<AtomicBool>,
 }
 
-impl Circuit {
-    pub fn new(handler: &str, failures: u32, open_for: Duration) -> Circuit {
+impl CircuitBreaker {
+    pub fn new(handler: &str, failures: u32, open_for: Duration) -> CircuitBreaker {
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
         let listener = CircuitListener { handler_name: handler.into(), state: state.clone() };
         let policy = consecutive_failures(failures, backoff::constant(open_for));
-        Circuit { state_machine: StateMachine::new(policy, listener), state, is_test_running: Arc::default() }
+        CircuitBreaker {
+            state_machine: StateMachine::new(policy, listener),
+            state,
+            is_test_running: Arc::default(),
+        }
     }
 
     pub fn state(&self) -> CircuitState {
@@ -166,7 +170,7 @@ impl Circuit {
 
 /// A permit to call a handler once, which its circuit breaker has granted.
 pub(super) struct CallPermit<'c> {
-    circuit: &'c Circuit,
+    circuit: &'c CircuitBreaker,
     is_recovery_test: bool,
 }
 
@@ -189,8 +193,8 @@ impl Drop for CallPermit<'_> {
     }
 }
 
-/// A listener of the circuit breaker. The listener stores each new state for [`Circuit::state`],
-/// and logs the state.
+/// A listener of the circuit breaker. The listener stores each new state for
+/// [`CircuitBreaker::state`], and logs the state.
 struct CircuitListener {
     handler_name: Arc<str>,
     state: Arc<AtomicU8>,

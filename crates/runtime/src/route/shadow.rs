@@ -3,7 +3,7 @@
 //! are counted per route, until they become active or are removed.
 
 use super::build::RouterError;
-use super::difference::{DecisionPart, Difference, RoutePosition};
+use super::difference::{DecisionDifference, DecisionPart, RoutePosition};
 use super::warning::Warning;
 use super::{ActiveRules, Router, RouterShared, Swapped};
 use rulec::{Decision, LiveRules};
@@ -150,12 +150,13 @@ impl ShadowRules {
         shared: &RouterShared,
         active_decision: &Decision,
         message: &Json,
-    ) -> Option<Difference> {
+    ) -> Option<DecisionDifference> {
         let rules = &self.validated_rules.rules;
         // The result is `None` if an edit has removed the entry table from the shadow rules.
         let shadow_decision = rulec::decide_async(|| shared.decide(rules, message)).await.ok();
         let generation = shadow_decision.as_ref().map_or_else(|| rules.generation(), Decision::generation);
-        let difference = Difference::between(active_decision, shadow_decision.as_ref(), generation);
+        let difference =
+            DecisionDifference::between_decisions(active_decision, shadow_decision.as_ref(), generation);
         let counts = &mut *self.lock_counts();
         counts.message_count += 1;
         let difference = difference?;
@@ -257,7 +258,7 @@ impl Router {
             return Err(SwitchError::NotKept { asked: generation, kept: previous.generations() });
         };
         let next = self.validate(rules)?;
-        previous.forget(generation);
+        previous.forget_generation(generation);
         Ok(self.activate(next, &mut previous))
     }
 

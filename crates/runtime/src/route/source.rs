@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct SourceLoader {
     compiler: Compiler,
     document: DocumentOptions,
-    /// Whether only artifacts are accepted.
+    /// Whether only artifacts (files of compiled rules) are accepted, not texts of rules.
     requires_artifact: bool,
 }
 
@@ -30,11 +30,11 @@ impl From<Compiler> for SourceLoader {
     }
 }
 
-/// Rules that were loaded from a source.
+/// Rules that were loaded from a text, an artifact (a file of compiled rules) or a JSON document.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedRules {
-    /// The rules, ready to decide.
+    /// The loaded rules, ready to decide messages.
     pub rules: LiveRules,
     /// The result of the import, with the report on each item and the payload context. `None` if
     /// the source was no JSON document.

@@ -113,7 +113,7 @@ impl StartedRoute {
         if !is_plain {
             return None;
         }
-        let sender = self.sender(permissions);
+        let sender = self.message_sender(permissions);
         let missing = sender.missing_permissions(self.decision.required_permissions());
         self.computed_permissions = sender.computed_permissions.into_inner();
         if !missing.is_empty() {
@@ -161,7 +161,7 @@ impl StartedRoute {
             ControlFlow::Break(outcome) => return outcome,
         };
         let run = {
-            let sender = self.sender(permissions);
+            let sender = self.message_sender(permissions);
             fallback::run_handlers(&self.router.shared, &self.decision, request, &sender).await
         };
         let error_type = run.error_type.as_deref();
@@ -191,7 +191,7 @@ impl StartedRoute {
         }
     }
 
-    fn sender<'r>(&'r self, permissions: Option<&'r Permissions>) -> MessageSender<'r> {
+    fn message_sender<'r>(&'r self, permissions: Option<&'r Permissions>) -> MessageSender<'r> {
         MessageSender {
             shared: &self.router.shared,
             message: &self.message,

@@ -24,7 +24,7 @@ pub struct Latencies {
     /// Counts per bucket. Bucket `i` counts latencies up to `LATENCY_BOUNDS_US[i]` that are above
     /// the previous bound. The last bucket counts latencies above all bounds.
     pub counts: [u64; LATENCY_BOUNDS_US.len() + 1],
-    /// Sum of all latencies, in microseconds.
+    /// Sum of all latencies in the histogram, in microseconds.
     pub sum_us: u64,
 }
 
@@ -147,11 +147,11 @@ pub struct RouterStats {
 /// The counters of a running router. Each message and each handler call updates them.
 #[derive(Default)]
 pub(super) struct RouterCounters {
-    state: Mutex<CounterState>,
+    state: Mutex<RouterCounterState>,
 }
 
 #[derive(Default)]
-struct CounterState {
+struct RouterCounterState {
     messages: Counts,
     /// Counts by the name of the table, then by the name of the route; `None` for no route.
     routes: HashMap<String, HashMap<Option<String>, Counts>>,
@@ -160,7 +160,7 @@ struct CounterState {
 }
 
 impl RouterCounters {
-    fn lock_counters(&self) -> MutexGuard<'_, CounterState> {
+    fn lock_counters(&self) -> MutexGuard<'_, RouterCounterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -136,7 +136,7 @@ impl Router {
         loader: impl Into<SourceLoader>,
         path: impl AsRef<Path>,
     ) -> Result<Watch, WatchError> {
-        let first = FirstVersion::load(WatchedFiles::new(loader.into(), path.as_ref())).await?;
+        let first = FirstRulesVersion::load(WatchedFiles::new(loader.into(), path.as_ref())).await?;
         let swapped = self.swap(first.rules.rules.clone())?;
         first.watch(self.clone(), swapped.generation)
     }
@@ -163,18 +163,18 @@ impl WatchTarget for Router {
 
 /// The first version of the watched files, which is loaded before the watching starts: its compiled
 /// rules and its file digests.
-pub(super) struct FirstVersion {
+pub(super) struct FirstRulesVersion {
     pub rules: LoadedRules,
     files: WatchedFiles,
     file_digests: FileDigests,
 }
 
-impl FirstVersion {
-    pub async fn load(files: WatchedFiles) -> Result<FirstVersion, WatchError> {
+impl FirstRulesVersion {
+    pub async fn load(files: WatchedFiles) -> Result<FirstRulesVersion, WatchError> {
         let compiled = files.clone();
         let version = tokio::task::spawn_blocking(move || compiled.compile_version());
         let RulesVersion { rules, file_digests } = version.await?;
-        Ok(FirstVersion { rules: rules?, files, file_digests })
+        Ok(FirstRulesVersion { rules: rules?, files, file_digests })
     }
 
     /// Starts to watch the files. `generation` is the version number that `target` gave to the

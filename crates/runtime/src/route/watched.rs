@@ -5,7 +5,7 @@ use super::log::{DecisionLog, DecisionRecord, decided_result_name};
 use super::outcome::Outcome;
 use super::source::{LoadedRules, SourceLoader};
 use super::stats::{RouterCounters, RouterStats};
-use super::watch::{FirstVersion, Watch, WatchStatus, WatchTarget, WatchedFiles, next_status};
+use super::watch::{FirstRulesVersion, Watch, WatchStatus, WatchTarget, WatchedFiles, next_status};
 use super::watch_error::WatchError;
 use arc_swap::ArcSwap;
 use rulec::{Decision, LiveRules, UnknownEntry};
@@ -99,7 +99,7 @@ impl WatchedRulesBuilder {
     /// If the current file cannot be loaded, or the operating system cannot watch files.
     pub async fn open(self) -> Result<WatchedRules, WatchError> {
         let files = WatchedFiles::new(self.loader, &self.path);
-        let first = FirstVersion::load(files).await?;
+        let first = FirstRulesVersion::load(files).await?;
         let shared = Arc::new(SharedWatchedRules {
             rules: ArcSwap::from_pointee(first.rules.clone()),
             counters: RouterCounters::default(),

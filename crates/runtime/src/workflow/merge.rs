@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub struct Arrival {
     /// The node that delivered the input.
     pub from: NodeId,
-    /// The value that was delivered.
+    /// The value that was delivered to the node as its input.
     pub value: Value,
 }
 

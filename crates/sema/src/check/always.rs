@@ -77,14 +77,14 @@ impl<'v> AcceptedSet<'v> {
             (
                 AcceptedSet::Between { low, high },
                 AcceptedSet::Between { low: other_low, high: other_high },
-            ) => has_gap(high, other_low) || has_gap(other_high, low),
+            ) => is_range_empty(high, other_low) || is_range_empty(other_high, low),
             _ => false,
         }
     }
 }
 
-/// True if no value lies at or below the upper bound and at or above the lower bound.
-fn has_gap(high: &RangeBound<'_>, low: &RangeBound<'_>) -> bool {
+/// True if no value lies between the two bounds: at or above `low`, and at or below `high`.
+fn is_range_empty(high: &RangeBound<'_>, low: &RangeBound<'_>) -> bool {
     let (Some((high, high_included)), Some((low, low_included))) = (high, low) else { return false };
     match compare(*high, *low) {
         Some(Ordering::Less) => true,
@@ -110,7 +110,7 @@ pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, AcceptedSet<'_>)> {
             Some((left, accepted.complement()?))
         }
         CondKind::Predicate(test) => {
-            let (left, accepted) = accepted_by_test(test)?;
+            let (left, accepted) = values_accepted_by_predicate(test)?;
             let accepted = if test.is_negated { accepted.complement()? } else { accepted };
             Some((left, accepted))
         }
@@ -118,27 +118,27 @@ pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, AcceptedSet<'_>)> {
     }
 }
 
-fn accepted_by_test(test: &Predicate) -> Option<(&Expr, AcceptedSet<'_>)> {
+fn values_accepted_by_predicate(test: &Predicate) -> Option<(&Expr, AcceptedSet<'_>)> {
     if test.mode != TestMode::default() {
         return None;
     }
     let op = test.op?;
     match &test.right {
         Operand::Range { start, end, includes_end: inclusive, wraps_midnight: false } if op == Op::In => {
-            let (low, high) = (comparable_constant(start)?, comparable_constant(end)?);
+            let (low, high) = (constant_to_compare(start)?, constant_to_compare(end)?);
             let accepted = AcceptedSet::Between { low: Some((low, true)), high: Some((high, *inclusive)) };
             Some((&test.left, accepted))
         }
         Operand::Value(right) => match (test.left.as_const(), right.as_const()) {
-            (None, Some(constant)) => Some((&test.left, accepted_by(op, constant)?)),
-            (Some(constant), None) => Some((right, accepted_by(op.mirrored()?, constant)?)),
+            (None, Some(constant)) => Some((&test.left, values_accepted_by(op, constant)?)),
+            (Some(constant), None) => Some((right, values_accepted_by(op.mirrored()?, constant)?)),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn accepted_by(op: Op, constant: &Const) -> Option<AcceptedSet<'_>> {
+fn values_accepted_by(op: Op, constant: &Const) -> Option<AcceptedSet<'_>> {
     let value = constant.value();
     if op == Op::In {
         let elements: Vec<_> = value.elements()?.filter(|element| !element.is_missing()).collect();
@@ -156,7 +156,7 @@ fn accepted_by(op: Op, constant: &Const) -> Option<AcceptedSet<'_>> {
     })
 }
 
-fn comparable_constant(expr: &Expr) -> Option<Value<'_>> {
+fn constant_to_compare(expr: &Expr) -> Option<Value<'_>> {
     let value = expr.as_const()?.value();
     compare(value, value).map(|_| value)
 }
@@ -368,7 +368,9 @@ impl Checker<'_> {
     pub(super) fn warn_covered_condition(&mut self, cond: &Cond, then: &Expr, other: &Expr) {
         let mut rest = other;
         while let ExprKind::If { cond: later, then_value: later_then, else_value: later_other } = &rest.kind {
-            if self.is_covered(later, cond) && !self.is_reported_at(Code::BranchOfIfNotReached, later.span) {
+            if self.later_implies_earlier(later, cond)
+                && !self.is_reported_at(Code::BranchOfIfNotReached, later.span)
+            {
                 let slice = |span| self.loaded.sources.slice(span);
                 let message = message!(
                     "this value is never chosen: whenever `{}` holds, an earlier condition holds too",
@@ -376,7 +378,7 @@ impl Checker<'_> {
                 );
                 let diagnostic = Diagnostic::new(Code::BranchOfIfNotReached, later.span, message)
                     .label(cond.span, message!("this is tested first and holds as well"));
-                let is_equal = self.is_covered(cond, later);
+                let is_equal = self.later_implies_earlier(cond, later);
                 let is_next = std::ptr::eq(rest, other);
                 self.diagnostics.push(match (is_equal, is_next) {
                     (true, _) => diagnostic.help(message!("correct one of the two conditions")),
@@ -403,7 +405,7 @@ impl Checker<'_> {
     }
 
     /// True if it is proven that `earlier` holds whenever `later` holds.
-    fn is_covered(&self, later: &Cond, earlier: &Cond) -> bool {
+    fn later_implies_earlier(&self, later: &Cond, earlier: &Cond) -> bool {
         later.disjuncts().iter().all(|later| {
             later.conjuncts().iter().any(|later| {
                 earlier.disjuncts().iter().any(|earlier| self.comparison_implies(later, earlier))

@@ -66,7 +66,7 @@ impl Checker<'_> {
         let help = match binary.op.node {
             _ if !compares_whole => message!(
                 "the text is found only with this white space (U+{}): write {meant}",
-                format!("{:04X}", u32::from(outer_blank(text)))
+                format!("{:04X}", u32::from(last_non_ascii_blank(text)))
             ),
             Op::Contains => message!("with `word` no space is needed: write {meant}"),
             _ => message!("the whole text must be equal, with the white space: write {meant}"),
@@ -164,8 +164,9 @@ fn has_unusual_blanks_around(text: &str) -> bool {
         || is_unusual(text.chars().next_back(), trimmed.chars().next_back())
 }
 
-/// Returns the last white space of a text that is no ASCII character.
-fn outer_blank(text: &str) -> char {
+/// Returns the last white-space character of a text that is not an ASCII character. A plain space
+/// if there is none.
+fn last_non_ascii_blank(text: &str) -> char {
     let is_unusual = |c: &char| is_blank(*c) && !c.is_ascii();
     text.chars().rev().find(is_unusual).unwrap_or(' ')
 }

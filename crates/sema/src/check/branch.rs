@@ -59,7 +59,7 @@ impl Checker<'_> {
         }
         let message = message!("this expression matches anywhere in the text, not only from its start");
         let diagnostic = Diagnostic::new(Code::NotAnchored, span, message);
-        let diagnostic = match self.anchored_regex_source(expression) {
+        let diagnostic = match self.write_anchored_regex(expression) {
             // The file says that its expressions match from the start, so the fix is certain.
             Some(anchored) => diagnostic.help(message!("write `{anchored}`")).fix(span, anchored),
             None => diagnostic.help(message!("begin each expression with `^`")),
@@ -67,9 +67,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Returns source text that replaces a regular expression and matches only from the start of a
-    /// text. `None` if the checker cannot safely rewrite the source text of the expression.
-    fn anchored_regex_source(&self, expression: &Expr) -> Option<String> {
+    /// Rewrites a regular expression so that it matches only from the start of a text, and returns
+    /// its new source text. `None` if the checker cannot safely rewrite the source text.
+    fn write_anchored_regex(&self, expression: &Expr) -> Option<String> {
         let file = self.loaded.sources.get(expression.span.file)?;
         let source = file.text.get(expression.span.range())?;
         let Some(constant) = expression.as_const() else {

@@ -1,12 +1,12 @@
 //! Checks calls of built-in functions, `def`s, and host functions (of the embedding program). The
 //! body of a `def` is inlined.
 
-use super::constant::constant_expr;
+use super::constant::build_constant;
 use super::decimal::number_or_element_kinds;
 use super::fields::NarrowingReason;
 use super::file_settings::{CASE_SETTING, ZONE_SETTING};
 use super::path::read_as_declared;
-use super::read::typed_read;
+use super::read::wrap_in_typed_read;
 use super::substitute::Substitution;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_CONDITION_NODES};
 use crate::hir::{self, BoundArgument, Cond, CondKind, Expr, ExprKind, ExprSize, Part, Term};
@@ -193,7 +193,7 @@ impl<'a> Checker<'a> {
             // This optional argument is omitted although a later one is given, so the empty text
             // takes its place.
             let Some(arg) = value else {
-                args.push(constant_expr("".into(), span));
+                args.push(build_constant("".into(), span));
                 continue;
             };
             let arg = self.check_argument(row.name, param, arg, &Ty::from_kinds(kinds), None)?;
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
         self.setting_uses.record_used_settings(span.file, if takes_zone { ZONE_SETTING } else { 0 });
         let zone = self.settings_of(span.file).zone.filter(|_| takes_zone);
         if let Some(zone) = zone {
-            let zone = constant_expr(zone.as_ref().into(), span);
+            let zone = build_constant(zone.as_ref().into(), span);
             self.check_argument_validity(function, "zone", &zone)?;
             args.push(zone);
         } else if let (true, Some(time)) = (takes_zone, args.first()) {
@@ -314,7 +314,7 @@ impl<'a> Checker<'a> {
         param_type: &Ty,
         declared: Option<Span>,
     ) -> Checked<Expr> {
-        let arg = self.constant_as_datetime(arg, param_type.kinds)?;
+        let arg = self.convert_constant_to_datetime(arg, param_type.kinds)?;
         let arg = self.convert_constants_for_kinds(arg, number_or_element_kinds(param_type))?;
         self.check_enumeration_argument(&arg, param_type)?;
         let accepted = param_type.kinds.with_accepted_kinds();
@@ -388,7 +388,7 @@ impl<'a> Checker<'a> {
             true => param_type.kinds,
             false => param_type.kinds.without(KindSet::DECIMAL),
         };
-        Ok(typed_read(arg, &Ty { kinds: wanted_kinds, inner: param_type.inner.clone() }))
+        Ok(wrap_in_typed_read(arg, &Ty { kinds: wanted_kinds, inner: param_type.inner.clone() }))
     }
 }
 

@@ -40,7 +40,7 @@ impl Checker<'_> {
             let help = message!("define the function as a statement, `{written}`, and call it by its name");
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }
-        if let Some((help, fix)) = self.duration_remedy(name.span).filter(|_| !is_defined) {
+        if let Some((help, fix)) = self.foreign_duration_remedy(name.span).filter(|_| !is_defined) {
             let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message).help(help);
             return self.report(
                 fix.into_iter().fold(diagnostic, |all, (place, written)| all.likely_fix(place, written)),
@@ -61,8 +61,7 @@ impl Checker<'_> {
             return self.report(diagnostic);
         }
         let has_now = self.fields.declared_root_fields().is_none_or(|input| input.get("now").is_some());
-        if let Some(written) =
-            meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)
+        if let Some(written) = meant_call::translate_call(&name.node, &args, has_now).filter(|_| !is_defined)
         {
             let help = match builtins::is_clock_function(&name.node) {
                 true => message!("rules never read the clock: write `{written}`, the time of the message"),
@@ -96,7 +95,7 @@ impl Checker<'_> {
     ) -> Option<Diagnostic> {
         let message = message!("there is no function `{}`", name);
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name_span, message);
-        if let Some(written) = meant_call::type_test_expression(name, args) {
+        if let Some(written) = meant_call::translate_type_test(name, args) {
             let help = message!("write `{written}`: a value of another type counts as missing");
             return Some(diagnostic.help(help).likely_fix(span, written));
         }

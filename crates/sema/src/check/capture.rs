@@ -19,7 +19,7 @@ const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
 /// Returns the regular expression that a call of `capture` runs. `written` is the expression in the
 /// source text. If `ignore_case`, adds a prefix that makes the expression ignore case.
-pub(super) fn effective_regex(written: &str, ignore_case: bool) -> String {
+pub(super) fn regex_with_case_flag(written: &str, ignore_case: bool) -> String {
     format!("{}{written}", if ignore_case { CASE_INSENSITIVE_PREFIX } else { "" })
 }
 
@@ -37,9 +37,9 @@ pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
 }
 
 /// Returns the regular expression and the group of a call of `capture`. `None` for other values.
-fn capture_arguments(value: &Expr) -> Option<(&str, Option<Value<'_>>)> {
+fn regex_and_group_of_capture(value: &Expr) -> Option<(&str, Option<Value<'_>>)> {
     match &value.kind {
-        ExprKind::Read(inner, _) => capture_arguments(inner),
+        ExprKind::Read(inner, _) => regex_and_group_of_capture(inner),
         ExprKind::Call(Function::Capture, args) => {
             let [_, pattern, group @ ..] = args.as_slice() else {
                 broken_invariant!("`capture` has at least two arguments");
@@ -114,7 +114,7 @@ impl Checker<'_> {
             return self.fail(Code::RegexNotConstant, span, message, help);
         };
         self.check_regex(written, ignore_case, span)?;
-        let effective = effective_regex(written, ignore_case);
+        let effective = regex_with_case_flag(written, ignore_case);
         if let Ok(hir) = text::parse_cached(written, ignore_case) {
             if !text::surely_compiles(&hir) && text::compile_regex(&effective, false).is_err() {
                 return self.report(regex_too_large(span));
@@ -147,7 +147,7 @@ impl Checker<'_> {
         let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
         let texts: Vec<&str> = constant.as_str().into_iter().chain(elements).collect();
         self.warn_never_empty_result((op, &texts), call, span);
-        let Some((pattern, group)) = capture_arguments(call) else { return };
+        let Some((pattern, group)) = regex_and_group_of_capture(call) else { return };
         let Some(shown) = texts.first().copied().filter(|_| {
             let can_capture = |text: &&str| may_capture(pattern, group, text, mode);
             !texts.iter().any(can_capture)
@@ -228,7 +228,7 @@ impl Checker<'_> {
             Some(near) => diagnostic
                 .help(message!("did you mean \"{near}\"?"))
                 .likely_fix(group.span, format!("\"{near}\"")),
-            None => diagnostic.help(groups_help(groups, wanted)),
+            None => diagnostic.help(capture_groups_help(groups, wanted)),
         })
     }
 
@@ -238,7 +238,7 @@ impl Checker<'_> {
     }
 }
 
-fn groups_help(groups: &[text::RegexGroup<'_>], wanted: Value<'_>) -> Message {
+fn capture_groups_help(groups: &[text::RegexGroup<'_>], wanted: Value<'_>) -> Message {
     let name = |group: &text::RegexGroup<'_>| match group.name {
         Some(name) => format!("{} (\"{name}\")", group.number),
         None => group.number.to_string(),

@@ -2,7 +2,7 @@
 //! one operand of a comparison is such a call, the other operand is converted too: by the same
 //! function and in the same time zone.
 
-use super::constant::{constant_expr, list_expr};
+use super::constant::{build_constant, build_list_value};
 use super::known::may_be_invalid;
 use super::{Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind, Term};
@@ -90,12 +90,12 @@ impl Checker<'_> {
                 }
                 (other, None) => other.to_json(),
             };
-            return Ok(constant_expr(json, span));
+            return Ok(build_constant(json, span));
         }
         if let ExprKind::List(items) = value.kind {
             let items: Checked<Vec<Expr>> =
                 items.into_iter().map(|item| self.apply_clock_conversion(read, item)).collect();
-            return Ok(list_expr(items?, span));
+            return Ok(build_list_value(items?, span));
         }
         let (param, kinds) = function.info().params[0];
         if !value.ty.kinds.overlaps(kinds) {
@@ -113,7 +113,7 @@ impl Checker<'_> {
         Ok(Expr { may_be_missing: optional, ..Expr::call(function, args, Ty::STRING, span) })
     }
 
-    fn source_of(&self, span: Span) -> &str {
+    fn source_text_of(&self, span: Span) -> &str {
         let file = self.loaded.sources.get(span.file);
         file.and_then(|file| file.text.get(span.range())).unwrap_or("x")
     }
@@ -130,7 +130,7 @@ impl Checker<'_> {
             _ => (message!("\"{shown}\" is not a time of day"), guess_time(text), time_help(text)),
         };
         let diagnostic = Diagnostic::new(Code::BadClockText, span, message);
-        let is_literal = self.source_of(span).starts_with('"');
+        let is_literal = self.source_text_of(span).starts_with('"');
         self.report(match meant {
             Some(meant) if is_literal => diagnostic
                 .help(message!("write `{}`", format!("\"{meant}\"")))
@@ -151,7 +151,7 @@ impl Checker<'_> {
         let Some(function) = [Function::Date, Function::Time].into_iter().find(is_clock_text) else {
             return Ok(());
         };
-        let call = format!("{}({})", function.info().name, self.source_of(time.span));
+        let call = format!("{}({})", function.info().name, self.source_text_of(time.span));
         let message = message!("\"{}\" is not a date and time", text.trim());
         let help = match function {
             Function::Date => message!(

@@ -21,18 +21,19 @@ pub(super) const NULL_HELP: Message =
 
 impl<'a> Checker<'a> {
     /// Evaluates a constant expression to JSON: literals, names of constants, lists and records.
-    pub(super) fn constant_json(&mut self, expr: &'a ast::Expr) -> Checked<Json> {
+    pub(super) fn evaluate_constant(&mut self, expr: &'a ast::Expr) -> Checked<Json> {
         match &expr.kind {
             ast::ExprKind::Literal(literal) => Ok(literal_json(literal)),
             ast::ExprKind::List(items) => {
-                let items: Checked<Vec<Json>> = items.iter().map(|item| self.constant_json(item)).collect();
+                let items: Checked<Vec<Json>> =
+                    items.iter().map(|item| self.evaluate_constant(item)).collect();
                 items.map(Json::Array)
             }
-            ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
+            ast::ExprKind::Record(entries) => self.evaluate_constant_entries(entries).map(Json::Object),
             _ => {
                 self.check_name_of_constant(expr, false)?;
                 let value = self.check_value(expr)?;
-                let Some(json) = constant_json_of(&value) else {
+                let Some(json) = json_of_constant(&value) else {
                     let help = message!(
                         "metadata, tests and records contain constants only; pass computed values as \
                         arguments: `-> handler(name: …)`"
@@ -61,7 +62,7 @@ impl<'a> Checker<'a> {
         if is_declared || self.is_foreign_constant(name) || self.is_read_elsewhere(name, expr.span) {
             return Ok(());
         }
-        if let Some(diagnostic) = self.template_as_constant(name, expr.span) {
+        if let Some(diagnostic) = self.template_as_constant_error(name, expr.span) {
             return self.report(diagnostic);
         }
         let diagnostic = match self.with_help_from_source(diagnostic, name, expr.span) {
@@ -111,16 +112,19 @@ impl<'a> Checker<'a> {
         })
     }
 
-    pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
+    pub(super) fn evaluate_constant_entries(
+        &mut self,
+        entries: &'a [(Ident, ast::Expr)],
+    ) -> Checked<Map<String, Json>> {
         let unique = self.without_duplicates(message!("key"), entries, |(key, _)| key);
-        let map = unique.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
+        let map = unique.iter().map(|(key, value)| Ok((key.node.clone(), self.evaluate_constant(value)?)));
         let map = map.collect::<Checked<Map<String, Json>>>()?;
         if unique.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
     }
 
     /// Converts a constant text to a version if `wanted_kinds`, the kinds that the operator or
     /// function accepts for this operand, contain only the kind version.
-    pub(super) fn constant_as_version(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
+    pub(super) fn convert_constant_to_version(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted_kinds != KindSet::VERSION {
             return Ok(expr);
@@ -143,26 +147,26 @@ impl<'a> Checker<'a> {
         if left.ty.kinds == KindSet::DATETIME {
             // The list's constant texts are compared as times anyway, so a constant list needs no
             // conversion.
-            let checked = self.elements_as_datetimes(&right, &binary.right, Some(&left))?;
+            let checked = self.convert_elements_to_datetimes(&right, &binary.right, Some(&left))?;
             let right = if right.as_const().is_some() { right } else { checked };
             return Ok((left, right));
         }
         if is_list_of_times(&left) {
             let right = match right.ty.kinds {
-                KindSet::LIST => self.elements_as_datetimes(&right, &binary.right, None)?,
-                _ => self.constant_as_datetime(right, KindSet::DATETIME)?,
+                KindSet::LIST => self.convert_elements_to_datetimes(&right, &binary.right, None)?,
+                _ => self.convert_constant_to_datetime(right, KindSet::DATETIME)?,
             };
             return Ok((left, right));
         }
         match is_list_of_times(&right) {
-            true => Ok((self.constant_as_datetime(left, KindSet::DATETIME)?, right)),
+            true => Ok((self.convert_constant_to_datetime(left, KindSet::DATETIME)?, right)),
             false => Ok((left, right)),
         }
     }
 
     /// Converts the constant texts of a list to date-times. `written` is the list in the source
     /// text. `time` is the date-time that is compared with the elements, if there is one.
-    fn elements_as_datetimes(
+    fn convert_elements_to_datetimes(
         &mut self,
         list: &Expr,
         written: &ast::Expr,
@@ -176,7 +180,7 @@ impl<'a> Checker<'a> {
             (ExprKind::List(items), _) => items.clone(),
             (_, Some(elements)) => elements
                 .enumerate()
-                .map(|(index, element)| constant_expr(element.to_json(), span_of(index)))
+                .map(|(index, element)| build_constant(element.to_json(), span_of(index)))
                 .collect(),
             _ => return Ok(list.clone()),
         };
@@ -185,21 +189,25 @@ impl<'a> Checker<'a> {
             if let Some(time) = time {
                 self.reject_clock_text(time, &element)?;
             }
-            times.push(self.constant_as_datetime(element, KindSet::DATETIME)?);
+            times.push(self.convert_constant_to_datetime(element, KindSet::DATETIME)?);
         }
-        Ok(list_expr(times, list.span))
+        Ok(build_list_value(times, list.span))
     }
 
     /// Converts a constant text to a date-time if `wanted_kinds`, the kinds that the operator or
     /// function accepts for this operand, contain date-time but not text.
-    pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
+    pub(super) fn convert_constant_to_datetime(
+        &mut self,
+        expr: Expr,
+        wanted_kinds: KindSet,
+    ) -> Checked<Expr> {
         if !wanted_kinds.has(Kind::DateTime) || wanted_kinds.has(Kind::String) {
             return Ok(expr);
         }
         if let ExprKind::If { cond, then_value: then, else_value: other } = expr.kind {
             let (then, other) = (
-                self.constant_as_datetime(*then, wanted_kinds)?,
-                self.constant_as_datetime(*other, wanted_kinds)?,
+                self.convert_constant_to_datetime(*then, wanted_kinds)?,
+                self.convert_constant_to_datetime(*other, wanted_kinds)?,
             );
             let ty = then.ty.join(&other.ty);
             let kind = ExprKind::If { cond, then_value: Box::new(then), else_value: Box::new(other) };
@@ -228,7 +236,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Returns the JSON of a constant; `None` for a date-time, a version, a decimal, or a non-constant.
-pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
+pub(super) fn json_of_constant(expr: &Expr) -> Option<&Json> {
     match expr.as_const()? {
         Const::Json(json) => Some(json),
         Const::DateTime(_) | Const::Version(_) | Const::Decimal(_) => None,
@@ -236,7 +244,7 @@ pub(super) fn constant_json_of(expr: &Expr) -> Option<&Json> {
 }
 
 /// Builds a constant. The type is inferred from the value.
-pub(super) fn constant_expr(json: Json, span: Span) -> Expr {
+pub(super) fn build_constant(json: Json, span: Span) -> Expr {
     let ty = if json.is_f64() { Ty::FLOAT } else { type_of_json(&json) };
     Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, may_be_missing: false, span }
 }
@@ -264,10 +272,10 @@ fn join_types(mut types: impl Iterator<Item = Ty>) -> Ty {
 }
 
 /// Builds a list, as a constant if all elements are constants.
-pub(super) fn list_expr(elements: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn build_list_value(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(join_types(elements.iter().map(|element| element.ty.clone())));
     let constants: Option<Vec<Json>> =
-        elements.iter().map(|element| constant_json_of(element).cloned()).collect();
+        elements.iter().map(|element| json_of_constant(element).cloned()).collect();
     let kind = match constants {
         Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
         None => ExprKind::List(elements),

@@ -1,7 +1,7 @@
 //! Lowers choices and routers to tables of rules. A `choice` selects one of its branches; a
 //! `router` selects the next nodes of a workflow. Some functions here are also used to lower flows.
 
-use super::constant::constant_expr;
+use super::constant::build_constant;
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{
     ANSWERS_FIELD, Cond, CondKind, Destination, Expr, ExprKind, GuardedCondition, NEXT_FIELD, OUTPUT_FIELD,
@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
                     help,
                 );
             }
-            return Ok(Some((always_true(branch.span), true)));
+            return Ok(Some((build_always_true_condition(branch.span), true)));
         }
         if conditions.is_empty() {
             let message = message!("the branch `{}` has no condition and is never chosen", branch.id.node);
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         self.warn_branch_conditions(&conditions, branch.span.file);
         let conditions = conditions
             .into_iter()
-            .map(|cond| GuardedCondition { presence_condition: values_present_condition(&cond), cond })
+            .map(|cond| GuardedCondition { presence_condition: build_values_present_condition(&cond), cond })
             .collect();
         let kind = CondKind::Branch { requires_all: !branch.requires_any, conditions };
         let condition = Cond { kind, span: branch.span };
@@ -257,13 +257,19 @@ impl<'a> Checker<'a> {
         for branch in choice.branches.iter().filter(|branch| branch.default_span.is_none()) {
             let span = branch.id.span;
             let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, may_be_missing: true, span };
-            let id = constant_expr(branch.id.node.as_str().into(), span);
+            let id = build_constant(branch.id.node.as_str().into(), span);
             let condition = Predicate::without_modifiers(Op::Eq, answer, Operand::Value(id)).into_cond(span);
             let outcome = Outcome::Branch { default: false };
             self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
         }
         let outcome = Outcome::Branch { default: true };
-        self.add_rule(table, default.id.node.as_str(), always_true(default.span), outcome, default.span);
+        self.add_rule(
+            table,
+            default.id.node.as_str(),
+            build_always_true_condition(default.span),
+            outcome,
+            default.span,
+        );
         self.program.questions.push(Question {
             name: name.node.as_str().into(),
             text: question.node.as_str().into(),
@@ -285,7 +291,7 @@ impl<'a> Checker<'a> {
             let checked = self.with_locals(&case.locals, |this| {
                 let condition = match &case.condition {
                     Some(condition) => this.check_rule_cond(condition),
-                    None => Ok(always_true(case.span)),
+                    None => Ok(build_always_true_condition(case.span)),
                 };
                 let destinations: Checked<Vec<Destination>> = case
                     .destinations
@@ -305,7 +311,7 @@ impl<'a> Checker<'a> {
         }
         if router.cases.iter().all(|case| case.condition.is_some()) {
             let outcome = Outcome::Next { destinations: vec![Destination::All], next, leads_back: false };
-            self.add_rule(table, "otherwise", always_true(name.span), outcome, name.span);
+            self.add_rule(table, "otherwise", build_always_true_condition(name.span), outcome, name.span);
         }
         self.output_alias = None;
         let other_outputs = std::mem::take(&mut self.other_output_warnings);
@@ -397,14 +403,14 @@ impl Checker<'_> {
 }
 
 /// Builds a condition that is always true, for default branches; `span` is its source.
-pub(super) fn always_true(span: Span) -> Cond {
+pub(super) fn build_always_true_condition(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
 /// Builds the condition that `cond` is usable: all values that `cond` reads are present. The
 /// operands of `is present`, `is missing` and `unless` may be missing. For `a ?? b` and `if`, only
 /// the result must be present. A condition of a `let` must not be unknown.
-fn values_present_condition(cond: &Cond) -> Cond {
+fn build_values_present_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);
     let tests = reads.into_iter().map(|value| {

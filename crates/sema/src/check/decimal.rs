@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 impl Checker<'_> {
     /// If one operand is a decimal or a list of decimals, converts the numeric constants of the
     /// other operand to decimals. Returns both operands.
-    pub(super) fn constants_as_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+    pub(super) fn convert_constants_to_decimals(&mut self, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let (left_kinds, right_kinds) =
             (number_or_element_kinds(&left.ty), number_or_element_kinds(&right.ty));
         Ok((
@@ -38,7 +38,7 @@ impl Checker<'_> {
     pub(super) fn convert_decimal_constants(&mut self, expr: Expr) -> Checked<Expr> {
         let Expr { kind, ty, may_be_missing: optional, span } = expr;
         let (kind, ty) = match kind {
-            ExprKind::Const(constant) => self.constant_as_decimal(constant, ty, span)?,
+            ExprKind::Const(constant) => self.convert_constant_to_decimal(constant, ty, span)?,
             ExprKind::Op(op, left, right)
                 if is_numeric_constant(&left) && right.as_deref().is_none_or(is_numeric_constant) =>
             {
@@ -72,7 +72,12 @@ impl Checker<'_> {
         Ok(Expr { kind, ty, may_be_missing: optional, span })
     }
 
-    fn constant_as_decimal(&mut self, constant: Const, ty: Ty, span: Span) -> Checked<(ExprKind, Ty)> {
+    fn convert_constant_to_decimal(
+        &mut self,
+        constant: Const,
+        ty: Ty,
+        span: Span,
+    ) -> Checked<(ExprKind, Ty)> {
         let converted = match constant.value() {
             number @ (Value::Int(_) | Value::Wide(_) | Value::Float(_)) => Some(number.to_decimal()),
             // The elements stay numbers, because a decimal is equal to a number with the same
@@ -167,7 +172,7 @@ impl Checker<'_> {
                 }
             }
             (Function::Sum, [Some(list)]) if element_kinds(&list.ty).overlaps(KindSet::DECIMAL) => {
-                *list = elements_as_decimals(list.clone());
+                *list = read_elements_as_decimals(list.clone());
             }
             (Function::Min | Function::Max, args) => {
                 let given = || args.iter().flatten();
@@ -263,7 +268,7 @@ pub(super) fn number_or_element_kinds(ty: &Ty) -> KindSet {
 /// Wraps a list of decimals in a call that reads its elements as decimals before they are compared.
 /// In a message, decimals are written as numbers or texts, and a number never equals a text.
 /// Returns a constant, or a value that is no list of decimals, unchanged.
-pub(super) fn elements_as_decimals(list: Expr) -> Expr {
+pub(super) fn read_elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
     if !is_decimals || list.as_const().is_some() {
         return list;

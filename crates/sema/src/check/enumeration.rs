@@ -229,8 +229,9 @@ impl<'a> Checker<'a> {
         items.get(index).map(|item| item.span)
     }
 
-    /// Reports a text of a list with a name. `element` is the span of the text, and `used` the name
-    /// of the list in a comparison with `field`.
+    /// Reports a text in a named list that is not among the allowed `values` of the compared
+    /// `field`. `element` is the span of the text, and `used` is the name of the list in the
+    /// comparison.
     fn report_element_not_in_enumeration(
         &mut self,
         values: &Enumeration,

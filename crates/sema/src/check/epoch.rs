@@ -2,7 +2,7 @@
 //! `from_epoch_seconds(created_ms)`.
 
 use super::Checker;
-use super::units::{Dimension, named_unit};
+use super::units::{Dimension, unit_implied_by_name};
 use crate::hir::Expr;
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -41,11 +41,16 @@ impl Checker<'_> {
                 Function::FromEpochSeconds => message!("`{written}` seconds are after the year 9999"),
                 _ => message!("`{written}` milliseconds are before the year 1972"),
             };
-            self.warn_other_call(value.span, message, span, format!("{}({written})", other.info().name));
+            self.warn_and_suggest_call(
+                value.span,
+                message,
+                span,
+                format!("{}({written})", other.info().name),
+            );
             return;
         }
         let Some(field) = self.name_of_value(value) else { return };
-        let named = named_unit(&field).filter(|(_, measured, _)| *measured == Dimension::Time);
+        let named = unit_implied_by_name(&field).filter(|(_, measured, _)| *measured == Dimension::Time);
         let Some((unit, per_second)) = named
             .map(|(unit, _, length)| (unit, (1.0 / length).round()))
             .filter(|(_, count)| *count >= 1.0 && (count - read_per_second).abs() > 0.5)
@@ -62,11 +67,11 @@ impl Checker<'_> {
             Function::FromEpochSeconds => message!("`{name}` reads seconds, but `{field}` says `{unit}`"),
             _ => message!("`{name}` reads milliseconds, but `{field}` says `{unit}`"),
         };
-        self.warn_other_call(value.span, message, span, call);
+        self.warn_and_suggest_call(value.span, message, span, call);
     }
 
     /// Warns about a number, and suggests `written` in place of the call that reads it.
-    fn warn_other_call(&mut self, number: Span, message: Message, call: Span, written: String) {
+    fn warn_and_suggest_call(&mut self, number: Span, message: Message, call: Span, written: String) {
         let help = message!("write `{replacement}`", replacement = written.clone());
         let diagnostic = Diagnostic::new(Code::UnitOfName, number, message).help(help);
         self.diagnostics.push(diagnostic.likely_fix(call, written));

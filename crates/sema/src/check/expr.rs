@@ -1,8 +1,8 @@
 //! Checks expressions: names, paths into the message, literals, logic and quantifiers.
 
 use super::constant::{
-    NULL_HELP, constant_expr, constant_json_of, count_nested_values, is_nested_deeper_than, list_expr,
-    literal_json,
+    NULL_HELP, build_constant, build_list_value, count_nested_values, is_nested_deeper_than,
+    json_of_constant, literal_json,
 };
 use super::fields::NarrowingReason;
 use super::names::is_message_text;
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Literal(Literal::Null) => {
                 self.fail(Code::OperatorType, span, message!("null cannot be used as a value"), NULL_HELP)
             }
-            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal_expr(literal, span))),
+            ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.build_literal(literal, span))),
             ast::ExprKind::Name(name) => self.resolve_name(name, span),
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => self.check_path(expr).map(Term::Expr),
             ast::ExprKind::List(items) => {
@@ -33,15 +33,15 @@ impl<'a> Checker<'a> {
                 let mut elements = Vec::new();
                 for item in items {
                     elements.push(match &item.kind {
-                        ast::ExprKind::Literal(Literal::Null) => constant_expr(Json::Null, item.span),
+                        ast::ExprKind::Literal(Literal::Null) => build_constant(Json::Null, item.span),
                         _ => self.check_value(item)?,
                     });
                 }
-                self.check_constant_size(list_expr(elements, span)).map(Term::Expr)
+                self.check_constant_size(build_list_value(elements, span)).map(Term::Expr)
             }
             ast::ExprKind::Record(_) => {
-                let json = self.constant_json(expr)?;
-                self.check_constant_size(constant_expr(json, span)).map(Term::Expr)
+                let json = self.evaluate_constant(expr)?;
+                self.check_constant_size(build_constant(json, span)).map(Term::Expr)
             }
             ast::ExprKind::Call(name, args) => self.check_call(name, args, span),
             ast::ExprKind::Unary(op, operand) if op.node == Op::Not => {
@@ -86,11 +86,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn literal_expr(&mut self, literal: &Literal, span: Span) -> Expr {
+    fn build_literal(&mut self, literal: &Literal, span: Span) -> Expr {
         if let Literal::String(text) = literal {
             self.warn_template(text, span);
         }
-        constant_expr(literal_json(literal), span)
+        build_constant(literal_json(literal), span)
     }
 
     fn check_logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
     fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.check_cond(cond);
         let (then, other) = (self.check_value(then), self.check_value(other));
-        let (then, other) = self.constants_as_decimals(then?, other?)?;
+        let (then, other) = self.convert_constants_to_decimals(then?, other?)?;
         let (cond, then, other) = (Box::new(cond?), Box::new(then), Box::new(other));
         self.warn_covered_condition(&cond, &then, &other);
         let (ty, optional) = (then.ty.join(&other.ty), then.may_be_missing || other.may_be_missing);
@@ -126,12 +126,12 @@ impl<'a> Checker<'a> {
     /// constant. A short text can be a large constant, because it may contain other constants by
     /// name.
     fn check_constant_size(&mut self, expr: Expr) -> Checked<Expr> {
-        if constant_json_of(&expr)
+        if json_of_constant(&expr)
             .is_some_and(|json| count_nested_values(json, MAX_CONDITION_NODES) > MAX_CONDITION_NODES)
         {
             return self.report_too_large(expr.span, true);
         }
-        if constant_json_of(&expr)
+        if json_of_constant(&expr)
             .is_some_and(|json| is_nested_deeper_than(json, rulec_base::json::MAX_NESTING_DEPTH))
         {
             let message = message!(
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
         {
             return self.report(error);
         }
-        if let Some(Json::Bool(value_is_true)) = constant_json_of(&value) {
+        if let Some(Json::Bool(value_is_true)) = json_of_constant(&value) {
             return Ok(Cond { kind: CondKind::Const(*value_is_true), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {

@@ -116,10 +116,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
-    /// field's final type has only comparable kinds. Also returns the use in another statement that
-    /// excludes some of these kinds. The second use is `None` if only rules of an existing program,
-    /// which accept `existing_kinds`, exclude them.
+    /// Returns the first use of the field that accepts incomparable kinds, such as texts and lists,
+    /// although the field's final type has only comparable kinds. Also returns the use in another
+    /// statement that excludes some of these kinds. The second use is `None` if only rules of an
+    /// existing program, which accept `existing_kinds`, exclude them.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !are_comparable(self.kinds) {
             return None;

@@ -5,7 +5,7 @@
 mod foreign;
 mod patterns;
 
-use super::constant::constant_expr;
+use super::constant::build_constant;
 use super::file_settings::{CASE_SETTING, NORMALIZATION_SETTING, WHITE_SPACE_SETTING};
 use super::{AlreadyReported, Checked, Checker};
 use crate::check::path::ConstantPath;
@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
                     .push(diagnostic.help(message!("the same tool executes all flows: keep only one")));
                 continue;
             }
-            let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
+            let mut entries = self.evaluate_constant_entries(&tool.entries).unwrap_or_default();
             let parameter =
                 self.take_tool_entry(tool, &mut entries, "parameter", message!("a text"), Json::is_string);
             let endpoint =
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::List(items) => items.iter().for_each(|item| self.warn_flow_placeholders(item)),
             ast::ExprKind::Literal(ast::Literal::String(text)) => {
-                let Some(written) = misspelt_flow_id(text) else { return };
+                let Some(written) = find_misspelt_flow_id(text) else { return };
                 let message = message!("`{written}` is not replaced by the id of the flow");
                 let diagnostic = Diagnostic::new(Code::TemplateText, value.span, message);
                 let replacement = rulec_syntax::write::quote_string(&text.replace(written, "{flow_id}"));
@@ -251,7 +251,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let id = FlowId(self.program.flows.len() as u32);
         let text = self.check_message_path(&ConstantPath::new("text", flow.name.span), flow.name.span)?;
-        let text = super::read::typed_read(text, &Ty::STRING);
+        let text = super::read::wrap_in_typed_read(text, &Ty::STRING);
         let patterns = self.check_flow_texts(list)?;
         // Returns the span of the pattern itself if the list is written inline, otherwise the span
         // of the whole list.
@@ -268,7 +268,7 @@ impl<'a> Checker<'a> {
         for (index, pattern) in patterns.iter().enumerate() {
             let span = pattern_span(index);
             self.warn_wildcard_in_flow(mode.operator, pattern, span);
-            match self.pattern_condition(mode, pattern, &text, span) {
+            match self.build_pattern_condition(mode, pattern, &text, span) {
                 Ok(condition) => {
                     keyword_patterns.push(KeywordPattern { mode, text: pattern.clone(), flow: id, span });
                     let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
@@ -281,7 +281,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Builds the condition that is true if a pattern matches the text of the message.
-    fn pattern_condition(
+    fn build_pattern_condition(
         &mut self,
         mode: PatternMode,
         pattern: &str,
@@ -308,7 +308,7 @@ impl<'a> Checker<'a> {
             }
             _ => text.clone(),
         };
-        let right = constant_expr(Json::from(mode.strip_ignored_space(pattern)), span);
+        let right = build_constant(Json::from(mode.strip_ignored_space(pattern)), span);
         let (operator, mode) = (mode.operator, TestMode { text: mode.text_mode, ..TestMode::default() });
         self.check_text_operand(operator, mode, &right)?;
         Ok(Predicate { mode, ..Predicate::without_modifiers(operator, left, Operand::Value(right)) }
@@ -318,7 +318,7 @@ impl<'a> Checker<'a> {
 
 /// Returns a placeholder that certainly means the id of the flow but is not written `{flow_id}`,
 /// such as `%flow_id%`. `text` is a text in the endpoint of the flow tool. `None` if there is none.
-fn misspelt_flow_id(text: &str) -> Option<&str> {
+fn find_misspelt_flow_id(text: &str) -> Option<&str> {
     let is_id = |name: &str| {
         let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
         letters == "flowid" || is_typing_error(name, "flow_id")

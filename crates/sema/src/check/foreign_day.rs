@@ -14,13 +14,13 @@ const CALENDAR_MODULE_NAMES: [&str; 8] =
 impl<'a> Checker<'a> {
     /// Returns the remedy for a day or month of another language, such as `time.Saturday`: its
     /// number, and the place that the number replaces. `None` for other paths.
-    pub(super) fn meant_day_or_month(
+    pub(super) fn foreign_day_or_month_remedy(
         &self,
         path: &ConstantPath<'a>,
     ) -> Option<(Message, Option<(Span, String)>)> {
         let names = path.names.as_slice();
         let span = path.segment_spans[0].0.to(path.segment_spans[names.len() - 1].0);
-        let (function, number) = day_or_month(names)?;
+        let (function, number) = function_and_number_of_day(names)?;
         let is_constant = names[names.len() - 1].starts_with(char::is_uppercase)
             || names.len() == 1
             || CALENDAR_MODULE_NAMES.contains(&names[0].to_lowercase().as_str());
@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
     /// Warns about a path such as `DayOfWeek.SATURDAY` that is read as a field of the message.
     /// Returns whether it warns.
     pub(super) fn warn_foreign_day(&mut self, path: &ConstantPath<'a>) -> bool {
-        let Some((help, fix)) = self.meant_day_or_month(path) else { return false };
+        let Some((help, fix)) = self.foreign_day_or_month_remedy(path) else { return false };
         let span = path.segment_spans[0].0.to(path.segment_spans[path.names.len() - 1].0);
         let message = message!("`{}` is read as a field of the message", path.names.join("."));
         let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
 
 /// Returns the function and the number for a day or month of another language, such as `weekday`
 /// and 6 for `time.Saturday`. `None` for other paths.
-fn day_or_month(names: &[&str]) -> Option<(&'static str, usize)> {
+fn function_and_number_of_day(names: &[&str]) -> Option<(&'static str, usize)> {
     const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     const MONTHS: [&str; 12] = [
         "january",

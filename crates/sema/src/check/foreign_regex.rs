@@ -85,7 +85,7 @@ impl Checker<'_> {
         let Some(constant) = right.as_const().map(Const::value) else { return };
         let elements = constant.elements().into_iter().flatten().filter_map(Value::as_str);
         let patterns = constant.as_str().into_iter().chain(elements).enumerate();
-        let found = patterns.filter_map(|(index, pattern)| Some((index, wildcard_in_regex(pattern)?)));
+        let found = patterns.filter_map(|(index, pattern)| Some((index, find_foreign_wildcard(pattern)?)));
         let Some((index, (wildcard, meant))) = found.into_iter().next() else { return };
         let is_single = constant.as_str().is_some();
         let is_name = matches!(binary.right.kind, ast::ExprKind::Name(_));
@@ -125,15 +125,15 @@ impl Checker<'_> {
 /// A wildcard of another language in a regular expression.
 #[derive(Clone, Copy)]
 enum Wildcard {
-    /// `%` of SQL.
+    /// The wildcard `%` of SQL.
     Percent,
-    /// `*` of a shell, after this character.
+    /// The wildcard `*` of a shell, which follows this character.
     Star(char),
 }
 
 /// Returns the wildcard of another language in a regular expression, and the expression that its
 /// author means. `None` if the expression is probably written on purpose.
-fn wildcard_in_regex(pattern: &str) -> Option<(Wildcard, String)> {
+fn find_foreign_wildcard(pattern: &str) -> Option<(Wildcard, String)> {
     let is_plain = |text: &str| {
         text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '\''))
             && text.chars().any(char::is_alphabetic)
@@ -159,12 +159,12 @@ fn wildcard_in_regex(pattern: &str) -> Option<(Wildcard, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::wildcard_in_regex;
+    use super::find_foreign_wildcard;
 
     #[test]
     fn wildcards_of_other_languages_are_found() {
         let check = |pattern: &str, expected: Option<&str>| {
-            let found = wildcard_in_regex(pattern).map(|(_, meant)| meant);
+            let found = find_foreign_wildcard(pattern).map(|(_, meant)| meant);
             assert_eq!(found.as_deref(), expected, "{pattern}");
         };
         check("%refund%", Some("refund"));

@@ -20,7 +20,7 @@ impl Checker<'_> {
         }
         let Some(value) = constant.as_const().map(Const::value) else { return };
         let mut values = value.elements().into_iter().flatten().chain([value]);
-        let Some(fraction) = values.find_map(fraction_of) else { return };
+        let Some(fraction) = values.find_map(find_fraction) else { return };
         let message = message!("a whole number is compared with the fraction {}", fraction);
         let diagnostic = Diagnostic::new(Code::FractionForInt, constant.span, message)
             .label(side.span, side.ty.to_message());
@@ -28,7 +28,7 @@ impl Checker<'_> {
     }
 }
 
-fn fraction_of(value: Value<'_>) -> Option<f64> {
+fn find_fraction(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Float(float) if float.fract() != 0.0 => Some(float),
         _ => None,

@@ -45,15 +45,15 @@ impl<'a> Checker<'a> {
 
     /// True if the rules have a `history` statement with an error, so that nothing is known about
     /// the recorded messages.
-    fn is_history_broken(&self) -> bool {
+    fn has_faulty_history_statement(&self) -> bool {
         let is_declared =
             self.statements().any(|statement| matches!(statement.kind, StatementKind::History(_)));
         is_declared && self.program.history.is_none()
     }
 
-    /// True for a name of the history if the rules have a `history` statement with an error.
-    pub(super) fn is_broken_history_name(&self, name: &str) -> bool {
-        matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.is_history_broken()
+    /// True if `name` is `history` or `previous`, and the rules' `history` statement has an error.
+    pub(super) fn is_name_of_faulty_history(&self, name: &str) -> bool {
+        matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.has_faulty_history_statement()
     }
 
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
                     names.join("."),
                     value.ty.with_article()
                 );
-                let help = match self.identifying_field(&names.join("."), &value) {
+                let help = match self.identifying_field_help(&names.join("."), &value) {
                     Some(path) => message!("write `history by {path}`"),
                     None => message!("use a text or a whole number, such as the id of the session"),
                 };
@@ -162,9 +162,9 @@ impl<'a> Checker<'a> {
     pub(super) fn resolve_history_name(&mut self, name: &str, span: Span) -> Option<Expr> {
         let element = self.history_element_type.clone()?;
         match name {
-            HISTORY_NAME => Some(self.history_list(element, span)),
+            HISTORY_NAME => Some(self.build_history_list(element, span)),
             PREVIOUS_NAME => {
-                let list = Box::new(self.history_list(element.clone(), span));
+                let list = Box::new(self.build_history_list(element.clone(), span));
                 let var = self.new_var(PREVIOUS_NAME, KindSet::DICT);
                 let body = Box::new(Cond { kind: CondKind::Const(true), span });
                 let kind = ExprKind::Fold { fold: Fold::Last, list, var, body };
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
         self.history_element_type.is_some() && matches!(name, HISTORY_NAME | PREVIOUS_NAME)
     }
 
-    fn history_list(&mut self, element: Ty, span: Span) -> Expr {
+    fn build_history_list(&mut self, element: Ty, span: Span) -> Expr {
         let slot = self.fields.intern_slot(Some(&BindingRoot::history()), &[""; 0], KindSet::LIST, false);
         Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), may_be_missing: false, span }
     }
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
     /// Checks a selection of recorded messages, such as `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
         let Some(mut list) = self.resolve_history_name(HISTORY_NAME, part.keyword_span) else {
-            if self.symbols.is_name_broken(HISTORY_NAME) || self.is_history_broken() {
+            if self.symbols.is_name_broken(HISTORY_NAME) || self.has_faulty_history_statement() {
                 return Err(AlreadyReported);
             }
             let message = message!("the rules keep no history");
@@ -201,7 +201,7 @@ impl<'a> Checker<'a> {
         };
         if let Some(duration) = &part.max_age {
             let since = self.check_window_start(duration)?;
-            list = window_expr(list, WindowBound::Since, since, span);
+            list = build_window(list, WindowBound::Since, since, span);
         }
         let bounds = [(WindowBound::After, &part.after_message), (WindowBound::Before, &part.before_message)];
         for (bound, operand) in bounds {
@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
                     message!("write the name of an element: `any p in history: all q in history after p: …`");
                 return self.fail(Code::HistoryBound, element.span, message, help);
             }
-            list = window_expr(list, bound, element, span);
+            list = build_window(list, bound, element, span);
         }
         Ok(list)
     }
@@ -288,7 +288,7 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::HistoryTooShort, duration.span, message);
         let diagnostic =
             diagnostic.label(kept_at, message!("kept for {}", format_seconds(keep as f64 / 1000.0)));
-        let Some(number) = self.keep_without_unit() else {
+        let Some(number) = self.kept_duration_without_unit() else {
             return self.report(diagnostic.help(message!("keep the history longer, or shorten the window")));
         };
         // The missing unit is the cause, so the units that suffice are the remedy.
@@ -309,7 +309,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the time after `keep` in the `history` statement if it is a whole number without a
     /// unit.
-    fn keep_without_unit(&self) -> Option<&'a str> {
+    fn kept_duration_without_unit(&self) -> Option<&'a str> {
         let kept = self.statements().find_map(|statement| match &statement.kind {
             StatementKind::History(declared) => declared.max_age.as_ref(),
             _ => None,
@@ -319,7 +319,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn window_expr(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
+fn build_window(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
     let (ty, optional) = (list.ty.clone(), list.may_be_missing || operand.may_be_missing);
     let kind = ExprKind::Window { list: Box::new(list), bound, operand: Box::new(operand) };
     Expr { kind, ty, may_be_missing: optional, span }

@@ -54,10 +54,10 @@ impl Checker<'_> {
         let is_city_name = |zone: &&str| {
             zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&normalized_name))
         };
-        let near = zone_of_offset(name)
-            .or_else(|| zone_of_city(&normalized_name))
+        let near = time_zone_of_offset(name)
+            .or_else(|| time_zone_of_city(&normalized_name))
             .or_else(|| zone::zone_names().find(is_city_name))
-            .or_else(|| zone_of_swapped_parts(&normalized_name))
+            .or_else(|| time_zone_of_swapped_parts(&normalized_name))
             .or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
@@ -197,7 +197,7 @@ fn join_with_dots(numbers: &[u64]) -> String {
 /// Returns the name in the time-zone database for an offset such as `GMT+1`, `UTC-8` or `+08:00`.
 /// These names have the opposite sign: `Etc/GMT-1` is one hour ahead of UTC. `None` for other
 /// texts, and for offsets that are not whole hours.
-fn zone_of_offset(text: &str) -> Option<&'static str> {
+fn time_zone_of_offset(text: &str) -> Option<&'static str> {
     let upper = text.to_uppercase();
     let offset = upper.trim_start_matches("ETC/").trim_start_matches("GMT").trim_start_matches("UTC").trim();
     let hours = offset.strip_prefix(['+', '-'])?;
@@ -211,15 +211,15 @@ fn zone_of_offset(text: &str) -> Option<&'static str> {
 
 /// Returns the zone of a city that is written before its continent or country, as in
 /// `Berlin/Europe`. `None` for other names.
-fn zone_of_swapped_parts(name: &str) -> Option<&'static str> {
+fn time_zone_of_swapped_parts(name: &str) -> Option<&'static str> {
     let (city, _) = name.split_once('/')?;
     let is_city = |zone: &&str| zone.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(city));
-    zone::zone_names().find(is_city).or_else(|| zone_of_city(city))
+    zone::zone_names().find(is_city).or_else(|| time_zone_of_city(city))
 }
 
 /// Returns the zone of a large city whose name is not in the database of time zones. `None` for
 /// other names.
-fn zone_of_city(name: &str) -> Option<&'static str> {
+fn time_zone_of_city(name: &str) -> Option<&'static str> {
     let city = name.rsplit('/').next()?.to_lowercase().replace([' ', '-'], "_");
     Some(match city.as_str() {
         "beijing" | "peking" | "guangzhou" | "shenzhen" | "hangzhou" | "chengdu" | "nanjing" | "wuhan"

@@ -83,14 +83,14 @@ impl<'a> Checker<'a> {
             None if is_message_text(&path)
                 || self.output_alias.is_some_and(|(alias, _)| alias == name.node) =>
             {
-                Some(hides_field_error(&name.node, name.span))
+                Some(local_hides_field_error(&name.node, name.span))
             }
             None => None,
         }
     }
 }
 
-fn hides_field_error(name: &str, span: Span) -> Diagnostic {
+fn local_hides_field_error(name: &str, span: Span) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, span, message!("`{name}` is already a field of the message"))
         .help(message!("choose another name, so that the two cannot be confused"))
 }

@@ -18,7 +18,7 @@ const MAX_PATH_NAMES: usize = 5;
 
 /// Suggests `candidate`, a field of `record` or another name, in place of an unknown name. A field
 /// whose name is a reserved word is written in backquotes. Without a candidate, changes nothing.
-pub(super) fn suggest_root(
+pub(super) fn suggest_path_root(
     diagnostic: Diagnostic,
     span: Span,
     candidate: Option<&str>,
@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
     /// If an unknown name is a named group of a regular expression in the same statement, returns
     /// the call that reads this group: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for
     /// other names.
-    pub(super) fn capture_call_for_group(&self, name: &str, span: Span) -> Option<String> {
+    pub(super) fn write_capture_call_for_group(&self, name: &str, span: Span) -> Option<String> {
         let statement = self.statements().find(|statement| {
             let place = statement.span;
             place.file == span.file && (place.start..place.end).contains(&span.start)
@@ -128,9 +128,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the number of nodes in the field `next` of the first `test` that gives this field as
-    /// a list. An error message about an index such as `next[-1]` needs this number.
-    pub(super) fn tested_next_count(&self) -> Option<usize> {
+    /// Returns the length of the list `next` (the nodes that may run next) in the first `test` that
+    /// gives this list. An error message about an index such as `next[-1]` needs this number.
+    pub(super) fn next_node_count_of_first_test(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
             test.given_values.iter().find_map(|(path, value)| match (path.as_slice(), &value.kind) {
@@ -143,7 +143,8 @@ impl<'a> Checker<'a> {
     /// Reports a negative index such as `next[-1]`. Other languages count it from the end of the
     /// list.
     pub(super) fn report_index_from_end<T>(&mut self, index: i64, span: Span) -> Checked<T> {
-        let count = self.tested_next_count().map(|count| count as i64).filter(|count| -index <= *count);
+        let count =
+            self.next_node_count_of_first_test().map(|count| count as i64).filter(|count| -index <= *count);
         let message = message!("a next node is not counted from the end");
         let diagnostic = Diagnostic::new(Code::BadDestination, span, message);
         let written = format!("next[{}]", count.unwrap_or(2) + index);
@@ -168,7 +169,7 @@ impl<'a> Checker<'a> {
         if fields.iter().any(is_record) {
             return None;
         }
-        let (written, ty) = self.type_of_schema(fields)?;
+        let (written, ty) = self.type_of_json_schema(fields)?;
         let message = message!("this is JSON Schema, not a type");
         let diagnostic = Diagnostic::new(Code::UnknownType, span, message);
         let help = message!("write `{written}`; `rulec schema --from` converts a file");
@@ -178,7 +179,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the type that a JSON Schema describes, as source text of the rules and as a type.
     /// `None` if the fields do not form a JSON Schema.
-    fn type_of_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
+    fn type_of_json_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
         let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
         let kind = match &field("type")?.kind {
             TypeKind::Name(kind) => kind.as_str(),
@@ -189,7 +190,7 @@ impl<'a> Checker<'a> {
             ("object", Some(TypeKind::Record(properties))) => {
                 let (mut written, mut record) = (Vec::new(), RecordType::default());
                 for property in properties {
-                    let (text, ty) = self.schema_or_type(&property.ty)?;
+                    let (text, ty) = self.type_of_json_schema_or_type(&property.ty)?;
                     let (name, mark) = (&property.name.node, if property.optional { "?" } else { "" });
                     written.push(format!("{name}{mark}: {text}"));
                     let (name, optional) = (Arc::from(name.as_str()), property.optional);
@@ -198,7 +199,7 @@ impl<'a> Checker<'a> {
                 Some((format!("{{ {} }}", written.join(", ")), Ty::record(record)))
             }
             ("array", _) => {
-                let (element, ty) = self.schema_or_type(field("items")?)?;
+                let (element, ty) = self.type_of_json_schema_or_type(field("items")?)?;
                 Some((format!("list<{element}>"), Ty::list(ty)))
             }
             // The record must be a JSON Schema, because these types do not exist in the language.
@@ -213,9 +214,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn schema_or_type(&mut self, ty: &TypeExpr) -> Option<(String, Ty)> {
+    fn type_of_json_schema_or_type(&mut self, ty: &TypeExpr) -> Option<(String, Ty)> {
         if let TypeKind::Record(fields) = &ty.kind
-            && let Some(found) = self.type_of_schema(fields)
+            && let Some(found) = self.type_of_json_schema(fields)
         {
             return Some(found);
         }

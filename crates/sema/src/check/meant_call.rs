@@ -8,7 +8,7 @@ use rulec_lang::ty::Ty;
 /// Returns the expression that corresponds to a call, such as `a ?? b` for `COALESCE(a, b)`. `args`
 /// are the source texts of the arguments. `has_now` is true if messages can have the field `now`.
 /// `None` if no expression corresponds.
-pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> Option<String> {
+pub(super) fn translate_call(name: &str, args: &[&str], has_now: bool) -> Option<String> {
     if args.iter().any(|arg| arg.is_empty() || arg.len() > 80 || arg.contains('\n')) {
         return None;
     }
@@ -68,7 +68,7 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
 /// Converts a call by which another language tests a type to the type test of rules:
 /// `(x as number) is present` for `is_number(x)` and `isinstance(x, int)`. `args` are the source
 /// texts of the arguments. `None` for other functions.
-pub(super) fn type_test_expression(name: &str, args: &[&str]) -> Option<String> {
+pub(super) fn translate_type_test(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let (value, ty) = match (lower.as_str(), args) {
         ("isinstance" | "istype" | "instanceof" | "is" | "isa", [value, ty]) => (value, ty.trim_matches('"')),
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn foreign_calls_become_expressions() {
         let check = |name: &str, args: &[&str], expected: Option<&str>| {
-            assert_eq!(expression_for_call(name, args, true).as_deref(), expected, "{name}");
+            assert_eq!(translate_call(name, args, true).as_deref(), expected, "{name}");
         };
         check("SUMPRODUCT", &["l.a", "l.b"], Some("(sum x.a * x.b for x in l: true)"));
         check("COUNTIF", &["l", "\">3\""], Some("(count x in l: x > 3)"));
@@ -174,8 +174,8 @@ mod tests {
             ("is_admin", &["x"], None),
             ("isnan", &["x"], None),
         ] {
-            assert_eq!(type_test_expression(name, args).as_deref(), expected, "{name}");
+            assert_eq!(translate_type_test(name, args).as_deref(), expected, "{name}");
         }
-        assert_eq!(expression_for_call("now", &[], false), None);
+        assert_eq!(translate_call("now", &[], false), None);
     }
 }

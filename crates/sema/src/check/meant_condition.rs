@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the help and the fix for an undeclared name that belongs to a duration of another
     /// language, as in `2 * time.Hour`. `None` for other names.
-    pub(super) fn duration_remedy(&self, span: Span) -> Option<super::meant_place::Remedy> {
+    pub(super) fn foreign_duration_remedy(&self, span: Span) -> Option<super::meant_place::Remedy> {
         let file = self.loaded.sources.get(span.file)?;
         let (range, written) = foreign_duration_at(&file.text, span.start as usize)?;
         let place = Span { start: range.start as u32, end: range.end as u32, ..span };
@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the help for a key of the history that is a record: its field that identifies it,
     /// such as `user.id` for `user`. `None` if no field of the record can be the key.
-    pub(super) fn identifying_field(&self, path: &str, value: &crate::hir::Expr) -> Option<String> {
+    pub(super) fn identifying_field_help(&self, path: &str, value: &crate::hir::Expr) -> Option<String> {
         let kinds = KindSet::STRING.union(KindSet::INT);
         let record = value.ty.fields()?;
         let is_key = |field: &&rulec_lang::ty::Field| {

@@ -12,7 +12,7 @@ use rulec_syntax::parse::{meant_number, template_to_join_call};
 impl Checker<'_> {
     /// Returns the diagnostic for a text of another language where only a constant is allowed:
     /// `{ note: `asked by ${user.role}` }`. `None` for other names.
-    pub(super) fn template_as_constant(&self, name: &str, span: Span) -> Option<Diagnostic> {
+    pub(super) fn template_as_constant_error(&self, name: &str, span: Span) -> Option<Diagnostic> {
         let has_blank = name.contains(char::is_whitespace);
         let is_template = name.contains("${") || name.contains('{') && name.contains('}');
         if !is_template && !has_blank || !self.loaded.sources.slice(span).starts_with('`') {
@@ -58,7 +58,8 @@ impl Checker<'_> {
     ) {
         for (key, value) in entries {
             let ast::ExprKind::Literal(Literal::String(text)) = &value.kind else { continue };
-            let captured = condition.and_then(|condition| self.captured_text(text, condition.span));
+            let captured =
+                condition.and_then(|condition| self.group_reference_and_call(text, condition.span));
             if let Some((group, call)) = captured {
                 let message =
                     message!("`{group}` is not replaced by a part of the text: it is used literally");
@@ -69,7 +70,7 @@ impl Checker<'_> {
                 self.emit(Code::TemplateText, value.span, message, help);
                 continue;
             }
-            let Some(opening) = self.placeholder_opening(text, value.span) else { continue };
+            let Some(opening) = self.foreign_placeholder_form(text, value.span) else { continue };
             let message = message!("`{opening}` is not replaced by a value: the text is used literally");
             let help = message!(
                 "{}; for a literal text write a raw string, as in r\"…\"",
@@ -82,7 +83,7 @@ impl Checker<'_> {
     /// Returns the reference to a group of a regular expression in a text, such as `$1`, and the
     /// call that reads this group. `condition` is the condition of the route. `None` if the
     /// condition has no regular expression with this group.
-    fn captured_text(&self, text: &str, condition: Span) -> Option<(String, String)> {
+    fn group_reference_and_call(&self, text: &str, condition: Span) -> Option<(String, String)> {
         let mut marks = text.match_indices(['$', '\\']);
         let (group, digits) = marks.find_map(|(at, mark)| {
             let rest = text[at + mark.len()..].trim_start_matches('{');
@@ -107,9 +108,9 @@ impl Checker<'_> {
         (has_group && is_path).then(|| (group, format!("capture({value}, {literal}{argument})")))
     }
 
-    /// Returns the shape of the first placeholder of another language in a text. `None` for a text
-    /// without one, and for a raw string, which is meant literally.
-    fn placeholder_opening(&self, text: &str, span: Span) -> Option<&'static str> {
+    /// Finds in a text the first placeholder of another language, and returns its form, such as
+    /// `${…}`. `None` for a text without one, and for a raw string, which is meant literally.
+    fn foreign_placeholder_form(&self, text: &str, span: Span) -> Option<&'static str> {
         let literal = self.loaded.sources.get(span.file)?.text.get(span.range())?;
         let has_path = |open: &str, close: &str| {
             text.split(open).skip(1).any(|rest| {
@@ -245,9 +246,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the help for a difference between a time and a number, which another system counts
-    /// from 1970: `now - created > 2h`. `source` is the text of the difference. `None` for another
-    /// operand.
+    /// Returns the help for the difference of a time and a number, as in `now - created > 2h`.
+    /// Another system probably counts the number from 1970. `None` for another expression.
     pub(super) fn epoch_difference_help(&self, difference: &crate::hir::Expr) -> Option<Message> {
         use crate::hir::ExprKind;
         use rulec_lang::operators::Op;

@@ -21,10 +21,10 @@ impl Checker<'_> {
     ) -> Option<Diagnostic> {
         let lower = name.node.to_lowercase().replace('_', "");
         let (summed, pairs): (Option<&str>, Vec<(&str, &str)>) = match (lower.as_str(), args) {
-            ("countif" | "countifs", _) => (None, range_criterion_pairs(args)?),
+            ("countif" | "countifs", _) => (None, split_into_range_criterion_pairs(args)?),
             ("sumif", [list, criterion]) => (Some(list), vec![(list, criterion)]),
             ("sumif", [list, criterion, summed]) => (Some(summed), vec![(list, criterion)]),
-            ("sumifs", [summed, rest @ ..]) => (Some(summed), range_criterion_pairs(rest)?),
+            ("sumifs", [summed, rest @ ..]) => (Some(summed), split_into_range_criterion_pairs(rest)?),
             _ => return None,
         };
         let Some((list, record)) = self.list_of_records(pairs.first()?.0) else {
@@ -34,7 +34,7 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
             // The author may have named the element: `p` in `COUNTIF(history, p.tool == tool)`.
             let criterion = pairs.first().map_or("", |(_, criterion)| criterion);
-            let element = self.element_in_condition(criterion);
+            let element = self.element_name_in_condition(criterion);
             let condition = element.map_or("CONDITION", |_| criterion);
             let element = element.unwrap_or("x");
             let written = match summed {
@@ -55,7 +55,7 @@ impl Checker<'_> {
             let field = range.strip_prefix(list)?.strip_prefix('.');
             conditions.push(match field {
                 Some(field) => Some(format!("x.{field} {}", super::meant_call::convert_criterion(criterion))),
-                None => condition_on_element(criterion.trim_matches('"'), record),
+                None => write_condition_on_element(criterion.trim_matches('"'), record),
             });
         }
         let is_complete = conditions.iter().all(Option::is_some);
@@ -74,9 +74,9 @@ impl Checker<'_> {
         Some(if is_complete { diagnostic.likely_fix(span, written) } else { diagnostic })
     }
 
-    /// Returns the name in a condition that has fields but is no field of the message. It is the
-    /// author's name of an element. `None` without such a name.
-    fn element_in_condition<'t>(&self, condition: &'t str) -> Option<&'t str> {
+    /// Returns the author's name for an element in a condition, such as `i` in `i.price > 10`. It
+    /// is the first name before a dot that is no field of the message. `None` without such a name.
+    fn element_name_in_condition<'t>(&self, condition: &'t str) -> Option<&'t str> {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let is_field =
             |name: &str| self.fields.declared_root_fields().is_some_and(|fields| fields.get(name).is_some());
@@ -111,14 +111,14 @@ impl Checker<'_> {
 
 /// Splits arguments into pairs of a range and its criterion. `None` if the number of arguments is
 /// odd or zero.
-fn range_criterion_pairs<'a>(args: &[&'a str]) -> Option<Vec<(&'a str, &'a str)>> {
+fn split_into_range_criterion_pairs<'a>(args: &[&'a str]) -> Option<Vec<(&'a str, &'a str)>> {
     let is_even = args.len().is_multiple_of(2) && !args.is_empty();
     is_even.then(|| args.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
 /// Returns a condition on the fields of an element: `x.price > 10` for `price > 10`. `None` for a
 /// text that is no condition, or that names no field of the element.
-fn condition_on_element(text: &str, record: &RecordType) -> Option<String> {
+fn write_condition_on_element(text: &str, record: &RecordType) -> Option<String> {
     let (mut written, mut rest, mut is_quoted, mut found) = (String::new(), text, false, false);
     while let Some(c) = rest.chars().next() {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';

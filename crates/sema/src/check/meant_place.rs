@@ -32,8 +32,8 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Diagnostic, Diagnostic> {
         let remedy = self
-            .every_element_remedy(name, span)
-            .or_else(|| self.duration_remedy(span))
+            .any_element_index_remedy(name, span)
+            .or_else(|| self.foreign_duration_remedy(span))
             .or_else(|| unnamed_element_remedy(name))
             .or_else(|| self.rate_unit_remedy(name, span))
             .or_else(|| self.missing_value_remedy(name, span));
@@ -46,7 +46,7 @@ impl Checker<'_> {
 
     /// Returns the texts of the file before and after a span. `None` if the text of the file is not
     /// kept, as for a route that is checked alone.
-    fn texts_around(&self, span: Span) -> Option<(&str, &str)> {
+    fn source_texts_around(&self, span: Span) -> Option<(&str, &str)> {
         let text = &self.loaded.sources.get(span.file)?.text;
         let range = span.range();
         Some((text.get(..range.start)?, text.get(range.end..)?))
@@ -54,8 +54,8 @@ impl Checker<'_> {
 
     /// Returns the remedy for an index by which other languages mean any element of a list:
     /// `words[_]`. `None` for other names.
-    pub(super) fn every_element_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
-        let (before, after) = self.texts_around(span)?;
+    pub(super) fn any_element_index_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
+        let (before, after) = self.source_texts_around(span)?;
         let is_index = matches!(name, "_" | "i" | "j" | "k" | "idx" | "index" | "any" | "all");
         let before = before.strip_suffix('[').filter(|_| is_index)?;
         let after = after.strip_prefix(']')?;
@@ -105,7 +105,7 @@ impl Checker<'_> {
     pub(super) fn rate_unit_remedy(&self, name: &str, span: Span) -> Option<Remedy> {
         let lower = name.to_lowercase();
         let (_, window) = RATE_UNITS.iter().find(|(words, _)| words.contains(&lower.as_str()))?;
-        let (before, _) = self.texts_around(span)?;
+        let (before, _) = self.source_texts_around(span)?;
         let before = before.trim_end().strip_suffix('/')?.trim_end();
         let head = before.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '_' | '.'));
         let number = &before[head.len()..];
@@ -162,7 +162,7 @@ impl Checker<'_> {
                 | "空"
                 | "无"
         );
-        let (before, after) = self.texts_around(span)?;
+        let (before, after) = self.source_texts_around(span)?;
         let before = before.trim_end();
         if matches!(name, "empty" | "blank" | "nothing" | "unset" | "空") && before.ends_with(['=']) {
             let help = message!(

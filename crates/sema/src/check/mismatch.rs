@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
                     searched_text_help(binary.negated, &source(right), &source(left))
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
-                _ => match range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
+                _ => match write_range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
                     Some(range) => message!("`-` subtracts here: write `{range}`"),
                     None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
                 },
@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the first of the possible values of an `if` or `??` that a parameter of the kinds
     /// `wanted` does not accept. `None` if it accepts all, or if `value` is no `if` or `??`.
-    pub(super) fn case_of_other_type<'e>(&self, value: &'e Expr, wanted: KindSet) -> Option<&'e Expr> {
+    pub(super) fn find_case_of_other_type<'e>(&self, value: &'e Expr, wanted: KindSet) -> Option<&'e Expr> {
         let cases = match &value.kind {
             ExprKind::If { then_value: then, else_value: other, .. } => [then, other],
             ExprKind::Op(Op::Coalesce, left, Some(right)) => [left, right],
@@ -185,7 +185,7 @@ impl<'a> Checker<'a> {
         };
         cases.into_iter().find_map(|case| {
             let is_other = !case.ty.kinds.overlaps(wanted.with_accepted_kinds());
-            if is_other { Some(&**case) } else { self.case_of_other_type(case, wanted) }
+            if is_other { Some(&**case) } else { self.find_case_of_other_type(case, wanted) }
         })
     }
 
@@ -317,7 +317,7 @@ fn is_network_constant(value: &Expr) -> bool {
 
 /// Returns the range `18..=65` for the difference `18-65`, by which an author probably means a
 /// range. `None` for other expressions.
-fn range_of_difference<'s>(right: &ast::Expr, source: impl Fn(Span) -> &'s str) -> Option<String> {
+fn write_range_of_difference<'s>(right: &ast::Expr, source: impl Fn(Span) -> &'s str) -> Option<String> {
     let ast::ExprKind::Binary(binary) = &right.kind else { return None };
     let is_number = |expr: &ast::Expr| matches!(expr.kind, ast::ExprKind::Literal(ast::Literal::Int(_)));
     let is_range = binary.op.node == Op::Sub && is_number(&binary.left) && is_number(&binary.right);

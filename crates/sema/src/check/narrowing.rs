@@ -10,9 +10,9 @@ use rulec_base::message;
 use rulec_lang::ty::{KindSet, Ty};
 
 impl Checker<'_> {
-    /// Warns about uses of fields that other statements narrow to fewer kinds. Also stores the
-    /// narrowed types in the input contract (the types that the program requires of message
-    /// fields).
+    /// Warns about each use of a field that accepts several kinds of value although another
+    /// statement accepts fewer. Also stores the accepted kinds in the input contract (the types
+    /// that the program requires of message fields).
     pub(super) fn warn_narrowed_uses(&mut self) {
         // The `input` statement has a syntax error, so declared types are unknown and every warning
         // could be wrong.

@@ -40,14 +40,14 @@ pub(super) fn meant_field_help(
         };
         return Some((help, None));
     }
-    let path = path_to_field(record, names)?;
+    let path = find_path_to_field(record, names)?;
     Some((message!("the message has this field in a record: write `{path}`"), Some(path)))
 }
 
 /// Returns the path to the only field of this name inside the records of the message, such as
 /// `ctx.source_ip` for `source_ip`. `None` if `names` has several names, if no record has the
 /// field, or if several have it.
-pub(super) fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
+pub(super) fn find_path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
     collect_field_paths(record, name, &mut Vec::new(), &mut paths);
@@ -105,7 +105,7 @@ impl Checker<'_> {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);
         let Some((group, call)) =
-            group.and_then(|group| Some((group, self.capture_call_start(condition, group)?)))
+            group.and_then(|group| Some((group, self.write_capture_call_start(condition, group)?)))
         else {
             return;
         };
@@ -119,7 +119,7 @@ impl Checker<'_> {
     /// Returns the start of a call of `capture` that reads the group `group`, up to the second
     /// argument: `capture(text, r"#(\d+)"`. The call reads the only match in `condition` that has
     /// this group. `None` without such a match, or with several.
-    fn capture_call_start(&self, condition: &Cond, group: u32) -> Option<String> {
+    fn write_capture_call_start(&self, condition: &Cond, group: u32) -> Option<String> {
         let mut matches = Vec::new();
         collect_match_operands(condition, &mut matches);
         let mut calls = matches.into_iter().filter_map(|(left, pattern)| {

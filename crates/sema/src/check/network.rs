@@ -46,7 +46,7 @@ impl Checker<'_> {
             return;
         }
         let (constant, constant_span) = networks;
-        let Some((network, is_list)) = first_network(constant) else { return };
+        let Some((network, is_list)) = find_first_network(constant) else { return };
         let slice = |span: Span| self.loaded.sources.slice(span);
         let negates = (op == Op::Ne) != binary.negated;
         let operator = match (negates, is_list) {
@@ -68,7 +68,7 @@ impl Checker<'_> {
 /// Returns the first network in a constant text or list, and true if the constant is a list. `None`
 /// if there is no network with a prefix length, such as `/8`. Also `None` if some text is neither a
 /// network nor an address.
-fn first_network(constant: &Const) -> Option<(&str, bool)> {
+fn find_first_network(constant: &Const) -> Option<(&str, bool)> {
     let value = constant.value();
     let texts: Vec<&str> = match value.elements() {
         Some(elements) => elements.map(Value::as_str).collect::<Option<_>>()?,

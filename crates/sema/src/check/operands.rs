@@ -52,7 +52,7 @@ impl Checker<'_> {
         let compares = matches!(binary.op.node, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge);
         let (first, second) = (self.loaded.sources.slice(left.span), self.loaded.sources.slice(right.span));
         // In a `def`, two parameters can have the same field as their argument.
-        let is_same = first == second && is_read(left) && is_read(right);
+        let is_same = first == second && is_plain_read(left) && is_plain_read(right);
         if !compares || !is_same || self.is_reported_at(Code::HoldsForEveryValue, span) {
             return;
         }
@@ -93,15 +93,17 @@ impl Checker<'_> {
 }
 
 /// True for an expression that reads a field, a definition or an element, and nothing else.
-fn is_read(expr: &Expr) -> bool {
+fn is_plain_read(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Slot(_) | ExprKind::Let(_) => expr.as_const().map(Const::value).is_none(),
-        ExprKind::Field(base, _) | ExprKind::Read(base, _) => is_read(base) || is_variable(base),
+        ExprKind::Field(base, _) | ExprKind::Read(base, _) => {
+            is_plain_read(base) || is_quantifier_element(base)
+        }
         _ => false,
     }
 }
 
 /// True for the element of a quantifier.
-fn is_variable(expr: &Expr) -> bool {
+fn is_quantifier_element(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Var(_))
 }

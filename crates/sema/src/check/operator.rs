@@ -3,11 +3,11 @@
 //! and reports a mismatch if no form fits.
 
 use super::constant::NULL_HELP;
-use super::decimal::elements_as_decimals;
+use super::decimal::read_elements_as_decimals;
 use super::fields::NarrowingReason;
 use super::file_settings::{CASE_SETTING, NORMALIZATION_SETTING};
 use super::presence::is_nonzero_constant;
-use super::read::{element_kinds, typed_read, union_of_kinds};
+use super::read::{element_kinds, union_of_kinds, wrap_in_typed_read};
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
@@ -219,9 +219,9 @@ impl<'a> Checker<'a> {
         right: Expr,
     ) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
-        let (left, right) = self.constants_as_decimals(left, right)?;
+        let (left, right) = self.convert_constants_to_decimals(left, right)?;
         let (left, right) = match quantity.is_some() || matches!(row.op, Op::Eq | Op::Ne) {
-            true => (elements_as_decimals(left), elements_as_decimals(right)),
+            true => (read_elements_as_decimals(left), read_elements_as_decimals(right)),
             false => (left, right),
         };
         if let Some(error) = self.float_with_decimal_error(binary.op.span, &left, &right) {
@@ -233,8 +233,10 @@ impl<'a> Checker<'a> {
         }
         let allowed_left_kinds = union_of_kinds(row.forms.iter().map(|form| form.left));
         let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
-        let (left, right) =
-            (self.constant_as_version(left, rights_kinds)?, self.constant_as_version(right, lefts_kinds)?);
+        let (left, right) = (
+            self.convert_constant_to_version(left, rights_kinds)?,
+            self.convert_constant_to_version(right, lefts_kinds)?,
+        );
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, RightOperand::Element | RightOperand::Members));
         // A constant text that is compared with a date-time becomes a date-time.
@@ -246,21 +248,23 @@ impl<'a> Checker<'a> {
                 if allowed_left_kinds.has(Kind::DateTime) && !allowed_left_kinds.has(Kind::List) =>
             {
                 let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
-                let right = self.constant_as_datetime(right, left_kinds_found.intersect(ordered))?;
+                let right = self.convert_constant_to_datetime(right, left_kinds_found.intersect(ordered))?;
                 let right_kinds_found = right.ty.kinds.intersect(ordered);
-                (self.constant_as_datetime(left, right_kinds_found)?, right)
+                (self.convert_constant_to_datetime(left, right_kinds_found)?, right)
             }
             (Op::Eq | Op::Ne, left_kinds_found @ KindSet::DATETIME, _) => {
-                (left, self.constant_as_datetime(right, left_kinds_found)?)
+                (left, self.convert_constant_to_datetime(right, left_kinds_found)?)
             }
-            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.constant_as_datetime(left, r)?, right),
+            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => {
+                (self.convert_constant_to_datetime(left, r)?, right)
+            }
             _ => (left, right),
         };
         let fitting: SmallVec<[(KindSet, KindSet); 8]> = row
             .forms
             .iter()
             .filter(|form| left.ty.kinds.overlaps(form.left))
-            .filter_map(|form| kinds_in_form(form, &left.ty, &right.ty, quantity))
+            .filter_map(|form| operand_kinds_in_form(form, &left.ty, &right.ty, quantity))
             .collect();
         if fitting.is_empty() {
             let mismatch = self.mismatch_error(row, binary, &left, &right);
@@ -296,7 +300,8 @@ impl<'a> Checker<'a> {
         }
         // `in` compares the left operand only with elements of comparable kinds. So a left value of
         // any other kind must count as missing.
-        let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
+        let left =
+            if row.op == Op::In { wrap_in_typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }
 
@@ -307,7 +312,8 @@ impl<'a> Checker<'a> {
             let fits = |ty: &Ty| {
                 let (left, right) = if is_left { (ty, &other.ty) } else { (&other.ty, ty) };
                 row.forms.iter().any(|form| {
-                    left.kinds.overlaps(form.left) && kinds_in_form(form, left, right, quantity).is_some()
+                    left.kinds.overlaps(form.left)
+                        && operand_kinds_in_form(form, left, right, quantity).is_some()
                 })
             };
             let warning = self.case_of_if_warning(binary, operand, other, fits);
@@ -332,7 +338,7 @@ impl<'a> Checker<'a> {
         let right = right.map(check_operand_term).transpose();
         let (mut left, mut right) = (left?, right?);
         if let Some(operand) = right {
-            let (converted_left, converted_right) = self.constants_as_decimals(left, operand)?;
+            let (converted_left, converted_right) = self.convert_constants_to_decimals(left, operand)?;
             if let Some(error) = self.float_with_decimal_error(op.span, &converted_left, &converted_right) {
                 return self.report(error);
             }
@@ -345,9 +351,8 @@ impl<'a> Checker<'a> {
             .filter(|form| left.ty.kinds.overlaps(form.left))
             .filter_map(|form| match right_ty {
                 None => Some((form, form.left, KindSet::EMPTY)),
-                Some(right) => {
-                    kinds_in_form(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
-                }
+                Some(right) => operand_kinds_in_form(form, &left.ty, right, None)
+                    .map(|(left, right)| (form, left, right)),
             })
             .collect();
         if fitting.is_empty() {
@@ -383,7 +388,8 @@ impl<'a> Checker<'a> {
                 &NarrowingReason::Operand(fitting_right_kinds, operator),
             );
         }
-        let results = fitting.iter().map(|(form, ..)| result_type(form.result, &left.ty, right_ty));
+        let results =
+            fitting.iter().map(|(form, ..)| result_type_of_operator(form.result, &left.ty, right_ty));
         let ty = results.reduce(|joined, ty| joined.join(&ty)).unwrap_or(Ty::ANY);
         let right_optional = right.as_ref().is_some_and(|right| right.may_be_missing);
         let optional = match op.node {
@@ -407,7 +413,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
+fn result_type_of_operator(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
     match outcome {
         OperatorResult::Condition => Ty::BOOL,
         OperatorResult::Float => Ty::FLOAT,
@@ -437,7 +443,7 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
 /// is a pair of operand kinds that the operator accepts. `quantity` is the operator's modifier
 /// `any`, `all` or `none`, if it has one. Returns `None` if the right operand does not fit the
 /// form.
-fn kinds_in_form(
+fn operand_kinds_in_form(
     form: &OperatorForm,
     left: &Ty,
     right: &Ty,

@@ -1,8 +1,8 @@
 //! Checks paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
-use super::constant::constant_json_of;
+use super::constant::json_of_constant;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
-use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
+use super::read::{UNDECLARED_KINDS, readable_kinds, union_of_kinds, wrap_in_typed_read};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message, has_one_near_candidate};
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
     /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one slot
     /// (a field that the program reads).
     pub(super) fn check_path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
-        if let Some(path) = self.constant_path(expr) {
+        if let Some(path) = self.as_constant_path(expr) {
             return self.check_message_path(&path, expr.span);
         }
         match &expr.kind {
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the path if the expression is a path into the message with constant names only,
     /// otherwise `None`.
-    fn constant_path(&self, expr: &'a ast::Expr) -> Option<ConstantPath<'a>> {
+    fn as_constant_path(&self, expr: &'a ast::Expr) -> Option<ConstantPath<'a>> {
         let mut path = ConstantPath::default();
         let mut current = expr;
         loop {
@@ -88,7 +88,7 @@ impl<'a> Checker<'a> {
         }
         let is_declared_root =
             self.fields.declared_root_fields().is_some_and(|roots| roots.get(names[0]).is_some());
-        let is_broken = self.symbols.is_name_broken(names[0]) || self.is_broken_history_name(names[0]);
+        let is_broken = self.symbols.is_name_broken(names[0]) || self.is_name_of_faulty_history(names[0]);
         if is_broken && !is_declared_root {
             return Err(AlreadyReported);
         }
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: optional, span })
             }
-            Err(PathError::UnknownField { at: 0, record }) => self.report_unknown_root(path, &record),
+            Err(PathError::UnknownField { at: 0, record }) => self.report_unknown_path_root(path, &record),
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared_span = self.fields.declaration_span(&names[..at]);
@@ -217,11 +217,11 @@ impl<'a> Checker<'a> {
         };
         self.narrow_field(&base, KindSet::DICT, &NarrowingReason::for_field(&name.node));
         let optional = base.may_be_missing || optional;
-        Ok(Expr { may_be_missing: optional, ..self.field_read(&base, &name.node, ty, span) })
+        Ok(Expr { may_be_missing: optional, ..self.build_field_read(&base, &name.node, ty, span) })
     }
 
     /// Builds an expression that reads the field `name` of the value of `base` as the type `ty`.
-    pub(super) fn field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
+    pub(super) fn build_field_read(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_of_member(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: true, span };
         }
@@ -240,9 +240,9 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted_type, may_be_missing: optional, span }
     }
 
-    /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
-    /// field `key` of that slot's value. Otherwise returns `None`. A read of one slot is faster
-    /// than a read of a slot and then of a field.
+    /// If `base` reads a slot of a named value in payload rules, returns a slot for the field `key`
+    /// inside this slot. Otherwise returns `None`. A read of one slot is faster than a read of a
+    /// slot and then of a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -283,7 +283,7 @@ impl<'a> Checker<'a> {
             InnerType::Element(element) => (**element).clone(),
             InnerType::Fields(_) | InnerType::Values(_) | InnerType::Unknown => Ty::ANY,
         };
-        if let Some(key) = constant_json_of(&index).and_then(Json::as_str)
+        if let Some(key) = json_of_constant(&index).and_then(Json::as_str)
             && let Some(slot) = self.slot_of_member(&base, key, &ty)
         {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: true, span });
@@ -303,7 +303,7 @@ impl<'a> Checker<'a> {
     ) -> Checked<Expr> {
         let wanted = self.resolve_type_without_enumerations(ty)?;
         let undeclared = self
-            .constant_path(operand)
+            .as_constant_path(operand)
             .filter(|path| self.fields.infers_types() && !self.is_request_path(path));
         let read_typed = |value: Expr, ty: Ty| Expr {
             kind: ExprKind::Read(Box::new(value), ty.kinds),
@@ -410,6 +410,6 @@ pub(super) fn read_as_declared(expr: Expr, ty: Ty) -> Expr {
     if ty.kinds == KindSet::MESSAGE_KINDS {
         expr
     } else {
-        Expr { may_be_missing: expr.may_be_missing, ..typed_read(expr, &ty) }
+        Expr { may_be_missing: expr.may_be_missing, ..wrap_in_typed_read(expr, &ty) }
     }
 }

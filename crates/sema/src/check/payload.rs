@@ -10,7 +10,7 @@ mod place;
 mod rule;
 mod shape;
 
-use super::constant::constant_json_of;
+use super::constant::json_of_constant;
 use super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{
     self, BindingId, BindingRoot, Cond, CondKind, Effect, Expr, ExprKind, ObjectPath, Operand, Part,
@@ -191,7 +191,7 @@ impl<'a> Checker<'a> {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         let PayloadState { copy_count: copies, is_too_big: too_large, .. } = self.payload;
         self.payload = PayloadState { copy_count: copies, is_too_big: too_large, ..PayloadState::default() };
-        let decision = super::constant::constant_expr(Json::from(name.node.as_str()), name.span);
+        let decision = super::constant::build_constant(Json::from(name.node.as_str()), name.span);
         self.scope.push(Binding::new(shape::DECISION_NAME, decision.clone(), name.span));
         let object = self.collect_object(body, &mut groups.clone());
         self.scope.clear();
@@ -311,7 +311,7 @@ impl<'a> Checker<'a> {
         let ViolationReport { place, span, message, repair, shows_value, correction, notice, .. } = report;
         let (completes, of_field) = (report.is_only_corrected, report.is_from_field);
         parts.splice(0..0, self.payload.guards.iter().cloned());
-        let condition = all_of(parts, span);
+        let condition = join_by_and(parts, span);
         self.measure_within_limits(Part::Cond(&condition), span)?;
         let name: Arc<str> = site.reported_id.clone().unwrap_or_else(|| id.into());
         let (handler, metadata) = (name.clone(), self.empty_metadata.clone());
@@ -325,7 +325,7 @@ impl<'a> Checker<'a> {
                 Some(hir::Correction::Remove) => message!("remove it"),
                 // A value that is not constant is computed when the requirement is violated.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
-                    constant_json_of(self.program.value(*value))
+                    json_of_constant(self.program.value(*value))
                         .map_or_else(Message::default, |value| message!("write {value}"))
                 }
                 None => message.clone(),
@@ -371,7 +371,7 @@ impl<'a> Checker<'a> {
     /// all values named since the last call have their declared types. `None` if none is pending.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
-        (!pending_type_tests.is_empty()).then(|| all_of(pending_type_tests, span))
+        (!pending_type_tests.is_empty()).then(|| join_by_and(pending_type_tests, span))
     }
 
     /// Stores a value under a name so that it is computed only once, and returns the expression
@@ -393,7 +393,7 @@ fn negate(condition: Cond) -> Cond {
     Cond { kind: CondKind::Not(Box::new(condition)), span }
 }
 
-fn all_of(mut parts: Vec<Cond>, span: Span) -> Cond {
+fn join_by_and(mut parts: Vec<Cond>, span: Span) -> Cond {
     match parts.len() {
         1 => parts.remove(0),
         _ => Cond { kind: CondKind::And(parts), span },

@@ -7,7 +7,7 @@
 //! be proven present is the *goal*.
 
 use super::Checker;
-use super::capture::{always_captures, effective_regex};
+use super::capture::{always_captures, regex_with_case_flag};
 use super::fields::{MessageFields, field_of_type};
 use super::known::may_be_invalid;
 use crate::hir::{
@@ -40,18 +40,19 @@ impl Checker<'_> {
 struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,
-    /// The conditions that are true where the value is computed.
+    /// The conditions that are known to be true where the tested value is computed.
     true_conditions: Vec<&'p Cond>,
     step_count: u64,
 }
 
-/// A value for which the proof must show that it is present.
+/// What a proof must show to be present: a field, the value of an expression, or a
+/// regular-expression match.
 #[derive(Clone, Copy)]
 enum PresenceGoal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
     /// The value of this expression. A missing operand makes a condition unknown. So the value is
-    /// present if some condition that is true or false needs the value of an equal expression.
+    /// present if a condition that is known to be true or false reads an equal expression.
     Value(&'g Expr),
     /// A match of the regular expression (second entry) in the text (first entry). Such a match
     /// proves that `capture` returns a text.
@@ -342,7 +343,7 @@ fn is_match_test(test: &Predicate, goal: PresenceGoal<'_>) -> bool {
     };
     let written = written.as_const().and_then(|written| written.value().as_str());
     test.mode.quantity.is_none()
-        && written.is_some_and(|written| effective_regex(written, test.mode.text.folds_case) == pattern)
+        && written.is_some_and(|written| regex_with_case_flag(written, test.mode.text.folds_case) == pattern)
         && is_same_value(&test.left, text)
 }
 

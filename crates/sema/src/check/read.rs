@@ -22,9 +22,9 @@ pub(super) fn union_of_kinds(kinds: impl Iterator<Item = KindSet>) -> KindSet {
     kinds.fold(KindSet::EMPTY, KindSet::union)
 }
 
-/// Wraps a value in a typed read. Returns the value unchanged if the wanted type accepts any value,
-/// or all kinds of the value.
-pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
+/// Wraps a value in a read of `wanted_type`, so that a value of another kind counts as missing.
+/// Returns the value unchanged if the wanted type accepts any value, or all kinds of the value.
+pub(super) fn wrap_in_typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
     if KindSet::MESSAGE_KINDS.is_subset_of(wanted_type.kinds) || expr.ty.kinds.is_subset_of(wanted_type.kinds)
     {
         return expr;

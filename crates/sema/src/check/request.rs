@@ -5,7 +5,7 @@
 
 mod fields;
 
-use super::constant::constant_json_of;
+use super::constant::json_of_constant;
 use super::file_settings::CASE_SETTING;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names};
@@ -28,7 +28,8 @@ use std::sync::{Arc, LazyLock};
 
 /// The name of the message field whose text is analysed.
 const TEXT_FIELD: &str = "text";
-/// Rules read `request.context_score`. If they define a `let` with this name, it gives the value.
+/// The name of a score that authors define by `let context_score = …`. Rules read the score as
+/// `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
 /// The state of the checker for the message-text analysis (`request.…`) in one pass over the rules.
@@ -252,7 +253,7 @@ impl<'a> Checker<'a> {
             return Ok(Vec::new());
         }
         let value = self.check_argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
-        let Some(json) = constant_json_of(&value) else {
+        let Some(json) = json_of_constant(&value) else {
             let help = message!(
                 "write the words here or in a `list`; they are read once, when the rules are loaded"
             );

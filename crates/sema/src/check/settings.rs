@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let fraction = number.filter(|number| (0.0..=1.0).contains(number));
-        match (setting.name, setting_word(value), fraction, &value.kind) {
+        match (setting.name, read_setting_word(value), fraction, &value.kind) {
             ("case", "insensitive", ..) => settings.case = Some(Case::Ignore),
             ("case", "full", ..) => {
                 (settings.case, settings.uses_full_case_folding) = (Some(Case::Ignore), true)
@@ -382,7 +382,7 @@ impl<'a> Checker<'a> {
 
 /// Returns the value of a setting if it is a single word, with or without quotes. Returns an empty
 /// text for other values.
-fn setting_word(value: &ast::Expr) -> &str {
+fn read_setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,
         ExprKind::Literal(Literal::Null) => "none",

@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
             condition: condition.into(),
             outcome,
             span: statement.span,
-            docs: shared_text(&statement.docs),
+            docs: to_shared_text(&statement.docs),
         })
     }
 
@@ -152,7 +152,7 @@ impl<'a> Checker<'a> {
                         if let Some(diagnostic) = self.goto_target_error(table, *span) {
                             return self.report(diagnostic);
                         }
-                        let help = match self.other_entry_keyword(&table.node) {
+                        let help = match self.keyword_of_other_entry(&table.node) {
                             Some(word) => message!(
                                 "`{}` is a {word}, which is an entry of its own; `goto` can only lead to a \
                                 `table`",
@@ -165,7 +165,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Target::Handler { name, args, metadata, .. } => {
-                let params = self.handler_params(name)?;
+                let params = self.find_handler_params(name)?;
                 if let Some(failed) = self.report_braces_for_arguments(name, args, metadata, params.as_ref())
                 {
                     return failed;
@@ -178,7 +178,7 @@ impl<'a> Checker<'a> {
                             self.warn_blanks_in_identifier(Some(&key.node), value);
                         }
                         self.warn_templates_of_metadata(entries, condition);
-                        self.constant_map(entries).map(Arc::new)
+                        self.evaluate_constant_entries(entries).map(Arc::new)
                     }
                 };
                 let name =
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the keyword of the choice, router, workflow, flow or payload with this name, to
     /// explain why `goto` cannot lead to it. `None` for a table or an unknown name.
-    fn other_entry_keyword(&self, name: &str) -> Option<Message> {
+    fn keyword_of_other_entry(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
             StatementKind::Router(router) if router.name.node == name => Some(message!("router")),
@@ -255,7 +255,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the parameters of a handler and the span of its declaration. `None` if the program
     /// declares no handlers; an unknown name is an error.
-    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
+    fn find_handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
         // The program lists the handlers in the order of their declarations.
@@ -398,7 +398,7 @@ impl<'a> Checker<'a> {
             let similar = self.nearest(&name.node, params.names());
             return self.report(diagnostic.suggest_or_help(name.span, similar, help));
         };
-        let other_case = self.case_of_other_type(&value, param.ty.kinds).cloned();
+        let other_case = self.find_case_of_other_type(&value, param.ty.kinds).cloned();
         let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.is_optional && !self.fields.infers_types() && self.may_be_missing(&value, condition) {
             if let Some(case) = other_case {
@@ -476,6 +476,6 @@ impl<'a> Checker<'a> {
 }
 
 /// Converts a text to a reference-counted text. An empty text needs no allocation.
-fn shared_text(text: &str) -> Arc<str> {
+fn to_shared_text(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

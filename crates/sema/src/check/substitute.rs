@@ -2,7 +2,7 @@
 //! `def`s are inlined.
 
 use super::MAX_CONDITION_NODES;
-use super::constant::list_expr;
+use super::constant::build_list_value;
 use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
@@ -92,7 +92,7 @@ impl Substitution<'_> {
             }
             ExprKind::List(items) => {
                 items.iter_mut().for_each(|item| self.substitute_in_expr(item));
-                *expr = list_expr(std::mem::take(items), expr.span);
+                *expr = build_list_value(std::mem::take(items), expr.span);
             }
             ExprKind::Call(function, args) => {
                 let params = function.info().params;

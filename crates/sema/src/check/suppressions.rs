@@ -11,11 +11,11 @@ use rulec_syntax::loader::LoadedFiles;
 #[derive(Clone, Debug, Default)]
 pub struct Suppressions {
     allow_comments: Vec<(ast::AllowComment, Span)>,
-    /// Indexes of the suppressions at top-level statements, sorted by the start of the statement.
-    /// No statement in this list contains another one.
+    /// Indexes of the `allow` comments at top-level statements, sorted by the start of the
+    /// statement. None of these statements contains another one.
     top_level: Vec<usize>,
-    /// Indexes of the suppressions at statements inside a table, sorted by the start of the
-    /// statement. No statement in this list contains another one.
+    /// Indexes of the `allow` comments at statements inside a table, sorted by the start of the
+    /// statement. None of these statements contains another one.
     inside_table_indices: Vec<usize>,
     /// For each `allow` comment, whether it suppressed a diagnostic. A comment that suppressed none
     /// is reported.
@@ -61,19 +61,19 @@ impl Suppressions {
         &self.suppressed
     }
 
-    /// True if a suppression (`# rulec: allow`) applies to the diagnostic. Also marks this
-    /// suppression as used.
+    /// True if a `# rulec: allow` comment applies to the diagnostic. Also marks this comment as
+    /// used.
     pub fn suppresses(&mut self, diagnostic: &Diagnostic) -> bool {
         let warning_span =
             diagnostic.span().filter(|_| !self.allow_comments.is_empty() && !diagnostic.is_error());
-        let suppression =
-            warning_span.and_then(|warning_span| self.first_containing(diagnostic.code, warning_span));
+        let suppression = warning_span
+            .and_then(|warning_span| self.first_suppression_containing(diagnostic.code, warning_span));
         suppression.inspect(|index| self.is_used[*index] = true).is_some()
     }
 
-    /// Returns a warning for each suppression that suppressed nothing. Some codes are reported only
-    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns only the
-    /// warnings for these codes, otherwise only the warnings for all other codes.
+    /// Returns a warning for each `# rulec: allow` comment that suppressed nothing. Some codes are
+    /// reported only by the rule analysis, a separate step after the check. If `is_analysed`,
+    /// returns only the warnings for these codes, otherwise only the warnings for all other codes.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self
             .allow_comments
@@ -102,9 +102,9 @@ impl Suppressions {
         })
     }
 
-    /// Returns the index of the first suppression of this code whose statement contains `span`;
-    /// `None` if there is none.
-    fn first_containing(&self, code: Code, span: Span) -> Option<usize> {
+    /// Returns the index of the first `allow` comment for this code whose statement contains
+    /// `span`; `None` if there is none.
+    fn first_suppression_containing(&self, code: Code, span: Span) -> Option<usize> {
         let covering_suppression = |list: &[usize]| {
             let end_index =
                 list.partition_point(|index| start_of(self.allow_comments[*index].1) <= start_of(span));

@@ -16,7 +16,7 @@ use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use value::{insert_at_path, mismatched_part, number_in_quotes, value_mismatch};
+use value::{find_mistyped_literal, insert_at_path, number_in_quotes, value_mismatch_message};
 
 impl<'a> Checker<'a> {
     /// Checks the `test` blocks of the main file, and adds them to the program.
@@ -154,14 +154,14 @@ impl<'a> Checker<'a> {
         ty: Option<&Ty>,
         value: &'a ast::Expr,
     ) -> Checked<()> {
-        let json = self.constant_json(value)?;
+        let json = self.evaluate_constant(value)?;
         let name = join_path(path);
         if let Some(found) = ty.and_then(|ty| self.report_unknown_key(value, ty, &name)) {
             return found;
         }
-        if let Some(message) = ty.and_then(|ty| value_mismatch(&json, ty, &name)) {
+        if let Some(message) = ty.and_then(|ty| value_mismatch_message(&json, ty, &name)) {
             let (part, part_ty) = ty.map_or((value, None), |ty| {
-                (mismatched_part(value, ty).0, Some(mismatched_part(value, ty).1))
+                (find_mistyped_literal(value, ty).0, Some(find_mistyped_literal(value, ty).1))
             });
             let number = part_ty.and_then(|ty| number_in_quotes(part, &ty));
             let diagnostic = Diagnostic::new(Code::TestInput, part.span, message);
@@ -261,11 +261,11 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
             return self.report(diagnostic.suggest_or_help(rule.span, similar.as_deref(), help));
         }
-        let shared_text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
+        let to_shared_text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
         let breaks = expect
             .expected_violations
             .iter()
-            .map(|(rule, path)| (shared_text(rule), path.as_ref().map(shared_text)));
+            .map(|(rule, path)| (to_shared_text(rule), path.as_ref().map(to_shared_text)));
         let mut breaks: Vec<_> = breaks.collect();
         breaks.sort();
         breaks.dedup();

@@ -66,7 +66,7 @@ impl Checker<'_> {
         if !self.is_difference_of_times(value) {
             return;
         }
-        let numbers = literals_of(written).unwrap_or_else(|| vec![written]);
+        let numbers = find_literals(written).unwrap_or_else(|| vec![written]);
         numbers.into_iter().for_each(|number| self.warn_milliseconds(number.span));
     }
 
@@ -88,7 +88,7 @@ impl Checker<'_> {
     /// `created + 3_600_000`. `span` is the span of the number.
     pub(super) fn warn_milliseconds(&mut self, span: Span) {
         let written = self.loaded.sources.slice(span);
-        let Some(number) = product_of_literals(written) else { return };
+        let Some(number) = multiply_literals(written) else { return };
         let Some(meant) = milliseconds_to_usual_duration(number) else { return };
         let days = format_grouped_number((number as f64 / 86_400.0 * 10.0).round() / 10.0);
         let message = message!("a duration is a number of seconds, and `{written}` seconds are {days} days");
@@ -98,9 +98,9 @@ impl Checker<'_> {
     }
 
     fn warn_unit_unlike_name(&mut self, value: &Expr, written: &ast::Expr) {
-        let Some(literals) = literals_of(written) else { return };
+        let Some(literals) = find_literals(written) else { return };
         let Some(name) = self.name_of_value(value) else { return };
-        let Some((word, measured, length)) = named_unit(&name) else { return };
+        let Some((word, measured, length)) = unit_implied_by_name(&name) else { return };
         for literal in literals {
             let Some((amount, other)) = parse_amount(self.loaded.sources.slice(literal.span)) else {
                 continue;
@@ -178,7 +178,7 @@ pub(super) fn difference_of_times(value: &Expr) -> Option<(&Expr, &Expr)> {
 
 /// Returns the parts of an expression that may be literals: a literal itself, the elements of a
 /// list, or both ends of a range. `None` for another expression.
-fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+fn find_literals(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     Some(match &written.kind {
         ast::ExprKind::Literal(_) => vec![written],
         ast::ExprKind::List(items) => items.iter().collect(),
@@ -190,7 +190,7 @@ fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 /// Returns the value of a number without a unit, or of a product of such numbers, as in
 /// `24 * 60 * 60 * 1000`. One factor of the product must be a multiple of 1000: `50 * 3600`, for
 /// example, is plainly meant in seconds. `None` for other expressions.
-fn product_of_literals(written: &str) -> Option<u64> {
+fn multiply_literals(written: &str) -> Option<u64> {
     let factors: Option<Vec<u64>> =
         written.split('*').map(|factor| factor.trim().replace('_', "").parse().ok()).collect();
     let factors =
@@ -215,7 +215,7 @@ fn milliseconds_to_usual_duration(number: u64) -> Option<String> {
 /// Returns the unit that the last word of a name implies: the word, whether the unit measures time
 /// or size, and the length of one unit in seconds or bytes. `None` if the word is no unit, or if a
 /// short name such as `min` consists only of this word.
-pub(super) fn named_unit(name: &str) -> Option<(&'static str, Dimension, f64)> {
+pub(super) fn unit_implied_by_name(name: &str) -> Option<(&'static str, Dimension, f64)> {
     let word = last_word(name);
     // A name that is only an abbreviation may mean something else.
     let is_abbreviation = word.len() == name.len() && word.len() <= 3 && word.is_ascii();
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_last_word_of_a_name_says_the_unit() {
         let check = |name: &str, expected: Option<&str>| {
-            assert_eq!(named_unit(name).map(|(word, ..)| word), expected, "{name}");
+            assert_eq!(unit_implied_by_name(name).map(|(word, ..)| word), expected, "{name}");
         };
         check("wait_ms", Some("ms"));
         check("latencyMs", Some("ms"));
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn usual_durations_are_recognized_in_milliseconds() {
         let check = |written: &str, expected: Option<&str>| {
-            let number = product_of_literals(written);
+            let number = multiply_literals(written);
             assert_eq!(number.and_then(milliseconds_to_usual_duration).as_deref(), expected, "{written}");
         };
         check("60_000", Some("1m"));

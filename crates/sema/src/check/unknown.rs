@@ -2,7 +2,7 @@
 //! like a name that can. Finds what the author meant: another spelling, a name that another rule
 //! defines, or a table.
 
-use super::meant::suggest_root;
+use super::meant::suggest_path_root;
 use super::names::is_message_text;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Checked, Checker, join_names, nested};
@@ -22,16 +22,16 @@ const MAX_COMPARED_DIAGNOSTICS: usize = 200;
 
 /// A name that the files declare, but that cannot be used as a value in the checked expression.
 #[derive(Clone, Copy)]
-pub(super) enum OtherName<'a> {
+pub(super) enum NameWithoutValue<'a> {
     /// A name that a rule defines after `where`.
-    Local(OtherLocal<'a>),
+    Local(LocalOfOtherRule<'a>),
     /// The name of a statement, such as a table, with the keyword of the statement.
     Statement(&'static str, &'a Ident),
 }
 
 /// A name that a rule defines after `where`, with the name of the rule and the value.
 #[derive(Clone, Copy)]
-pub(super) struct OtherLocal<'a> {
+pub(super) struct LocalOfOtherRule<'a> {
     rule: &'a Ident,
     name: &'a Ident,
     value: &'a ast::Expr,
@@ -40,20 +40,20 @@ pub(super) struct OtherLocal<'a> {
 impl<'a> Checker<'a> {
     /// Reports a path whose first name is unknown. `record` has the fields of the message. A name
     /// is reported only once in a file.
-    pub(super) fn report_unknown_root<T>(
+    pub(super) fn report_unknown_path_root<T>(
         &mut self,
         path: &ConstantPath<'a>,
         record: &RecordType,
     ) -> Checked<T> {
         let (name, name_span) = (path.names[0], path.segment_spans[0].0);
-        let text = self.text_in_backquotes(name, name_span);
-        let diagnostic = text.unwrap_or_else(|| self.unknown_root_error(path, record));
+        let text = self.text_in_backquotes_error(name, name_span);
+        let diagnostic = text.unwrap_or_else(|| self.unknown_path_root_error(path, record));
         self.report_once_in_file(diagnostic)
     }
 
     /// Returns the diagnostic for a text in backquotes, as other languages write a raw text. `None`
     /// for a name that a field can have.
-    fn text_in_backquotes(&self, name: &str, span: Span) -> Option<Diagnostic> {
+    fn text_in_backquotes_error(&self, name: &str, span: Span) -> Option<Diagnostic> {
         let is_quoted = self.loaded.sources.slice(span).starts_with('`');
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
         if !is_quoted || name.chars().all(is_name) {
@@ -68,11 +68,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the diagnostic for a path whose first name is unknown.
-    fn unknown_root_error(&self, path: &ConstantPath<'a>, record: &RecordType) -> Diagnostic {
+    fn unknown_path_root_error(&self, path: &ConstantPath<'a>, record: &RecordType) -> Diagnostic {
         let names = path.names.as_slice();
         let (name, names_of_path, name_span) = (names[0], names.len(), path.segment_spans[0].0);
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
-        if let Some((help, fix)) = self.meant_day_or_month(path) {
+        if let Some((help, fix)) = self.foreign_day_or_month_remedy(path) {
             let diagnostic = diagnostic.help(help);
             return fix.into_iter().fold(diagnostic, |all, (span, text)| all.likely_fix(span, text));
         }
@@ -92,18 +92,18 @@ impl<'a> Checker<'a> {
             Ok(helped) => return helped,
             Err(diagnostic) => diagnostic,
         };
-        let near = self.meant_root(record, names);
+        let near = self.meant_path_root(record, names);
         if let Some(list) = self.enclosing_list_name(name_span) {
             let help = message!(
                 "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
                 each line, `list {list} = from \"{list}.txt\"`"
             );
             diagnostic.help(help)
-        } else if let Some(written) = self.capture_call_for_group(name, name_span) {
+        } else if let Some(written) = self.write_capture_call_for_group(name, name_span) {
             let help = message!("it is a group of the regular expression: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(near) = near {
-            suggest_root(diagnostic, name_span, Some(&near), record)
+            suggest_path_root(diagnostic, name_span, Some(&near), record)
         } else if self.payload.field_names.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -146,20 +146,21 @@ impl<'a> Checker<'a> {
             ) });
             let is_certain = has_one_near_candidate(name, names.iter().copied());
             let near = self.nearest(name, names);
-            suggest_root(diagnostic.help(help), name_span, near, record).mark_fixes_certain_if(is_certain)
+            suggest_path_root(diagnostic.help(help), name_span, near, record)
+                .mark_fixes_certain_if(is_certain)
         }
     }
 
-    /// Returns the first name that the author of a path probably meant: the only field with a field
-    /// of its second name, or a name in scope. `None` for another path.
-    fn meant_root(&self, record: &RecordType, names: &[&str]) -> Option<String> {
-        let root = root_with_field(record, names).map(str::to_owned);
-        root.or_else(|| self.bound_name_near_constant(names.first()?))
+    /// Returns the first name that the author of a path probably meant. This is a name in scope, or
+    /// the only field that contains the path's second name. `None` for another path.
+    fn meant_path_root(&self, record: &RecordType, names: &[&str]) -> Option<String> {
+        let root = path_root_with_field(record, names).map(str::to_owned);
+        root.or_else(|| self.bound_name_near_foreign_constant(names.first()?))
     }
 
     /// Returns the name in scope that is spelled almost like `name`, a constant of another
     /// language: `one` for `on`. `None` for other names.
-    fn bound_name_near_constant(&self, name: &str) -> Option<String> {
+    fn bound_name_near_foreign_constant(&self, name: &str) -> Option<String> {
         foreign_constant_help(name)?;
         let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
         self.nearest(name, bound).map(str::to_owned)
@@ -221,7 +222,7 @@ impl<'a> Checker<'a> {
                 .help(message!("write `payload.{name}` for a field of an included group"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
         }
-        let element = (name == "_").then(|| self.every_element_remedy(name, span)).flatten();
+        let element = (name == "_").then(|| self.any_element_index_remedy(name, span)).flatten();
         if let Some((help, fix)) = element {
             let message = message!("`{name}` is read as a field of the message");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
@@ -245,7 +246,7 @@ impl<'a> Checker<'a> {
                 .label(local.name.span, message!("defined for this rule only"))
                 .help(message!(
                     "{}; if messages have this field, rename the other",
-                    self.help_of_local(name, local)
+                    self.help_for_local_of_other_rule(name, local)
                 ));
             return self.diagnostics.push(diagnostic);
         }
@@ -280,7 +281,7 @@ impl<'a> Checker<'a> {
                 "`{name}` is read as a field of the message; the outputs of the steps are in `steps`"
             );
             (STEPS_FIELD.to_owned(), message)
-        } else if let Some(near) = self.bound_name_near_constant(name) {
+        } else if let Some(near) = self.bound_name_near_foreign_constant(name) {
             let message = message!("`{name}` is read as a field of the message, but `{near}` is a name here");
             (near, message)
         } else {
@@ -334,12 +335,12 @@ impl<'a> Checker<'a> {
     /// of a table or handler, or a name of another rule. Returns `Err` with the unchanged
     /// diagnostic for other names.
     fn with_non_value_help(&self, name: &str, diagnostic: Diagnostic) -> Result<Diagnostic, Diagnostic> {
-        let (message, declared, help) = match self.other_name(name) {
-            Some(OtherName::Local(local)) => {
+        let (message, declared, help) = match self.declaration_without_value(name) {
+            Some(NameWithoutValue::Local(local)) => {
                 let message = message!("`{name}` is a name of `{}` only", local.rule.node);
-                (message, local.name.span, self.help_of_local(name, local))
+                (message, local.name.span, self.help_for_local_of_other_rule(name, local))
             }
-            Some(OtherName::Statement(keyword, declared)) => {
+            Some(NameWithoutValue::Statement(keyword, declared)) => {
                 let Some((message, help)) = explain_statement(keyword, name) else {
                     return Err(diagnostic);
                 };
@@ -350,7 +351,7 @@ impl<'a> Checker<'a> {
         Ok(Diagnostic { message, ..diagnostic }.label(declared, message!("declared here")).help(help))
     }
 
-    fn help_of_local(&self, name: &str, local: OtherLocal<'a>) -> Message {
+    fn help_for_local_of_other_rule(&self, name: &str, local: LocalOfOtherRule<'a>) -> Message {
         let mut names = Vec::new();
         collect_names(local.value, &mut names);
         // The value may use other names of its rule, which a `let` cannot read.
@@ -363,24 +364,24 @@ impl<'a> Checker<'a> {
         message!("for all rules write `let {name} = {value}`, and remove the name from `{}`", local.rule.node)
     }
 
-    fn local_of_other_rule(&self, name: &str) -> Option<OtherLocal<'a>> {
-        match self.other_name(name)? {
-            OtherName::Local(local) => Some(local),
-            OtherName::Statement(..) => None,
+    fn local_of_other_rule(&self, name: &str) -> Option<LocalOfOtherRule<'a>> {
+        match self.declaration_without_value(name)? {
+            NameWithoutValue::Local(local) => Some(local),
+            NameWithoutValue::Statement(..) => None,
         }
     }
 
     /// Returns the declaration of a name that has no value here. `None` for an unknown name.
-    fn other_name(&self, name: &str) -> Option<OtherName<'a>> {
-        self.other_names.get_or_init(|| self.collect_other_names()).get(name).copied()
+    fn declaration_without_value(&self, name: &str) -> Option<NameWithoutValue<'a>> {
+        self.names_without_value.get_or_init(|| self.collect_names_without_value()).get(name).copied()
     }
 
-    fn collect_other_names(&self) -> HashMap<&'a str, OtherName<'a>> {
+    fn collect_names_without_value(&self) -> HashMap<&'a str, NameWithoutValue<'a>> {
         let mut names = HashMap::new();
         let mut add_locals = |rule: &'a Ident, locals: &'a Locals| {
             for (name, value) in locals {
-                let local = OtherLocal { rule, name, value };
-                names.entry(name.node.as_str()).or_insert(OtherName::Local(local));
+                let local = LocalOfOtherRule { rule, name, value };
+                names.entry(name.node.as_str()).or_insert(NameWithoutValue::Local(local));
             }
         };
         for statement in self.statements() {
@@ -413,7 +414,7 @@ impl<'a> Checker<'a> {
                 _ => continue,
             };
             let (keyword, name) = statement.kind.keyword_and_name();
-            names.entry(name).or_insert(OtherName::Statement(keyword, declared));
+            names.entry(name).or_insert(NameWithoutValue::Statement(keyword, declared));
         }
         names
     }
@@ -459,7 +460,7 @@ fn explain_statement(keyword: &str, name: &str) -> Option<(Message, Message)> {
 
 /// For a path whose root is unknown, returns the only declared field that contains a field with the
 /// second name of the path. `None` if no field or several fields do.
-fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
+fn path_root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
     let second = names.get(1)?;
     let has_field =
         |field: &&rulec_lang::ty::Field| field.ty.fields().is_some_and(|inner| inner.get(second).is_some());

@@ -26,7 +26,7 @@ impl<'p> TouchedPaths<'p> {
 
     /// True if this path is a prefix of a path in the set, or a path in the set is a prefix of this
     /// path. The field at this path is then used, at least in part.
-    fn touches(&self, path: &[Arc<str>]) -> bool {
+    fn overlaps_path(&self, path: &[Arc<str>]) -> bool {
         self.prefixes.contains(path) || (0..=path.len()).any(|end| self.paths.contains(&path[..end]))
     }
 }
@@ -84,7 +84,7 @@ impl Checker<'_> {
         };
         let private = TouchedPaths::from_paths(input.field_spans.keys().filter(is_private).collect());
         let is_unused = |path: &OwnedPath| {
-            !(read_paths.touches(path) || private.touches(path) || analyses_text && *path == text)
+            !(read_paths.overlaps_path(path) || private.overlaps_path(path) || analyses_text && *path == text)
         };
         let mut field_spans: Vec<_> =
             input.field_spans.iter().filter(|(_, span)| Some(span.file) == main).collect();

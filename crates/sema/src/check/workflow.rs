@@ -57,7 +57,7 @@ impl<'a> Checker<'a> {
 
     fn check_node(&mut self, node: &'a ast::Node) -> Checked<Node> {
         let to_arc = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
-        let config = self.constant_map(&node.config);
+        let config = self.evaluate_constant_entries(&node.config);
         let time_limit = node.time_limit.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
         let merge = node.merge_mode.as_ref().map(|merge| self.resolve_merge(merge)).transpose();
         let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
@@ -211,7 +211,8 @@ impl<'a> Checker<'a> {
         let router = faulty_node.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         let router_span = router.and_then(|router| self.program.tables[router.index()].span);
         let count = faulty_node.map(|node| node.next_nodes.len()).filter(|_| finding.kind == MissingTarget);
-        let index_span = count.zip(router_span).and_then(|(count, span)| self.index_beyond(span, count));
+        let index_span =
+            count.zip(router_span).and_then(|(count, span)| self.span_of_index_beyond(span, count));
         let place = index_span.or(next_span).unwrap_or(node_span);
         let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
         if let Some(span) = router_span {
@@ -245,7 +246,7 @@ impl<'a> Checker<'a> {
 
     /// Returns the span of the first `next[INDEX]` of a router whose index is `count` or greater.
     /// `router` is the span of the router's name. `None` if it has no such destination.
-    fn index_beyond(&self, router: Span, count: usize) -> Option<Span> {
+    fn span_of_index_beyond(&self, router: Span, count: usize) -> Option<Span> {
         let routers = self.statements().filter_map(|statement| match &statement.kind {
             StatementKind::Router(found) => Some(found),
             _ => None,
@@ -293,8 +294,8 @@ fn reachable_indexes(vertices: &[Vertex], node_indexes: &HashMap<NodeId, usize>,
     reached
 }
 
-/// True if a node that no path leads to has an edge from another such node, to which no edge leads.
-/// A finding about that other node is enough.
+/// True if a path leads to a node from another unreachable node that has no incoming edges. A
+/// finding about that other node is enough.
 fn is_after_unreachable_source(
     vertices: &[Vertex],
     node_indexes: &HashMap<NodeId, usize>,

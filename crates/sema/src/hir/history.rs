@@ -241,7 +241,7 @@ impl<'p> HistoryWalk<'p> {
             }) => self.visit(Part::Expr(operand)),
             Part::Expr(expr) => {
                 let mut path = Vec::new();
-                if let Some(base) = self.element_base(expr, &mut path) {
+                if let Some(base) = self.history_element_read_by(expr, &mut path) {
                     self.reads.kept.insert(path);
                     return self.visit_parts(Part::Expr(base));
                 }
@@ -249,7 +249,7 @@ impl<'p> HistoryWalk<'p> {
                     // The whole list is used, for example as an argument of a function, so all
                     // fields are read.
                     self.reads.kept.insert(Vec::new());
-                    self.reads.reach = self.reads.reach.max(self.reach_of(expr));
+                    self.reads.reach = self.reads.reach.max(self.reach_of_history_list(expr));
                 }
                 self.visit_parts(part);
             }
@@ -262,9 +262,9 @@ impl<'p> HistoryWalk<'p> {
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
             | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 if self.is_history(list) {
-                    let reach = self.reach_of(list);
+                    let reach = self.reach_of_history_list(list);
                     self.element_reach.insert(var.id, reach);
-                    if !is_unconditional_last(part) {
+                    if !selects_last_without_condition(part) {
                         self.reads.reach = self.reads.reach.max(reach);
                     }
                 }
@@ -286,7 +286,7 @@ impl<'p> HistoryWalk<'p> {
     /// the history. If the value is a whole recorded message, this reads no field of the message.
     fn visit_element(&mut self, value: &'p Expr) {
         let mut path = Vec::new();
-        match self.element_base(value, &mut path) {
+        match self.history_element_read_by(value, &mut path) {
             Some(base) if path.is_empty() => self.visit_parts(Part::Expr(base)),
             _ => self.visit(Part::Expr(value)),
         }
@@ -321,7 +321,7 @@ impl<'p> HistoryWalk<'p> {
     fn visit_compared_operand(&mut self, operand: &'p Expr, are_texts: bool) {
         let mut path = Vec::new();
         let is_read = matches!(operand.kind, ExprKind::Field(..) | ExprKind::Read(..));
-        match self.element_base(operand, &mut path) {
+        match self.history_element_read_by(operand, &mut path) {
             Some(base) if is_read && are_texts && !path.is_empty() => {
                 let address = std::ptr::from_ref(operand) as usize;
                 self.reads.compared_texts.entry(path).or_default().push(address);
@@ -333,10 +333,10 @@ impl<'p> HistoryWalk<'p> {
 
     /// Returns the age of the oldest message that the list `list`, a window of the history, may
     /// contain.
-    fn reach_of(&self, list: &Expr) -> HistoryReach {
+    fn reach_of_history_list(&self, list: &Expr) -> HistoryReach {
         match &list.kind {
             ExprKind::Window { list, bound, operand } => {
-                let reach = self.reach_of(list);
+                let reach = self.reach_of_history_list(list);
                 let bounded = match (bound, &operand.kind) {
                     (WindowBound::Since, ExprKind::Op(Op::Sub, _, Some(length))) => {
                         constant_milliseconds(length).map(HistoryReach::Within)
@@ -346,35 +346,35 @@ impl<'p> HistoryWalk<'p> {
                 };
                 bounded.map_or(reach, |bounded| bounded.min(reach))
             }
-            ExprKind::Read(inner, _) => self.reach_of(inner),
+            ExprKind::Read(inner, _) => self.reach_of_history_list(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.reach_of(body),
+                Term::Expr(body) => self.reach_of_history_list(body),
                 Term::Cond(_) => HistoryReach::Everything,
             },
             _ => HistoryReach::Everything,
         }
     }
 
-    /// Finds the element of the history that an expression is or reads a field of, and returns the
-    /// expression of the element. Appends the names of the fields that lead from the element to the
-    /// value to `path`. `None` for any other expression.
-    fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
+    /// If an expression is an element of the history, or reads a field of one, returns the
+    /// expression of the element. Appends the names of the fields that are read to `path`. `None`
+    /// for any other expression.
+    fn history_element_read_by(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {
-                let element = self.element_base(base, path)?;
+                let element = self.history_element_read_by(base, path)?;
                 // The hash is kept at the path of the text that it replaces.
                 if **name != *HASH_FIELD {
                     path.push(name.clone());
                 }
                 Some(element)
             }
-            ExprKind::Read(inner, _) => self.element_base(inner, path),
+            ExprKind::Read(inner, _) => self.history_element_read_by(inner, path),
             ExprKind::Var(id) => self.element_reach.contains_key(id).then_some(expr),
             ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => {
                 self.is_history(list).then_some(expr)
             }
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.element_base(body, path).map(|_| expr),
+                Term::Expr(body) => self.history_element_read_by(body, path).map(|_| expr),
                 Term::Cond(_) => None,
             },
             _ => None,
@@ -403,7 +403,7 @@ fn is_plain_comparison(test: &Predicate) -> bool {
 
 /// True for an expression that selects the last element of a list without a condition on it. Such
 /// an expression reads no older element.
-fn is_unconditional_last(part: Part<'_>) -> bool {
+fn selects_last_without_condition(part: Part<'_>) -> bool {
     match part {
         Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {
             matches!(body.kind, CondKind::Const(true))

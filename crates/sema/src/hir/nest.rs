@@ -10,55 +10,55 @@ use super::{
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// For each node of a condition or value, how it depends on the quantifiers that enclose it. The
-/// facts are cached by the address of the node.
+/// Says for each part of a condition or value how it depends on the quantifiers that enclose it.
+/// The answers are cached by the address of the part.
 #[derive(Debug, Default)]
 pub struct QuantifierFacts {
-    facts_by_address: HashMap<(usize, bool), NodeFacts>,
+    facts_by_address: HashMap<(usize, bool), QuantifierDependence>,
 }
 
-/// How one node depends on quantifiers.
+/// How one condition or value depends on the quantifiers that enclose it.
 #[derive(Clone, Debug, Default)]
-struct NodeFacts {
-    /// The variables of enclosing quantifiers that the node reads.
+struct QuantifierDependence {
+    /// The variables of enclosing quantifiers that the condition or value reads.
     free_variables: SmallVec<[VarId; 2]>,
-    /// The length of the longest chain of nested quantifiers inside the node. In a chain, each
-    /// quantifier reads the element of a quantifier around it.
+    /// The length of the longest chain of nested quantifiers inside the condition or value. In a
+    /// chain, each quantifier reads the element of a quantifier around it.
     longest_chain: u32,
 }
 
 impl QuantifierFacts {
-    /// True if a node reads no variable of an enclosing quantifier. Its value is then the same for
-    /// all elements, so an engine may compute it only once.
+    /// True if a condition or value reads no variable of an enclosing quantifier. Its result is
+    /// then the same for all elements, so an engine may compute it only once.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
-        self.facts_of(part).free_variables.is_empty()
+        self.dependence_of(part).free_variables.is_empty()
     }
 
-    /// Returns the variables of enclosing quantifiers that a node reads.
+    /// Returns the variables of enclosing quantifiers that a condition or value reads.
     pub fn free_variables(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
-        self.facts_of(part).free_variables
+        self.dependence_of(part).free_variables
     }
 
     /// Returns the length of the longest chain of nested quantifiers that contains the quantifier
     /// with this `body`. In a chain, each quantifier reads the element of a quantifier around it.
     /// `enclosing` is the number of quantifiers of the chain that enclose this quantifier.
     pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
-        enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
+        enclosing.saturating_add(1).saturating_add(self.dependence_of(Part::Cond(body)).longest_chain)
     }
 
-    fn facts_of(&mut self, part: Part<'_>) -> NodeFacts {
+    fn dependence_of(&mut self, part: Part<'_>) -> QuantifierDependence {
         // A `let` body is outside every quantifier, so it depends on none.
-        let Some(key) = part.node_key() else { return NodeFacts::default() };
+        let Some(key) = part.node_key() else { return QuantifierDependence::default() };
         if let Some(known) = self.facts_by_address.get(&key) {
             return known.clone();
         }
-        let facts = self.compute_facts(part);
+        let facts = self.compute_dependence(part);
         self.facts_by_address.insert(key, facts.clone());
         facts
     }
 
-    fn compute_facts(&mut self, part: Part<'_>) -> NodeFacts {
-        let mut facts = NodeFacts::default();
+    fn compute_dependence(&mut self, part: Part<'_>) -> QuantifierDependence {
+        let mut facts = QuantifierDependence::default();
         let quantified = match part {
             Part::Expr(Expr { kind: ExprKind::Var(id), .. }) => {
                 facts.free_variables.push(*id);
@@ -75,17 +75,17 @@ impl QuantifierFacts {
             _ => None,
         };
         let Some((list, var, body)) = quantified else {
-            part.parts().into_iter().for_each(|part| facts.add_part(self.facts_of(part)));
+            part.parts().into_iter().for_each(|part| facts.add_part(self.dependence_of(part)));
             return facts;
         };
-        let mut inner = self.facts_of(Part::Cond(body));
+        let mut inner = self.dependence_of(Part::Cond(body));
         if let Some(summed) = summed {
-            inner.add_part(self.facts_of(Part::Expr(summed)));
+            inner.add_part(self.dependence_of(Part::Expr(summed)));
         }
         inner.free_variables.retain(|id| *id != var.id);
         inner.longest_chain += 1;
         facts.add_part(inner);
-        let list = self.facts_of(Part::Expr(list));
+        let list = self.dependence_of(Part::Expr(list));
         let chain = list.longest_chain;
         facts.add_part(list);
         if facts.free_variables.is_empty() {
@@ -115,9 +115,10 @@ impl Program {
     /// True if the stored [`EachBlock::nesting_depth`] of every `each` is correct. Compares it with
     /// the result of [`Program::compute_each_depths`].
     pub(super) fn are_each_depths_valid(&self) -> bool {
-        fn depths_match(block: &RequirementBlock, depths: &QuantifierDepths) -> bool {
+        fn are_stored_depths_correct(block: &RequirementBlock, depths: &QuantifierDepths) -> bool {
             block.each_blocks.iter().all(|each| {
-                each.nesting_depth == depths.depth_of_each(each) && depths_match(&each.block, depths)
+                each.nesting_depth == depths.depth_of_each(each)
+                    && are_stored_depths_correct(&each.block, depths)
             })
         }
         let mut blocks = self.payloads.iter().map(|payload| &payload.block);
@@ -125,7 +126,7 @@ impl Program {
             return true;
         }
         let depths = QuantifierDepths::new(self);
-        blocks.all(|block| depths_match(block, &depths))
+        blocks.all(|block| are_stored_depths_correct(block, &depths))
     }
 }
 
@@ -180,9 +181,9 @@ impl QuantifierDepths {
     }
 }
 
-/// Returns the nesting depth of the quantifiers in `part`, a node of the HIR. `facts` caches facts
-/// about nodes. A use of a `let` counts as its body. `let_depths` contains the depth in the body of
-/// each `let`.
+/// Returns the nesting depth of the quantifiers in a condition or value. A use of a `let` counts as
+/// its body; `let_depths` contains the depth in the body of each `let`. `facts` caches the
+/// quantifiers on which each part depends.
 fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>) -> u32 {
     let own_depth = match part {
         Part::Let(id) => let_depths.get(id.index()).copied().unwrap_or_default(),
@@ -193,8 +194,8 @@ fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>
     part.parts().into_iter().map(|part| depth_of_part(facts, let_depths, part)).fold(own_depth, u32::max)
 }
 
-impl NodeFacts {
-    fn add_part(&mut self, part: NodeFacts) {
+impl QuantifierDependence {
+    fn add_part(&mut self, part: QuantifierDependence) {
         self.longest_chain = self.longest_chain.max(part.longest_chain);
         for id in part.free_variables {
             if !self.free_variables.contains(&id) {

@@ -17,12 +17,12 @@ pub enum Part<'a> {
     Let(LetId),
 }
 
-/// The direct children of a node, in source order.
+/// The direct children of a condition or value, in source order.
 pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
 
 impl<'a> Part<'a> {
-    /// Returns the direct children of this node. A use of a `let` has none, because its body is
-    /// stored in the program.
+    /// Returns the direct children of this condition or value. A use of a `let` has none, because
+    /// its body is stored in the program.
     pub fn parts(self) -> Parts<'a> {
         match self {
             Part::Cond(cond) => cond.parts(),
@@ -31,8 +31,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns an identity of the node: its address, and whether it is a condition. The identity is
-    /// valid until the program moves in memory. `None` for a use of a `let`.
+    /// Returns an identity of this condition or value: its address, and whether it is a condition.
+    /// The identity is valid until the program moves in memory. `None` for a use of a `let`.
     pub fn node_key(self) -> Option<(usize, bool)> {
         match self {
             Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),

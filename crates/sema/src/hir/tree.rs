@@ -67,7 +67,7 @@ pub enum CondKind {
 /// the argument in place of the parameter.
 #[derive(Clone, Debug)]
 pub struct BoundArgument {
-    /// The name of the parameter.
+    /// The name of the parameter of the `def`.
     pub parameter: Arc<str>,
     /// The span of the argument in the call.
     pub span: Span,
@@ -183,13 +183,14 @@ pub enum ExprKind {
 /// The value that an [`ExprKind::Fold`] computes from the elements for which its condition is true.
 #[derive(Clone, Debug)]
 pub enum Fold {
-    /// The number of the elements.
+    /// The number of the elements for which the condition is true.
     Count,
-    /// The sum of this expression over the elements; missing if it is missing for one of them.
+    /// The sum of this expression over the elements for which the condition is true. Missing if the
+    /// expression is missing for one of them.
     Sum(Box<Expr>),
-    /// The first of the elements; missing if there is none.
+    /// The first element for which the condition is true; missing if there is none.
     First,
-    /// The last of the elements; missing if there is none.
+    /// The last element for which the condition is true; missing if there is none.
     Last,
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 type Verified = Result<(), DecodeError>;
 
-fn ensure(is_valid: bool, problem: &'static str) -> Verified {
+fn check_guarantee(is_valid: bool, problem: &'static str) -> Verified {
     if is_valid { Ok(()) } else { Err(DecodeError(problem)) }
 }
 
@@ -18,49 +18,52 @@ impl Program {
     /// Checks every guarantee of the type checker that engines rely on. Also decodes the conditions
     /// of all rules to trees.
     pub fn verify(&self) -> Result<(), DecodeError> {
-        let verifier = Verifier::new(self)?;
+        let verifier = ProgramVerifier::new(self)?;
         let chunk_size =
             self.rules.len().div_ceil(ThreadLimit::All.count_for_statements(self.rules.len())).max(1);
         let verify_rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.verify_rule(rule));
         parallel::map_in_parallel(self.rules.chunks(chunk_size), verify_rules)
             .into_iter()
             .collect::<Verified>()?;
-        ensure(self.are_each_depths_valid(), "an `each` says that less nests in it than does")
+        check_guarantee(self.are_each_depths_valid(), "an `each` says that less nests in it than does")
     }
 }
 
 /// Verifies a whole program. A payload rule may read named values (bindings), whose ids start at 0
-/// for each payload. For each table and each value, `table_binding_limits` and
-/// `value_binding_limits` store a limit: only bindings with ids below the limit may be read. A
-/// limit of 0 allows only reads of the message.
-struct Verifier<'p> {
+/// for each payload. `table_binding_limits` and `value_binding_limits` store a limit for each table
+/// and each value: only bindings with lower ids may be read. A limit of 0 allows only reads of the
+/// message.
+struct ProgramVerifier<'p> {
     program: &'p Program,
     let_measures: Vec<ExprSize>,
     table_binding_limits: Vec<u32>,
     value_binding_limits: Vec<u32>,
 }
 
-impl<'p> Verifier<'p> {
+impl<'p> ProgramVerifier<'p> {
     /// Verifies everything in the program except the rules. Returns a verifier with which the
     /// caller can verify the rules.
-    fn new(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
+    fn new(program: &'p Program) -> Result<ProgramVerifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
         let binding_limit = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
-        let mut verifier = Verifier {
+        let mut verifier = ProgramVerifier {
             program,
             let_measures: Vec::with_capacity(program.lets.len()),
             table_binding_limits: tables.iter().map(binding_limit).collect(),
             value_binding_limits: vec![u32::MAX; values.len()],
         };
-        ensure(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
+        check_guarantee(
+            tables.first().is_some_and(|table| table.kind == TableKind::Routes),
+            "there are no routes",
+        )?;
         let has_name = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
-        ensure(program.slots.iter().all(has_name), "a field has no name")?;
+        check_guarantee(program.slots.iter().all(has_name), "a field has no name")?;
         let is_declared = |function: &Extern| match function.feature {
             Some(AnalysisFeature::Entity(number)) => number < analysis.entities.len(),
             Some(AnalysisFeature::Lexicon(number)) => number < analysis.lexicons.len(),
             Some(AnalysisFeature::Intent | AnalysisFeature::Keywords) | None => true,
         };
-        ensure(externs.iter().all(is_declared), "a function analyses what is not there")?;
+        check_guarantee(externs.iter().all(is_declared), "a function analyses what is not there")?;
         program.input.iter().try_for_each(verify_distinct_fields)?;
         verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.as_part()) {
@@ -87,11 +90,11 @@ impl<'p> Verifier<'p> {
             verifier.verify_expression(Part::Expr(value), *bindings, u64::MAX)?;
         }
         let is_decision = |test: &Test| tables[test.entry_table.index()].kind != TableKind::Requirements;
-        ensure(tests.iter().all(is_decision), "a test decides by requirements")?;
+        check_guarantee(tests.iter().all(is_decision), "a test decides by requirements")?;
         let mut routers =
             program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
         let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
-        ensure(routers.all(is_router), "a workflow asks what is no router")?;
+        check_guarantee(routers.all(is_router), "a workflow asks what is no router")?;
         Ok(verifier)
     }
 
@@ -99,17 +102,20 @@ impl<'p> Verifier<'p> {
     /// tables and values may read.
     fn verify_payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
-        ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
+        check_guarantee(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
         let tables = &self.program.tables;
         let has_requirement = |(rule, index): (&Rule, u32)| {
             let is_required = tables[rule.table.index()].kind == TableKind::Requirements;
             is_required == requirements.binary_search_by_key(&RuleId(index), |one| one.rule).is_ok()
         };
         let is_complete = self.program.rules.iter().zip(0..).all(has_requirement);
-        ensure(is_complete, "a rule of a payload has no requirement, or another rule has one")?;
+        check_guarantee(is_complete, "a rule of a payload has no requirement, or another rule has one")?;
         for payload in &self.program.payloads {
             let binding_count = self.verify_block(&payload.block, payload.binding_count)?;
-            ensure(payload.binding_count <= binding_count.saturating_add(1), "a payload binds too much")?;
+            check_guarantee(
+                payload.binding_count <= binding_count.saturating_add(1),
+                "a payload binds too much",
+            )?;
         }
         for requirement in requirements {
             let bindings =
@@ -130,7 +136,7 @@ impl<'p> Verifier<'p> {
     /// the block and the blocks inside it define.
     fn verify_block(&mut self, block: &RequirementBlock, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
-        ensure(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
+        check_guarantee(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
         let binding_limit = &mut self.table_binding_limits[block.table.index()];
         *binding_limit = bindings.min(*binding_limit);
         let mut binding_count = block.lets.len() as u32;
@@ -166,7 +172,10 @@ impl<'p> Verifier<'p> {
         match &condition.kind {
             CondKind::Branch { conditions, .. } => {
                 for GuardedCondition { presence_condition: usable, cond } in conditions {
-                    ensure(is_presence_conjunction(usable), "a branch tests for more than presence")?;
+                    check_guarantee(
+                        is_presence_conjunction(usable),
+                        "a branch tests for more than presence",
+                    )?;
                     self.verify_expression(Part::Cond(usable), bindings, MAX_CONDITION_NODES)?;
                     self.verify_expression(Part::Cond(cond), bindings, MAX_CONDITION_NODES)?;
                 }
@@ -188,7 +197,7 @@ impl<'p> Verifier<'p> {
         let measure = ExprSize::new(part, &self.let_measures);
         // A value may be twice as deep as a condition: it may have the maximum depth, and at its
         // deepest node use a definition of the maximum depth.
-        ensure(
+        check_guarantee(
             measure.node_count <= max_nodes && measure.depth <= 2 * MAX_CONDITION_DEPTH,
             "a condition is too large",
         )?;
@@ -230,7 +239,9 @@ impl NodeVerifier<'_> {
     /// variable that the node introduces, if any.
     fn verify_cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
-            CondKind::Predicate(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
+            CondKind::Predicate(test) => {
+                check_guarantee(is_valid_test(test), "a test does not fit its operator")?
+            }
             CondKind::Branch { .. } => return Err(DecodeError("a branch stands within a condition")),
             CondKind::Quantifier { var, .. } => return Ok(Some(var)),
             _ => {}
@@ -260,7 +271,7 @@ impl NodeVerifier<'_> {
             ExprKind::Fold { var, .. } => return Ok(Some(var)),
             _ => true,
         };
-        ensure(is_valid, "a value is computed of what does not fit").map(|()| None)
+        check_guarantee(is_valid, "a value is computed of what does not fit").map(|()| None)
     }
 }
 
@@ -300,7 +311,7 @@ fn verify_outcome(program: &Program, table: &Table, outcome: &Outcome) -> Verifi
         (Outcome::Next { .. }, TableKind::Router) => true,
         _ => false,
     };
-    ensure(is_allowed, "a rule leads where its table does not")
+    check_guarantee(is_allowed, "a rule leads where its table does not")
 }
 
 /// Calls `visit` with each value of an outcome.
@@ -331,6 +342,9 @@ fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
 /// the required fields, which needs distinct names.
 fn verify_distinct_fields(record: &RecordType) -> Verified {
     let mut names = HashSet::new();
-    ensure(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
+    check_guarantee(
+        record.fields.iter().all(|field| names.insert(&field.name)),
+        "a field is declared twice",
+    )?;
     record.fields.iter().filter_map(|field| field.ty.fields()).try_for_each(verify_distinct_fields)
 }

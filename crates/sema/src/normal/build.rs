@@ -125,8 +125,8 @@ pub struct NormalBuilder<'a> {
     /// The number of enclosing quantifiers that count for the nesting depth of the current node. A
     /// quantifier that reads no element of an enclosing quantifier starts the count again.
     enclosing_quantifier_count: u32,
-    /// Whether the current node needs two conditions: one for "the node is true", and one for "the
-    /// node is false". This is the case for a condition that is used as a value.
+    /// Whether the current part needs two conditions: one for "it is true", and one for "it is
+    /// false". This is the case for a condition that is used as a value.
     needs_both_polarities: bool,
     diagnostics: Vec<Diagnostic>,
 }
@@ -174,7 +174,7 @@ impl<'a> NormalBuilder<'a> {
             }
             CondKind::Predicate(test) => self.build_predicate(test, cond.span, want),
             CondKind::Quantifier { is_all: all, list, var, body } => {
-                let reads = self.levels_read(Part::Cond(cond));
+                let reads = self.levels_of_read_elements(Part::Cond(cond));
                 let list = self.build_expr(list);
                 let kinds = var.element_kinds;
                 let (level, nest, (polarities, body)) =
@@ -330,7 +330,7 @@ impl<'a> NormalBuilder<'a> {
             ExprKind::Call(function, args) => NormalExpr::Call(*function, self.build_exprs(args)),
             ExprKind::Extern(id, args) => NormalExpr::Extern(*id, self.build_exprs(args)),
             ExprKind::Fold { fold, list, var, body } => {
-                let reads = self.levels_read(Part::Expr(expr));
+                let reads = self.levels_of_read_elements(Part::Expr(expr));
                 let list = self.build_expr(list);
                 let (level, nest, (fold, body)) = self.build_in_quantifier(var, reads, body, |builder| {
                     builder.with_needs_both_polarities(false, |builder| {
@@ -350,7 +350,7 @@ impl<'a> NormalBuilder<'a> {
                     cond,
                     then_value: then,
                     else_value: other,
-                    read_levels: self.levels_read(Part::Expr(expr)),
+                    read_levels: self.levels_of_read_elements(Part::Expr(expr)),
                 }
             }
             ExprKind::Let(id) => {
@@ -387,13 +387,13 @@ impl<'a> NormalBuilder<'a> {
         NormalExpr::Cond {
             true_cond: holds,
             false_cond: fails,
-            read_levels: self.levels_read(Part::Cond(cond)),
+            read_levels: self.levels_of_read_elements(Part::Cond(cond)),
         }
     }
 
-    /// Returns the levels (nesting depths) of the enclosing quantifiers whose elements a node
-    /// reads.
-    fn levels_read(&mut self, part: Part<'_>) -> QuantifierLevels {
+    /// Returns the levels (nesting depths) of the enclosing quantifiers whose elements a condition
+    /// or value reads.
+    fn levels_of_read_elements(&mut self, part: Part<'_>) -> QuantifierLevels {
         let free = self.quantifier_facts.free_variables(part);
         let levels = free.iter().filter_map(|id| self.quantifier_levels.get(id));
         levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))

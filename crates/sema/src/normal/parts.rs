@@ -2,7 +2,7 @@
 
 use super::{CondId, ExprId, NormalCond, NormalExpr, NormalForm};
 
-/// A node of the normal form, by its id.
+/// A condition, predicate or value of the normal form, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Expr(u32),
@@ -11,7 +11,8 @@ pub enum Part {
 }
 
 impl NormalForm {
-    /// Calls `visit` with every direct child of a node. Returns `None` if the node does not exist.
+    /// Calls `visit` with every direct child of a condition, predicate or value. Returns `None` if
+    /// the id does not exist.
     pub fn for_each_child(&self, part: Part, visit: &mut dyn FnMut(Part)) -> Option<()> {
         let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));
         match part {

@@ -24,12 +24,12 @@ pub(super) fn joined_definition_help(
     let keyword = first.keyword();
     let (head, value) = match (first, second) {
         (Definition::Let { value: one }, Definition::Let { value: other }) => {
-            (head(one), either_condition(one, other, &slice)?)
+            (head(one), join_conditions_by_or(one, other, &slice)?)
         }
         (Definition::Def { params, body: one }, Definition::Def { params: others, body: other }) => {
             let is_same = params.len() == others.len()
                 && params.iter().zip(others).all(|(one, other)| one.name.node == other.name.node);
-            (head(one), either_condition(one, other, &slice).filter(|_| is_same)?)
+            (head(one), join_conditions_by_or(one, other, &slice).filter(|_| is_same)?)
         }
         (
             Definition::List { source: ListSource::Elements(one) },
@@ -55,7 +55,7 @@ pub(super) fn joined_definition_help(
 
 /// Returns the condition that holds if one of two conditions holds. `None` if one of them is no
 /// condition.
-fn either_condition(one: &Expr, other: &Expr, slice: &impl Fn(Span) -> String) -> Option<String> {
+fn join_conditions_by_or(one: &Expr, other: &Expr, slice: &impl Fn(Span) -> String) -> Option<String> {
     if !is_condition(one) || !is_condition(other) {
         return None;
     }

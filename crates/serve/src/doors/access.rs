@@ -5,7 +5,7 @@
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, require_json_content_type};
-use crate::limits::{LimitName, MAX_EVALUATIONS};
+use crate::limits::{LimitName, MAX_AUTHZEN_QUESTIONS};
 use crate::problem::Problem;
 use crate::service::{DecideRequest, DecisionWithAnswer, read_request};
 use crate::web::{self, ENVOY_PATH_PREFIX};
@@ -57,7 +57,7 @@ pub(super) fn is_permitted(decided: &DecisionWithAnswer) -> bool {
 /// An AuthZEN question: may the subject perform the action on the resource, in this context? Each
 /// field is JSON text. In a request with several questions, defaults replace missing fields.
 #[derive(Clone, Copy, Default, Deserialize)]
-struct Evaluation<'m> {
+struct AuthzenQuestion<'m> {
     #[serde(borrow)]
     subject: Option<&'m RawValue>,
     #[serde(borrow)]
@@ -68,10 +68,10 @@ struct Evaluation<'m> {
     context: Option<&'m RawValue>,
 }
 
-impl<'m> Evaluation<'m> {
-    /// Returns the question with every missing field taken from `defaults`.
-    fn with_defaults(self, defaults: &Evaluation<'m>) -> Evaluation<'m> {
-        Evaluation {
+impl<'m> AuthzenQuestion<'m> {
+    /// Returns the AuthZEN question with every missing field taken from `defaults`.
+    fn with_defaults(self, defaults: &AuthzenQuestion<'m>) -> AuthzenQuestion<'m> {
+        AuthzenQuestion {
             subject: self.subject.or(defaults.subject),
             action: self.action.or(defaults.action),
             resource: self.resource.or(defaults.resource),
@@ -79,8 +79,8 @@ impl<'m> Evaluation<'m> {
         }
     }
 
-    /// Converts the question to the message that the rules decide. Copies the JSON text of each
-    /// field, so that decimals stay exact.
+    /// Converts the AuthZEN question to the message that the rules decide. Copies the JSON text of
+    /// each field, so that decimals stay exact.
     ///
     /// # Errors
     /// If the subject, the action or the resource is missing, or lacks a field that AuthZEN
@@ -118,7 +118,7 @@ impl<'m> Evaluation<'m> {
 async fn answer_evaluation(
     app: &Arc<App>,
     admitted: &Admitted,
-    question: Evaluation<'_>,
+    question: AuthzenQuestion<'_>,
 ) -> Result<Json, Problem> {
     let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
@@ -146,7 +146,7 @@ async fn answer_evaluation_request(
 
 /// A request with several AuthZEN questions. Its other fields are the defaults of the questions.
 #[derive(Deserialize)]
-struct Evaluations<'m> {
+struct AuthzenQuestions<'m> {
     #[serde(borrow)]
     subject: Option<&'m RawValue>,
     #[serde(borrow)]
@@ -155,7 +155,7 @@ struct Evaluations<'m> {
     resource: Option<&'m RawValue>,
     #[serde(borrow)]
     context: Option<&'m RawValue>,
-    /// The questions, as JSON text.
+    /// The AuthZEN questions of the request, each as JSON text.
     #[serde(borrow, default)]
     evaluations: Vec<&'m RawValue>,
     /// The [`EvaluationOptions`], as JSON text.
@@ -187,26 +187,28 @@ async fn answer_evaluations_request(
 ) -> Result<Response, Problem> {
     require_json_content_type(&headers)?;
     let body = app.checked_body(body)?;
-    let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
+    let AuthzenQuestions { subject, action, resource, context, evaluations, options } = read_request(&body)?;
     let options: EvaluationOptions =
         options.map(|options| read_request(options.get().as_bytes())).transpose()?.unwrap_or_default();
-    let evaluations: Vec<Evaluation<'_>> = evaluations
+    let evaluations: Vec<AuthzenQuestion<'_>> = evaluations
         .into_iter()
         .map(|question| read_request(question.get().as_bytes()))
         .collect::<Result<_, _>>()?;
-    let defaults = Evaluation { subject, action, resource, context };
+    let defaults = AuthzenQuestion { subject, action, resource, context };
     if evaluations.is_empty() {
         return Ok(respond_with_request_id(&headers, &answer_evaluation(&app, &admitted, defaults).await?));
     }
-    if evaluations.len() > MAX_EVALUATIONS {
+    if evaluations.len() > MAX_AUTHZEN_QUESTIONS {
         app.service().metrics().count_limit(LimitName::questions);
-        return Err(Problem::invalid(format!("one request may ask at most {MAX_EVALUATIONS} questions")));
+        return Err(Problem::invalid(format!(
+            "one request may ask at most {MAX_AUTHZEN_QUESTIONS} questions"
+        )));
     }
     let mut answers = Vec::new();
     for question in evaluations {
         // Yields so that other requests run, and so that the deadline can cancel this request.
         tokio::task::yield_now().await;
-        admitted.deadline.check()?;
+        admitted.deadline.check_not_passed()?;
         // The answer to a question with an error is "denied", and its context holds the error.
         let answered = answer_evaluation(&app, &admitted, question.with_defaults(&defaults)).await;
         let answer = answered.unwrap_or_else(|problem| {
@@ -253,7 +255,7 @@ impl CheckedRequest<'_> {
         to_raw_value(&message).map_err(|error| Problem::invalid(error.to_string()))
     }
 
-    /// Decides by the rules whether the request may pass.
+    /// Decides by the rules whether the HTTP request about which Envoy asks may pass.
     pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<DecisionWithAnswer, Problem> {
         decide(app, admitted, &self.to_message()?).await
     }

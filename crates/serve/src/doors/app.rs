@@ -1,11 +1,11 @@
 //! The state that all protocol adapters share, such as the service and the tokens, and helpers that
 //! write responses.
 
-use super::admitted::{Admitted, Permit};
-use super::bodies::OpenBodies;
-use crate::auth::{Grant, Scope, Tokens};
+use super::admitted::{Admitted, RequestPermit};
+use super::bodies::IncompleteBodies;
+use crate::auth::{RequestPermissions, Scope, Tokens};
 use crate::events::Events;
-use crate::limits::{Deadline, LimitName};
+use crate::limits::{LimitName, RequestDeadline};
 use crate::metrics::Metrics;
 #[cfg(feature = "remote")]
 use crate::otlp::{DecisionInfo, Otlp};
@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 /// The response header that contains the generation (version number) of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
 
-/// The state that the handlers of all protocols share.
+/// The state of the service that the request handlers of all protocols share.
 pub(crate) struct App {
     service: Service,
     /// The accepted tokens; `None` if requests need no token.
@@ -39,7 +39,7 @@ pub(crate) struct App {
     /// One permit for each further stream that may be open. Streams have a semaphore of their own,
     /// because a stream may wait long for its client.
     stream_permits: Arc<Semaphore>,
-    open_bodies: OpenBodies,
+    incomplete_bodies: IncompleteBodies,
     web_guard: WebGuard,
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
@@ -62,7 +62,7 @@ impl App {
             web_guard: web,
             request_permits: Arc::new(Semaphore::new(service.limits().max_open_requests)),
             stream_permits: Arc::new(Semaphore::new(service.limits().max_open_requests)),
-            open_bodies: OpenBodies::new(service.limits()),
+            incomplete_bodies: IncompleteBodies::new(service.limits()),
             tokens: ArcSwapOption::from_pointee(tokens),
             service,
             events,
@@ -99,7 +99,7 @@ impl App {
 
     /// Returns the permissions of the token with this hash; `None` if the token is unknown.
     #[cfg(feature = "studio")]
-    pub fn grant_of_hash(&self, hash: &str) -> Option<Grant> {
+    pub fn grant_of_hash(&self, hash: &str) -> Option<RequestPermissions> {
         self.tokens.load().as_ref().and_then(|tokens| tokens.grant_of_hash(hash).cloned())
     }
 
@@ -115,8 +115,8 @@ impl App {
         &self.stream_permits
     }
 
-    pub fn open_bodies(&self) -> &OpenBodies {
-        &self.open_bodies
+    pub fn incomplete_bodies(&self) -> &IncompleteBodies {
+        &self.incomplete_bodies
     }
 
     /// Admits a part of a stream, such as one message. Waits for a permit for the part, because
@@ -126,12 +126,12 @@ impl App {
     /// # Errors
     /// If the new deadline passes before there is a permit.
     pub async fn admit_part(&self, stream: &Admitted) -> Result<Admitted, Problem> {
-        let deadline = Deadline::after(self.service.limits().request_time_limit);
+        let deadline = RequestDeadline::after(self.service.limits().request_time_limit);
         let permit = self.request_permits.clone().acquire_owned();
         let permit = tokio::time::timeout_at(deadline.end().into(), permit).await;
         let permit = permit.map_err(|_| deadline.timeout_problem())?;
         let permit = permit.map_err(|_| Problem::broken("the service has no permits"))?;
-        Ok(Admitted { permit: Permit::new(permit), deadline, ..stream.clone() })
+        Ok(Admitted { permit: RequestPermit::new(permit), deadline, ..stream.clone() })
     }
 
     /// Returns the error for a body over the limit, and counts it in the metrics.
@@ -181,9 +181,9 @@ impl App {
     ///
     /// # Errors
     /// If the service has tokens, and the request carries none or an unknown one.
-    pub fn grant(&self, headers: &HeaderMap) -> Result<Grant, Problem> {
+    pub fn grant(&self, headers: &HeaderMap) -> Result<RequestPermissions, Problem> {
         let tokens = self.tokens.load();
-        let Some(tokens) = tokens.as_ref() else { return Ok(Grant::without_tokens()) };
+        let Some(tokens) = tokens.as_ref() else { return Ok(RequestPermissions::without_tokens()) };
         let value = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
         let scheme = value.get(..7).unwrap_or_default();
         let token = value.get(7..).filter(|_| scheme.eq_ignore_ascii_case(b"bearer "));

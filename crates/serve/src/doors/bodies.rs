@@ -13,58 +13,58 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The bodies that have not arrived completely.
-pub(crate) struct OpenBodies {
+/// The request bodies that have not arrived completely.
+pub(crate) struct IncompleteBodies {
     /// Maximum number of bytes of all incomplete bodies together.
     max_total_bytes: usize,
-    state: Mutex<OpenBodiesState>,
+    state: Mutex<IncompleteBodiesState>,
 }
 
 #[derive(Default)]
-struct OpenBodiesState {
+struct IncompleteBodiesState {
     /// The incomplete bodies by number: the oldest body has the smallest number.
-    open_by_number: BTreeMap<u64, OpenBody>,
+    open_by_number: BTreeMap<u64, IncompleteBody>,
     next_number: u64,
     total_bytes: usize,
 }
 
-struct OpenBody {
+struct IncompleteBody {
     received_bytes: usize,
-    /// Notified if the service gives up this body.
+    /// Notified if the service gives up reading this request body.
     give_up_signal: Arc<Notify>,
 }
 
-impl OpenBodies {
-    pub fn new(limits: &Limits) -> OpenBodies {
-        OpenBodies { max_total_bytes: limits.max_total_body_bytes(), state: Mutex::default() }
+impl IncompleteBodies {
+    pub fn new(limits: &Limits) -> IncompleteBodies {
+        IncompleteBodies { max_total_bytes: limits.max_total_body_bytes(), state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OpenBodiesState> {
+    fn lock(&self) -> MutexGuard<'_, IncompleteBodiesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn register(&self) -> Registration<'_> {
+    fn register(&self) -> BodyRegistration<'_> {
         let give_up_signal = Arc::<Notify>::default();
         let mut state = self.lock();
         let number = state.next_number;
         state.next_number += 1;
         state
             .open_by_number
-            .insert(number, OpenBody { received_bytes: 0, give_up_signal: give_up_signal.clone() });
+            .insert(number, IncompleteBody { received_bytes: 0, give_up_signal: give_up_signal.clone() });
         drop(state);
-        Registration { bodies: self, body_number: number, give_up_signal }
+        BodyRegistration { bodies: self, body_number: number, give_up_signal }
     }
 }
 
-/// The registration of an incomplete body in [`OpenBodies`]. While it exists, the received bytes of
-/// the body count against the budget of all bodies.
-struct Registration<'b> {
-    bodies: &'b OpenBodies,
+/// The registration of an incomplete body in [`IncompleteBodies`]. While it exists, the received
+/// bytes of the body count against the budget of all bodies.
+struct BodyRegistration<'b> {
+    bodies: &'b IncompleteBodies,
     body_number: u64,
     give_up_signal: Arc<Notify>,
 }
 
-impl Registration<'_> {
+impl BodyRegistration<'_> {
     /// Counts `bytes` more bytes for this body. If all bodies together exceed the budget, gives up
     /// the oldest ones, but never the only one.
     fn add_bytes(&self, bytes: usize) {
@@ -81,7 +81,7 @@ impl Registration<'_> {
     }
 }
 
-impl Drop for Registration<'_> {
+impl Drop for BodyRegistration<'_> {
     fn drop(&mut self) {
         let mut state = self.bodies.lock();
         if let Some(body) = state.open_by_number.remove(&self.body_number) {
@@ -90,9 +90,9 @@ impl Drop for Registration<'_> {
     }
 }
 
-/// The reason why a body is not read to its end.
+/// The reason why a request body is not read to its end.
 pub(super) enum BodyError {
-    /// The body is larger than the limit.
+    /// The request body is larger than the limit.
     TooLarge,
     /// The bodies that are being read exceed their budget, and this body was the oldest.
     GivenUp,
@@ -106,14 +106,18 @@ pub(super) enum BodyError {
 /// # Errors
 /// If the body is larger than `limit`, which its header `content-length` may already say. Also if
 /// the body cannot be read, or the service gives it up because all bodies exceed their budget.
-pub(super) async fn read_body(bodies: &OpenBodies, mut body: Body, limit: usize) -> Result<Bytes, BodyError> {
+pub(super) async fn read_body(
+    bodies: &IncompleteBodies,
+    mut body: Body,
+    limit: usize,
+) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyError::TooLarge);
     }
-    let mut registration: Option<Registration<'_>> = None;
+    let mut registration: Option<BodyRegistration<'_>> = None;
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
         // Most bodies have arrived with the head of their request, and need no registration.
@@ -156,13 +160,13 @@ pub(super) async fn read_body(bodies: &OpenBodies, mut body: Body, limit: usize)
 mod tests {
     use super::*;
 
-    fn is_given_up(registration: &Registration<'_>) -> bool {
+    fn is_given_up(registration: &BodyRegistration<'_>) -> bool {
         registration.give_up_signal.notified().now_or_never().is_some()
     }
 
     #[test]
     fn the_oldest_body_is_given_up_first() {
-        let bodies = OpenBodies { max_total_bytes: 100, state: Mutex::default() };
+        let bodies = IncompleteBodies { max_total_bytes: 100, state: Mutex::default() };
         let (old, new) = (bodies.register(), bodies.register());
         old.add_bytes(60);
         new.add_bytes(40);

@@ -1,7 +1,7 @@
 //! Admission of requests. Checks the token, the limit of open requests and the deadline before a
 //! handler gets the request.
 
-use super::admitted::{Admitted, Permit};
+use super::admitted::{Admitted, RequestPermit};
 use super::app::{App, media_type};
 use super::bodies::BodyError;
 #[cfg(feature = "grpc")]
@@ -9,10 +9,10 @@ use super::grpc;
 #[cfg(feature = "studio")]
 use super::studio;
 use super::{bodies, json, stream};
-use crate::auth::Grant;
-use crate::limits::{Deadline, LimitName};
+use crate::auth::RequestPermissions;
+use crate::limits::{LimitName, RequestDeadline};
 #[cfg(feature = "remote")]
-use crate::otlp::{DecisionInfo, OpenSpan};
+use crate::otlp::{DecisionInfo, OpenRequestSpan};
 use crate::problem::Problem;
 use crate::trace::TraceId;
 use crate::web::ENVOY_PATH_PREFIX;
@@ -23,12 +23,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Paths that need neither a token nor a permit (see [`Permit`](super::admitted::Permit)). So a
-/// health check succeeds even if the service is overloaded.
+/// Paths that need neither a token nor a permit (see [`RequestPermit`](super::admitted::Permit)).
+/// So a health check succeeds even if the service is overloaded.
 const PATHS_WITHOUT_TOKEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The HTTP status under which the metrics count a request whose client disconnected before the
-/// response.
+/// The HTTP status by which the metrics count a request whose client disconnected before it
+/// received the response.
 const CLIENT_GONE_STATUS: u16 = 499;
 
 /// A request that is being answered. Its metrics are counted on drop. So the request is also
@@ -39,7 +39,7 @@ struct OpenRequest<'a> {
     status: Option<StatusCode>,
     /// The tracing span of the request; `None` if nothing is exported.
     #[cfg(feature = "remote")]
-    span: Option<OpenSpan>,
+    span: Option<OpenRequestSpan>,
     #[cfg(feature = "remote")]
     decision_info: Option<DecisionInfo>,
 }
@@ -101,7 +101,7 @@ pub(crate) async fn guard_request(
 
 /// Returns the trace id of a request: the id under which the request is exported to OpenTelemetry.
 /// Without an export, it is the id that the caller has sent.
-fn trace_of(request: &Request) -> Option<TraceId> {
+fn trace_id_of(request: &Request) -> Option<TraceId> {
     request.extensions().get::<TraceId>().copied().or_else(|| TraceId::read(request.headers()))
 }
 
@@ -117,9 +117,9 @@ fn status_of(response: &Response) -> StatusCode {
 
 /// True for the paths that Envoy's authorization requests use. On them the checks against foreign
 /// web pages are skipped, because Envoy forwards the host and origin of its own client.
-fn is_envoy(path: &str) -> bool {
+fn is_envoy_path(path: &str) -> bool {
     #[cfg(feature = "grpc")]
-    if grpc::is_envoy(path) {
+    if grpc::is_envoy_path(path) {
         return true;
     }
     path.starts_with(ENVOY_PATH_PREFIX)
@@ -128,7 +128,7 @@ fn is_envoy(path: &str) -> bool {
 /// True for the paths that need neither a token nor a permit, such as health checks.
 fn is_path_without_token(path: &str) -> bool {
     #[cfg(feature = "grpc")]
-    if grpc::is_health(path) {
+    if grpc::is_health_path(path) {
         return true;
     }
     PATHS_WITHOUT_TOKEN.contains(&path)
@@ -144,17 +144,18 @@ async fn admit_request(
         return Ok(next.run(request).await);
     }
     #[cfg(feature = "studio")]
-    if studio::is_studio(path) {
+    if studio::is_studio_path(path) {
         return match studio::admit_studio_request(app, &request)? {
             Some(grant) => run_request(app, grant, request, path, next).await,
             // A request without a token takes no permit. So strangers cannot take all permits.
             None => {
-                run_until(Deadline::after(app.service().limits().request_time_limit), request, next).await
+                run_until(RequestDeadline::after(app.service().limits().request_time_limit), request, next)
+                    .await
             }
         };
     }
-    if !is_envoy(path) {
-        app.web_guard().check(&request)?;
+    if !is_envoy_path(path) {
+        app.web_guard().check_origin_and_host(&request)?;
     }
     let grant = app.grant(request.headers())?;
     run_request(app, grant, request, path, next).await
@@ -179,12 +180,12 @@ fn body_kind(path: &str, headers: &HeaderMap) -> BodyKind {
         return if is_stream { BodyKind::Stream } else { BodyKind::Whole(grpc::FRAME_HEAD_BYTES) };
     }
     #[cfg(feature = "studio")]
-    if studio::is_studio(path) {
+    if studio::is_studio_path(path) {
         return BodyKind::Other;
     }
     match path {
         json::BATCH_PATH if media_type(headers) == stream::LINES_MEDIA_TYPE => BodyKind::Stream,
-        _ if is_envoy(path) => BodyKind::Other,
+        _ if is_envoy_path(path) => BodyKind::Other,
         _ => BodyKind::Whole(0),
     }
 }
@@ -205,17 +206,17 @@ fn body_problem(app: &App, error: BodyError) -> Problem {
 /// its deadline. The time until the deadline includes the time in which the body is read.
 async fn run_request(
     app: &Arc<App>,
-    grant: Grant,
+    grant: RequestPermissions,
     mut request: Request,
     path: &str,
     next: Next,
 ) -> Result<Response, Problem> {
-    let deadline = Deadline::after(app.service().limits().request_time_limit);
+    let deadline = RequestDeadline::after(app.service().limits().request_time_limit);
     let kind = body_kind(path, request.headers());
     if let BodyKind::Whole(added) = kind {
         let (parts, body) = request.into_parts();
         let limit = app.service().limits().max_body_bytes.saturating_add(added);
-        let read = bodies::read_body(app.open_bodies(), body, limit);
+        let read = bodies::read_body(app.incomplete_bodies(), body, limit);
         let read = tokio::time::timeout_at(deadline.end().into(), read).await;
         let body = read.map_err(|_| deadline.timeout_problem())?.map_err(|error| body_problem(app, error))?;
         request = Request::from_parts(parts, Body::from(body));
@@ -227,12 +228,12 @@ async fn run_request(
         app.service().metrics().count_limit(LimitName::concurrency);
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));
     };
-    let (permit, trace) = (Permit::new(permit), trace_of(&request));
+    let (permit, trace) = (RequestPermit::new(permit), trace_id_of(&request));
     request.extensions_mut().insert(Admitted { grant, permit, deadline, trace });
     run_until(deadline, request, next).await
 }
 
-async fn run_until(deadline: Deadline, request: Request, next: Next) -> Result<Response, Problem> {
+async fn run_until(deadline: RequestDeadline, request: Request, next: Next) -> Result<Response, Problem> {
     let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
     answered.map_err(|_| deadline.timeout_problem())
 }

@@ -124,12 +124,12 @@ async fn end_at_deadline(request: Request, next: Next) -> Response {
 }
 
 /// True for the path of the gRPC method by which Envoy asks for authorization.
-pub(super) fn is_envoy(path: &str) -> bool {
+pub(super) fn is_envoy_path(path: &str) -> bool {
     is_method_of(path, EnvoyServer::NAME)
 }
 
 /// True for the paths of the gRPC health service.
-pub(super) fn is_health(path: &str) -> bool {
+pub(super) fn is_health_path(path: &str) -> bool {
     is_method_of(path, HealthServer::NAME)
 }
 
@@ -142,7 +142,7 @@ pub(super) fn is_client_stream(path: &str) -> Option<bool> {
     let (service, method) = path.strip_prefix('/')?.split_once('/')?;
     let is_rules = service == RulesServer::NAME;
     let is_reflection = service.starts_with(REFLECTION_PACKAGE);
-    let is_known = is_rules || is_reflection || is_envoy(path) || is_health(path);
+    let is_known = is_rules || is_reflection || is_envoy_path(path) || is_health_path(path);
     is_known.then_some(is_reflection || (is_rules && method == DECIDE_STREAM_METHOD))
 }
 
@@ -156,14 +156,14 @@ fn is_method_of(path: &str, service: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn is_grpc(headers: &HeaderMap) -> bool {
+fn is_grpc_request(headers: &HeaderMap) -> bool {
     matches!(media_type(headers).as_str(), "application/grpc" | "application/grpc+proto")
 }
 
 /// Converts the error of a gRPC request to a gRPC status. Errors of other requests stay HTTP
 /// responses.
 pub(super) async fn answer_with_status(request: Request, next: Next) -> Response {
-    let is_grpc = is_grpc(request.headers());
+    let is_grpc = is_grpc_request(request.headers());
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Problem>() {
         Some(problem) if is_grpc => Status::from(problem).into_http(),
@@ -174,7 +174,7 @@ pub(super) async fn answer_with_status(request: Request, next: Next) -> Response
 /// Refuses requests that are not gRPC. If a message was too large, replaces the library's error
 /// with an error that names the limit.
 async fn check_grpc_request(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if !is_grpc(request.headers()) {
+    if !is_grpc_request(request.headers()) {
         return Problem::wrong_type("send `Content-Type: application/grpc`").into_response();
     }
     let response = next.run(request).await;
@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn paths_match_whole_service_names() {
-        assert!(is_envoy("/envoy.service.auth.v3.Authorization/Check"));
-        assert!(is_health("/grpc.health.v1.Health/Watch"));
+        assert!(is_envoy_path("/envoy.service.auth.v3.Authorization/Check"));
+        assert!(is_health_path("/grpc.health.v1.Health/Watch"));
         for other in ["/grpc.health.v1.Healthy/Check", "/grpc.health.v1.Health", "/v1/decide", ""] {
-            assert!(!is_health(other) && !is_envoy(other), "{other}");
+            assert!(!is_health_path(other) && !is_envoy_path(other), "{other}");
         }
     }
 }

@@ -6,7 +6,9 @@ use super::stream;
 use crate::auth::Scope;
 use crate::openapi::openapi_document;
 use crate::problem::Problem;
-use crate::service::{Batch, BatchLayout, BatchRequest, BatchSettings, DecideRequest, Service, read_request};
+use crate::service::{
+    BatchLayout, BatchRequest, BatchSettings, DecideRequest, MessageBatch, Service, read_request,
+};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -82,7 +84,7 @@ async fn decide_batch(
     let settings = stream::parse_batch_settings(query.as_deref().unwrap_or_default())?;
     if media_type(request.headers()) == stream::LINES_MEDIA_TYPE {
         check(&settings)?;
-        let batch = Batch::new(app.service(), settings, BatchLayout::Lines, admitted.trace)?;
+        let batch = MessageBatch::new(app.service(), settings, BatchLayout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));
     }
     require_json_content_type(request.headers())?;
@@ -98,7 +100,7 @@ async fn decide_batch(
         (request.settings().with_fallback(settings), request.message_ranges(&body))
     };
     check(&settings)?;
-    let batch = Batch::new(app.service(), settings, BatchLayout::Array, admitted.trace)?;
+    let batch = MessageBatch::new(app.service(), settings, BatchLayout::Array, admitted.trace)?;
     stream::answer_array(&app, batch, (body, messages), &admitted).await
 }
 

@@ -23,9 +23,9 @@ const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The current logins of browsers in the studio, oldest first.
 #[derive(Default)]
-pub(crate) struct Logins(Mutex<VecDeque<Login>>);
+pub(crate) struct StudioLogins(Mutex<VecDeque<StudioLogin>>);
 
-struct Login {
+struct StudioLogin {
     /// The random id of the login, which is the value of its cookie.
     id: String,
     /// The hash of the token with which the browser logged in. Each request looks up the hash
@@ -34,7 +34,7 @@ struct Login {
     expires_at: Instant,
 }
 
-impl Logins {
+impl StudioLogins {
     /// Adds a login. `token` is the hash of the token with which the user has logged in. Returns
     /// the id of the login, which is the value of its cookie.
     pub fn add(&self, token: String) -> Result<String, Problem> {
@@ -43,7 +43,7 @@ impl Logins {
             .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
         let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login {
+        logins.push_back(StudioLogin {
             id: id.clone(),
             token_hash: token,
             expires_at: Instant::now() + LOGIN_LIFETIME,
@@ -93,11 +93,12 @@ impl LiveRuleSet for RulesInForce {
     }
 }
 
-/// The studio (the web page for rule authors), and the logins of the browsers that use it.
+/// The studio (the web page for rule authors) of a service, and the logins of the browsers that use
+/// it.
 pub(crate) struct StudioDoor {
     /// The HTTP routes of the studio. They are replaced when rule sets are added or removed.
     studio_router: Mutex<Router>,
-    pub logins: Logins,
+    pub logins: StudioLogins,
     /// Whether the service has TLS. If so, the cookie is marked `Secure`, so that browsers send it
     /// only over TLS.
     has_tls: bool,
@@ -110,7 +111,7 @@ impl StudioDoor {
     /// If the system has no random numbers or no folder for temporary files.
     pub fn open(service: &Service, has_tls: bool) -> Result<StudioDoor, StartError> {
         let studio = Mutex::new(build_studio_router(service)?);
-        Ok(StudioDoor { studio_router: studio, logins: Logins::default(), has_tls })
+        Ok(StudioDoor { studio_router: studio, logins: StudioLogins::default(), has_tls })
     }
 
     pub fn studio_router(&self) -> Router {

@@ -1,10 +1,10 @@
 //! The adapter for agents: the Model Context Protocol (MCP), over streamable HTTP (`POST /mcp`) and
 //! over standard input and output. The tools are `decide`, `explain`, `check` and `test`.
 
-use super::admitted::{Admitted, Permit};
+use super::admitted::{Admitted, RequestPermit};
 use super::app::{App, json_response, require_json_content_type};
-use crate::auth::{Grant, Scope};
-use crate::limits::Deadline;
+use crate::auth::{RequestPermissions, Scope};
+use crate::limits::RequestDeadline;
 use crate::problem::Problem;
 use crate::service::{DecideRequest, Service, TestRequest, parse_object, read_request};
 use axum::extract::State;
@@ -68,14 +68,18 @@ pub(crate) async fn serve_lines(
 ) -> io::Result<()> {
     let mut lines = input.lines();
     let permit = app.request_permits().clone().acquire_owned().await.map_err(io::Error::other)?;
-    let permit = Permit::new(permit);
+    let permit = RequestPermit::new(permit);
     while let Some(line) = lines.next_line().await? {
         if line.trim().is_empty() {
             continue;
         }
-        let deadline = Deadline::after(app.service().limits().request_time_limit);
-        let admitted =
-            Admitted { grant: Grant::without_tokens(), permit: permit.clone(), deadline, trace: None };
+        let deadline = RequestDeadline::after(app.service().limits().request_time_limit);
+        let admitted = Admitted {
+            grant: RequestPermissions::without_tokens(),
+            permit: permit.clone(),
+            deadline,
+            trace: None,
+        };
         if let RpcOutcome::Result(mut answer) | RpcOutcome::NoRequest(mut answer) =
             answer_rpc_message(app, &admitted, line.as_bytes()).await
         {

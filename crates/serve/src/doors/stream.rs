@@ -4,7 +4,7 @@ use super::admitted::Admitted;
 use super::app::{App, json_response, run_in_task};
 use crate::limits::{LimitName, Limits};
 use crate::problem::Problem;
-use crate::service::{Batch, BatchSettings, MessageBlock};
+use crate::service::{BatchSettings, MessageBatch, MessageBlock};
 use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
 const MAX_OPEN_BLOCKS: usize = 4;
-/// Size in bytes of the parts of a body after which a block takes no further part. A larger block
-/// has less overhead for each line, and takes more memory.
+/// Number of bytes after which a block (a group of lines that are answered together) takes no
+/// further part of the body. A larger block has less overhead for each line, and takes more memory.
 const MAX_BLOCK_BYTES: usize = 256 << 10;
 /// The media type of newline-delimited JSON.
 pub(super) const LINES_MEDIA_TYPE: &str = "application/x-ndjson";
@@ -59,7 +59,7 @@ pub(super) fn parse_batch_settings(query: &str) -> Result<BatchSettings, Problem
 
 /// Answers each line of a request's body. As soon as a part of the body arrives, the complete lines
 /// are answered. So a client may wait for an answer before it sends the next line.
-pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &Admitted) -> Response {
+pub(super) fn answer_lines(app: &Arc<App>, batch: MessageBatch, body: Body, admitted: &Admitted) -> Response {
     let splitter = LineSplitter::new(body, batch.max_messages_per_block(), app.service().limits());
     let blocks = stream::try_unfold(splitter, |mut splitter| async move {
         let block = splitter.next_block().await?;
@@ -80,7 +80,7 @@ pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &
 /// If the deadline has passed, or the decision log cannot be written, before a part was sent.
 pub(super) async fn answer_array(
     app: &Arc<App>,
-    batch: Batch,
+    batch: MessageBatch,
     (body, messages): (Bytes, Vec<Range<usize>>),
     admitted: &Admitted,
 ) -> Result<Response, Problem> {
@@ -119,7 +119,7 @@ const MAX_WHOLE_ANSWER_BYTES: usize = 256 << 10;
 /// own.
 fn answer_blocks(
     app: &Arc<App>,
-    batch: Batch,
+    batch: MessageBatch,
     blocks: impl Stream<Item = Result<MessageBlock, Problem>> + Send + 'static,
     admitted: &Admitted,
 ) -> impl Stream<Item = Result<Bytes, Problem>> + Send + 'static {
@@ -161,7 +161,7 @@ struct LineSplitter {
     body: BodyDataStream,
     /// The bytes of the last received part of the body that are not split into lines yet.
     unsplit_bytes: Bytes,
-    /// The start of a line whose line feed has not arrived.
+    /// The start of a line of the body whose line feed has not arrived.
     incomplete_line: BytesMut,
     /// Whether the current line is longer than the limit. The rest of the line is then dropped.
     is_line_too_long: bool,

@@ -9,7 +9,7 @@
 use super::admitted::Admitted;
 use super::app::{App, accepted_language, json_response};
 use super::logins::{LOGIN_COOKIE, STUDIO_PATH, StudioDoor};
-use crate::auth::{Grant, Scope, hash_of};
+use crate::auth::{RequestPermissions, Scope, hash_of};
 use crate::problem::Problem;
 use crate::web;
 use axum::body::{Body, to_bytes};
@@ -42,7 +42,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 /// True for the paths of the studio. `path` is the path pattern of an HTTP route.
-pub(super) fn is_studio(path: &str) -> bool {
+pub(super) fn is_studio_path(path: &str) -> bool {
     path.strip_prefix(STUDIO_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -53,11 +53,14 @@ pub(super) fn is_studio(path: &str) -> bool {
 /// # Errors
 /// If another website's page sends the request, or if its token is unknown or lacks the scope
 /// `admin`. Also if a request for data has neither a token nor a valid login.
-pub(super) fn admit_studio_request(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
+pub(super) fn admit_studio_request(
+    app: &App,
+    request: &Request,
+) -> Result<Option<RequestPermissions>, Problem> {
     let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
     require_own_page(app, request, is_page)?;
     let headers = request.headers();
-    let grant: Option<Grant> = match headers.contains_key(header::AUTHORIZATION) {
+    let grant: Option<RequestPermissions> = match headers.contains_key(header::AUTHORIZATION) {
         true => Some(app.grant(headers)?),
         false => login_id(headers)
             .zip(app.studio())

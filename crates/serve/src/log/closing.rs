@@ -4,15 +4,16 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Whether the log closes. The thread that writes the log can wait for it.
+/// A signal that the decision log is being closed. The thread that writes the log can wait for the
+/// signal.
 #[derive(Default)]
-pub(super) struct CloseSignal {
+pub(super) struct LogCloseSignal {
     is_closing: Mutex<bool>,
     changed: Condvar,
 }
 
-impl CloseSignal {
-    /// Begins to close the log, and ends all pauses.
+impl LogCloseSignal {
+    /// Signals that the decision log is being closed, which ends all pauses.
     pub fn begin(&self) {
         *self.is_closing.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
@@ -22,7 +23,7 @@ impl CloseSignal {
         *self.is_closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the time `pause`, or until the log closes.
+    /// Waits for the time `pause`, or until the decision log is being closed.
     pub fn pause(&self, pause: Duration) {
         let is_closing = self.is_closing.lock().unwrap_or_else(PoisonError::into_inner);
         // The result says which of the two came first, which the caller does not need.

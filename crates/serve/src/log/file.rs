@@ -12,8 +12,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum length of a line in bytes. To find the last line, at most this many bytes at the end of
-/// the file are read.
+/// Maximum length of a line of the decision log in bytes. To find the last line, at most this many
+/// bytes at the end of the file are read.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// The permissions of a new file. Only the owner may read it, because messages may hold personal
@@ -24,11 +24,11 @@ pub(super) const OWNER_ONLY_MODE: u32 = 0o600;
 pub(super) struct LogFile {
     path: PathBuf,
     file: File,
-    /// Number of bytes of the complete lines in the file.
+    /// Number of bytes of the complete lines in the log file.
     complete_bytes: u64,
-    /// Whether a failed write may have left a part of a line after the complete lines.
+    /// Whether a failed write may have left an incomplete line at the end of the log file.
     may_have_partial_line: bool,
-    /// Whether `file` has been renamed already, but the new file could not be created.
+    /// Whether the full file was renamed already, but no new file could be created in its place.
     is_renamed: bool,
     /// True for a device, such as a terminal. A device is never renamed.
     is_device: bool,
@@ -111,7 +111,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Removes the part of a line that a failed write has left at the end of the file.
+    /// Removes the incomplete line that a failed write has left at the end of the log file.
     ///
     /// # Errors
     /// If the part cannot be removed. The next write tries again.
@@ -123,7 +123,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Renames the full file, and starts a new file. `next` is the number of the next line, and
+    /// Renames the full log file, and starts a new file. `next` is the number of the next line, and
     /// becomes part of the full file's name.
     ///
     /// # Errors

@@ -30,18 +30,18 @@ pub enum LogMode {
 
 /// Where the decision log writes its lines.
 pub enum LogTarget {
-    /// A file. If it exists, new lines are appended.
+    /// The decision log is a file. If it exists, new lines are appended.
     File(PathBuf),
-    /// A writer, such as standard output.
+    /// The decision log is written to a writer, such as standard output.
     Writer(Box<dyn Write + Send>),
-    /// A server that receives the lines over HTTP.
+    /// The lines of the decision log are sent over HTTP to a server.
     #[cfg(feature = "remote")]
     Remote(RemoteLog),
 }
 
 impl LogTarget {
-    /// Returns the path whose name, with the ending `.spill`, is the name of the spill file in this
-    /// mode. `None` if the mode needs no spill file.
+    /// Returns the path of the spill file, where lines wait for the log, without its ending
+    /// `.spill`. `None` if the mode needs no spill file.
     ///
     /// # Errors
     /// If the mode is impossible for this target.
@@ -64,7 +64,7 @@ impl LogTarget {
         }
     }
 
-    /// True if the lines are sent to a server.
+    /// True if the lines of the decision log are sent to a server.
     pub(super) fn is_remote(&self) -> bool {
         !matches!(self, LogTarget::File(_) | LogTarget::Writer(_))
     }

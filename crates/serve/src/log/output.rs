@@ -3,7 +3,7 @@
 
 use super::file::LogFile;
 #[cfg(feature = "remote")]
-use super::remote::{RemoteSink, SendError};
+use super::remote::{LogSendError, RemoteSink};
 use super::{LogMode, LogTarget};
 use crate::rules::StartError;
 use rulec::SigningKey;
@@ -15,75 +15,78 @@ use std::time::{Duration, Instant};
 /// Number of lines between two checkpoints (signed lines that confirm all lines before them).
 const LINES_PER_CHECKPOINT: u64 = 1000;
 
-enum Target {
+enum LogDestination {
     File(LogFile),
     Writer(Box<dyn Write + Send>),
     #[cfg(feature = "remote")]
     Remote(Box<RemoteSink>),
 }
 
-/// Why pending lines were not written.
-pub(super) enum FlushError {
-    /// The lines are not pending any more. The chain continues as if they had not been added.
+/// The reason why pending lines of the decision log were not written.
+pub(super) enum LogFlushError {
+    /// The write failed. The lines are no longer pending, and the hash chain continues as if they
+    /// had not been added.
     Failed(io::Error),
-    /// As [`FlushError::Failed`], and the server would not accept the same lines later either.
+    /// As [`LogFlushError::Failed`], and the server would not accept the same lines later either.
     #[cfg(feature = "remote")]
     Refused(io::Error),
-    /// The lines are still pending, and the next flush sends the same bytes: the server may have
-    /// received them.
+    /// The lines are still pending, because the server may have received them. The next flush sends
+    /// the same bytes.
     #[cfg(feature = "remote")]
     Kept(io::Error),
 }
 
-impl FlushError {
-    /// True if the lines are still pending.
+impl LogFlushError {
+    /// True if the lines that could not be written are still pending, so that a later flush writes
+    /// them.
     pub fn keeps_lines(&self) -> bool {
         match self {
-            FlushError::Failed(_) => false,
+            LogFlushError::Failed(_) => false,
             #[cfg(feature = "remote")]
-            FlushError::Refused(_) => false,
+            LogFlushError::Refused(_) => false,
             #[cfg(feature = "remote")]
-            FlushError::Kept(_) => true,
+            LogFlushError::Kept(_) => true,
         }
     }
 
     /// True if a server has refused the lines, so that the caller must not add them again.
     pub fn is_refusal(&self) -> bool {
         match self {
-            FlushError::Failed(_) => false,
+            LogFlushError::Failed(_) => false,
             #[cfg(feature = "remote")]
-            FlushError::Refused(_) => true,
+            LogFlushError::Refused(_) => true,
             #[cfg(feature = "remote")]
-            FlushError::Kept(_) => false,
+            LogFlushError::Kept(_) => false,
         }
     }
 
     pub fn into_io_error(self) -> io::Error {
         match self {
-            FlushError::Failed(error) => error,
+            LogFlushError::Failed(error) => error,
             #[cfg(feature = "remote")]
-            FlushError::Refused(error) | FlushError::Kept(error) => error,
+            LogFlushError::Refused(error) | LogFlushError::Kept(error) => error,
         }
     }
 }
 
-impl Target {
-    /// Writes lines. Returns the number of lines that a server reports as rejected.
-    fn write(&mut self, lines: &[u8], syncs: bool) -> Result<u64, FlushError> {
+impl LogDestination {
+    /// Writes lines of the decision log. Returns the number of lines that a server reports as
+    /// rejected.
+    fn write(&mut self, lines: &[u8], syncs: bool) -> Result<u64, LogFlushError> {
         match self {
-            Target::Writer(writer) => {
+            LogDestination::Writer(writer) => {
                 let written = writer.write_all(lines).and_then(|()| writer.flush());
-                written.map(|()| 0).map_err(FlushError::Failed)
+                written.map(|()| 0).map_err(LogFlushError::Failed)
             }
-            Target::File(file) => file.write(lines, syncs).map(|()| 0).map_err(|error| {
+            LogDestination::File(file) => file.write(lines, syncs).map(|()| 0).map_err(|error| {
                 // If this fails too, the next write repairs the file.
                 let _ = file.remove_torn_line();
-                FlushError::Failed(error)
+                LogFlushError::Failed(error)
             }),
             #[cfg(feature = "remote")]
-            Target::Remote(sink) => sink.send(lines).map_err(|error| match error {
-                SendError::Refused(error) => FlushError::Refused(error),
-                SendError::Unreached(error) => FlushError::Kept(error),
+            LogDestination::Remote(sink) => sink.send(lines).map_err(|error| match error {
+                LogSendError::Refused(error) => LogFlushError::Refused(error),
+                LogSendError::Unreached(error) => LogFlushError::Kept(error),
             }),
         }
     }
@@ -92,9 +95,9 @@ impl Target {
 /// The end of the hash chain, up to the last line that was written. The writer's thread updates it,
 /// and other threads read it.
 #[derive(Clone, Default)]
-pub(super) struct LogEnd(Arc<Mutex<HashChain>>);
+pub(super) struct WrittenLogEnd(Arc<Mutex<HashChain>>);
 
-impl LogEnd {
+impl WrittenLogEnd {
     pub fn get(&self) -> HashChain {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -104,13 +107,13 @@ impl LogEnd {
     }
 }
 
-/// Collects lines, adds them to the hash chain, and writes them together.
+/// Collects lines of the decision log, adds them to the hash chain, and writes them together.
 pub(super) struct LogOutput {
-    target: Target,
+    target: LogDestination,
     chain: HashChain,
     /// The end of the hash chain up to the last written line. After a failed write, the chain
     /// continues from there.
-    written_end: LogEnd,
+    written_end: WrittenLogEnd,
     /// The key that signs checkpoints, and the maximum time from a line to the next checkpoint.
     /// `None` for a log without checkpoints.
     signing: Option<(SigningKey, Duration)>,
@@ -118,15 +121,16 @@ pub(super) struct LogOutput {
     /// checkpoint, or the log has no checkpoints.
     next_checkpoint: Option<Instant>,
     rotate_bytes: u64,
-    /// Number of lines, written or pending, since the last checkpoint (a signed line).
+    /// Number of lines of the decision log, written or pending, since the last checkpoint (a line
+    /// that signs the lines before it).
     lines_since_checkpoint: u64,
-    /// Number of written lines since the last written checkpoint. After a failed write,
-    /// `lines_since_checkpoint` is reset to this number.
+    /// Number of lines that were written to the decision log after the last written checkpoint.
+    /// After a failed write, `lines_since_checkpoint` is reset to this number.
     written_lines_since_checkpoint: u64,
     /// Whether the last attempt to start a new file has failed, so that lines still go to the full
     /// file.
     has_rotation_failed: bool,
-    /// The bytes of the lines that were added and are not written yet.
+    /// The bytes of the log's lines that were added and are not written yet.
     pending_lines: Vec<u8>,
 }
 
@@ -146,19 +150,19 @@ impl LogOutput {
         signing: Option<(SigningKey, Duration)>,
     ) -> Result<LogOutput, StartError> {
         let (target, chain) = match target {
-            LogTarget::Writer(writer) => (Target::Writer(writer), HashChain::default()),
+            LogTarget::Writer(writer) => (LogDestination::Writer(writer), HashChain::default()),
             LogTarget::File(path) => {
                 let (file, chain) = LogFile::open(&path)?;
-                (Target::File(file), chain)
+                (LogDestination::File(file), chain)
             }
             #[cfg(feature = "remote")]
             LogTarget::Remote(remote) => {
                 // In the other modes, the thread of the log repeats requests without an end.
                 let sink = RemoteSink::open(remote, mode == LogMode::Sync)?;
-                (Target::Remote(Box::new(sink)), HashChain::default())
+                (LogDestination::Remote(Box::new(sink)), HashChain::default())
             }
         };
-        let written = LogEnd::default();
+        let written = WrittenLogEnd::default();
         written.set(&chain);
         let (lines_since_checkpoint, has_rotation_failed, pending) = (0, false, Vec::new());
         let written_since_checkpoint = 0;
@@ -177,12 +181,12 @@ impl LogOutput {
     }
 
     /// Returns the end of the hash chain up to the last written line. Later writes update it.
-    pub fn written_end(&self) -> &LogEnd {
+    pub fn written_end(&self) -> &WrittenLogEnd {
         &self.written_end
     }
 
-    /// Adds a line to the pending lines. `line` is the text of a JSON object, without its number
-    /// and hash in the chain.
+    /// Adds a line of the decision log to the lines that wait to be written. `line` is the text of
+    /// a JSON object, without its number and hash in the chain.
     pub fn add_line(&mut self, mut line: Vec<u8>) {
         if self.pending_lines.is_empty() && self.is_at_start() {
             self.pending_lines = self.chain.file_header_line();
@@ -202,7 +206,7 @@ impl LogOutput {
     /// True if the file or writer has no line yet, so that a header line must come first.
     fn is_at_start(&self) -> bool {
         match &self.target {
-            Target::File(file) => file.complete_bytes() == 0,
+            LogDestination::File(file) => file.complete_bytes() == 0,
             _ => self.chain.next_line_number() == 1,
         }
     }
@@ -225,7 +229,7 @@ impl LogOutput {
         }
     }
 
-    /// Returns the number of bytes of the pending lines.
+    /// Returns the number of bytes of the lines that wait to be written.
     pub fn pending_bytes(&self) -> usize {
         self.pending_lines.len()
     }
@@ -234,18 +238,18 @@ impl LogOutput {
         !self.pending_lines.is_empty()
     }
 
-    /// Writes the pending lines. If `syncs` is true, waits until they are on the disk. Returns the
-    /// number of lines that a server reports as rejected, 0 for a file.
+    /// Writes the pending lines of the decision log. If `syncs` is true, waits until they are on
+    /// the disk. Returns the number of lines that a server reports as rejected, 0 for a file.
     ///
     /// # Errors
     /// If the lines cannot be written. The caller must add further lines only after a flush that
     /// does not keep the pending lines.
-    pub fn flush(&mut self, syncs: bool) -> Result<u64, FlushError> {
+    pub fn flush(&mut self, syncs: bool) -> Result<u64, LogFlushError> {
         if self.pending_lines.is_empty() {
             return Ok(0);
         }
         let written = self.target.write(&self.pending_lines, syncs);
-        if !written.as_ref().is_err_and(FlushError::keeps_lines) {
+        if !written.as_ref().is_err_and(LogFlushError::keeps_lines) {
             // Frees the memory too, because a group of lines can be large.
             self.pending_lines = Vec::new();
             match &written {
@@ -262,22 +266,22 @@ impl LogOutput {
         written
     }
 
-    /// Starts a new file if the current file is full. The caller must have flushed all lines.
+    /// Starts a new log file if the current file is full. The caller must have flushed all lines.
     ///
     /// # Errors
     /// If the new file cannot be started. No line is lost: lines go to the full file until a
     /// further call succeeds.
     pub fn rotate_if_full(&mut self) -> io::Result<()> {
         match &self.target {
-            Target::File(file) if file.is_full(self.rotate_bytes) => {}
+            LogDestination::File(file) if file.is_full(self.rotate_bytes) => {}
             _ => return Ok(()),
         }
         // If a new file cannot be started, only the first attempt writes a checkpoint.
         if self.lines_since_checkpoint > 0 && !std::mem::replace(&mut self.has_rotation_failed, true) {
             self.add_checkpoint();
         }
-        self.flush(true).map_err(FlushError::into_io_error)?;
-        if let Target::File(file) = &mut self.target {
+        self.flush(true).map_err(LogFlushError::into_io_error)?;
+        if let LogDestination::File(file) = &mut self.target {
             file.rotate(self.chain.next_line_number())?;
         }
         self.has_rotation_failed = false;
@@ -293,6 +297,6 @@ impl LogOutput {
         if self.lines_since_checkpoint > 0 {
             self.add_checkpoint();
         }
-        self.flush(true).map(drop).map_err(FlushError::into_io_error)
+        self.flush(true).map(drop).map_err(LogFlushError::into_io_error)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct DecisionRecord {
     pub decision: Decision,
     /// The decided message as JSON text.
     pub message_json: Vec<u8>,
-    /// The name of the flow, if a classifier chose it.
+    /// The name of the chosen flow, if a classifier chose it.
     pub flow_name: Option<String>,
     pub elapsed: Duration,
     /// The trace id that the caller has sent, or that the OpenTelemetry export has created. `None`
@@ -27,8 +27,8 @@ pub(crate) struct DecisionRecord {
 }
 
 impl DecisionRecord {
-    /// Returns the line as JSON text, without its number and hash in the hash chain. Values of
-    /// `@private` fields are masked.
+    /// Returns the decision log's line as JSON text, without its number and hash in the hash chain.
+    /// Values of `@private` fields are masked.
     pub(super) fn to_line(&self) -> Vec<u8> {
         let message =
             self.rules.rules().parse_message(&self.message_json).map(Json::Object).unwrap_or_default();

@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 /// address or the token, and a busy server has time later.
 const RETRYABLE_STATUSES: [u16; 6] = [401, 403, 404, 408, 425, 429];
 
-/// How the lines are written in a request.
+/// How the lines of the decision log are encoded in the body of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogProtocol {
     /// The lines as they are in a log file, as `application/x-ndjson`.
@@ -26,7 +26,8 @@ pub enum LogProtocol {
     /// Log records of OpenTelemetry, in the JSON encoding of OTLP. The path `/v1/logs` is added to
     /// the address.
     Otlp {
-        /// The value of the attribute `service.name`.
+        /// The name of the service, which is the value of the OpenTelemetry attribute
+        /// `service.name`.
         service_name: String,
     },
 }
@@ -39,7 +40,7 @@ pub struct RemoteLog {
     pub url: String,
     /// The bearer token that the server requires; `None` if it requires none.
     pub token: Option<Secret>,
-    /// How the lines are written in a request.
+    /// How the lines of the decision log are encoded in the body of a request.
     pub protocol: LogProtocol,
     /// The path whose name, with the ending `.spill`, is the name of the file that keeps the lines
     /// in the mode `spill`.
@@ -51,19 +52,19 @@ pub struct RemoteLog {
     pub retry_pauses: (Duration, Duration),
 }
 
-/// Why lines were not accepted.
-pub(super) enum SendError {
+/// The reason why a server did not accept lines of the decision log.
+pub(super) enum LogSendError {
     /// The server does not accept these lines, and would not accept them later.
     Refused(io::Error),
     /// The server cannot be reached, or cannot accept the lines now.
     Unreached(io::Error),
 }
 
-/// The connection to the server.
+/// The connection to the server that receives the lines of the decision log.
 pub(super) struct RemoteSink {
     target: RemoteLog,
     client: HttpClient,
-    /// Writes log records; `None` for plain lines.
+    /// Converts lines to OpenTelemetry log records; `None` if the lines are sent as they are.
     records: Option<LogRecords>,
     /// Runs the HTTP client on the thread of the log. Created by the first request, because a
     /// runtime may not be dropped on a thread of another runtime.
@@ -71,8 +72,9 @@ pub(super) struct RemoteSink {
 }
 
 impl RemoteSink {
-    /// Prepares the connection. Sends nothing. `retries` says whether the client repeats a request
-    /// that fails, within [`RemoteLog::send_time`]. Otherwise, the caller repeats it.
+    /// Prepares the connection to the server of the decision log. Sends nothing. `retries` says
+    /// whether the client repeats a request that fails, within [`RemoteLog::send_time`]. Otherwise,
+    /// the caller repeats it.
     ///
     /// # Errors
     /// If the address or the token cannot be used.
@@ -96,7 +98,8 @@ impl RemoteSink {
         Ok(sink)
     }
 
-    /// Returns the request that sends these lines. The client may repeat it.
+    /// Returns the HTTP request that sends these lines of the decision log. The client may repeat
+    /// the request.
     fn request(&self, lines: &[u8]) -> Result<Request, rulec::Message> {
         let RemoteLog { url, token, .. } = &self.target;
         let (url, media_type, body) = match &self.records {
@@ -109,19 +112,19 @@ impl RemoteSink {
         bearer_request(Request::post_bytes(url, media_type, body).repeatable(), token.as_ref())
     }
 
-    /// Sends lines, and waits until the server has answered. Returns the number of lines that the
-    /// server reports as rejected.
+    /// Sends lines of the decision log, and waits until the server has answered. Returns the number
+    /// of lines that the server reports as rejected.
     ///
     /// # Errors
     /// If the server did not accept the lines.
-    pub fn send(&mut self, lines: &[u8]) -> Result<u64, SendError> {
-        let failure = |why: String| SendError::Unreached(io::Error::other(why));
+    pub fn send(&mut self, lines: &[u8]) -> Result<u64, LogSendError> {
+        let failure = |why: String| LogSendError::Unreached(io::Error::other(why));
         let request = self.request(lines).map_err(|why| failure(why.to_string()))?;
         let runtime = match &mut self.runtime {
             Some(runtime) => runtime,
             None => {
                 let runtime = Builder::new_current_thread().enable_all().build();
-                self.runtime.insert(runtime.map_err(SendError::Unreached)?)
+                self.runtime.insert(runtime.map_err(LogSendError::Unreached)?)
             }
         };
         match runtime.block_on(self.client.send(&request)) {
@@ -131,7 +134,9 @@ impl RemoteSink {
                     Body::Text(_) => &Json::Null,
                 })
             })),
-            Err(error) if is_refusal(&error) => Err(SendError::Refused(io::Error::other(error.to_string()))),
+            Err(error) if is_refusal(&error) => {
+                Err(LogSendError::Refused(io::Error::other(error.to_string())))
+            }
             Err(error) => Err(failure(error.to_string())),
         }
     }

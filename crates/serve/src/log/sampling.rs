@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use std::str::FromStr;
 
 /// The sign that separates the name of a rule set from an entry.
-const RULES_SEPARATOR: char = ':';
-/// A part of a pattern that matches each name.
+const RULE_SET_SEPARATOR: char = ':';
+/// In place of a name in a sampling option, this text matches every name.
 const ANY_NAME: &str = "*";
 
 /// The share of decisions that the log keeps, for all decisions, or for a rule set, an entry or a
@@ -19,7 +19,7 @@ pub struct LogShare {
     rules: Option<String>,
     entry: Option<String>,
     route: Option<String>,
-    /// From 0, for no decision, to 1, for all.
+    /// The share of decisions to keep: from 0 for none, to 1 for all.
     share: f64,
 }
 
@@ -39,7 +39,7 @@ impl FromStr for LogShare {
             ANY_NAME => Ok(None),
             name => Ok(Some(name.to_owned())),
         };
-        let (rules, pattern) = pattern.split_once(RULES_SEPARATOR).unwrap_or((ANY_NAME, pattern));
+        let (rules, pattern) = pattern.split_once(RULE_SET_SEPARATOR).unwrap_or((ANY_NAME, pattern));
         let (entry, route) = pattern.split_once('/').unwrap_or((pattern, ANY_NAME));
         Ok(LogShare { rules: name(rules)?, entry: name(entry)?, route: name(route)?, share })
     }
@@ -53,30 +53,30 @@ impl LogShare {
         is(&self.rules, Some(rules)) && is(&self.entry, Some(entry)) && is(&self.route, route)
     }
 
-    /// Orders shares that match the same decision: a route counts more than an entry, and an entry
-    /// more than a rule set.
+    /// Returns a key that orders shares by how specific they are: a route counts more than an
+    /// entry, and an entry more than a rule set.
     fn specificity(&self) -> (bool, bool, bool) {
         (self.route.is_some(), self.entry.is_some(), self.rules.is_some())
     }
 }
 
-/// Which decisions the log keeps.
+/// The settings that select which decisions the decision log keeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogSampling {
-    /// The shares. Of several that match a decision, the most specific one counts; of equal ones,
-    /// the last.
+    /// The shares of decisions to keep. If several shares match a decision, the most specific one
+    /// counts; if several are equally specific, the last.
     pub shares: Vec<LogShare>,
     /// Whether the shares apply to each decision. If false, the log keeps all decisions that an
     /// operator must see: those without a route, with an input violation, and with an error.
     pub includes_exceptional: bool,
 }
 
-/// What sampling says about a decision.
+/// Whether the decision log keeps a decision, according to the sampling options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SampleOutcome {
-    /// The log keeps the decision, as all of its kind.
+    /// The log keeps the decision, because it keeps all decisions of this kind.
     Kept,
-    /// The log keeps the decision, as this share of its kind.
+    /// The log keeps the decision. Of the decisions of this kind, it keeps only this share.
     Chosen(f64),
     LeftOut,
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The lines that wait in the spill files of a decision log, in order.
 pub(super) struct SpillFiles {
-    /// Maximum number of bytes of both files together.
+    /// Maximum number of bytes of both spill files together.
     max_bytes: u64,
     /// The path of the spill file to which new lines are appended.
     path: PathBuf,
@@ -24,11 +24,12 @@ pub(super) struct SpillFiles {
 
 struct SpillState {
     file: File,
-    /// Number of complete lines in the file for new lines.
+    /// Number of complete lines in the spill file for new lines.
     line_count: u64,
     /// Number of bytes of the complete lines in the file for new lines.
     complete_bytes: u64,
-    /// Whether a failed write may have left a part of a line after the complete lines.
+    /// Whether a failed write may have left an incomplete line at the end of the spill file for new
+    /// lines.
     may_have_partial_line: bool,
     /// Whether the thread that writes the log was already notified that lines wait.
     is_writer_notified: bool,
@@ -41,19 +42,21 @@ struct SpillState {
     draining_file_bytes: u64,
 }
 
-/// What happened to lines for the spill files.
+/// The result of adding lines to the spill files, where lines wait for the decision log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spilled {
-    /// The lines are in a file, and the caller must notify the thread that writes the log.
+pub(super) enum SpillResult {
+    /// The lines are in a spill file. They are the first ones, so the caller must notify the thread
+    /// that writes the log.
     First,
-    /// The lines are in a file, and the thread that writes the log knows that lines wait.
+    /// The lines are in a spill file. The thread that writes the log knows already that lines wait
+    /// there.
     Further,
-    /// The files have no room for the lines.
+    /// The spill files have no room for the lines.
     Full,
 }
 
-/// Consecutive lines of the draining file that are moved to the log together.
-pub(super) struct LineGroup {
+/// Consecutive lines that are moved together from the spill file to the decision log.
+pub(super) struct SpilledLineGroup {
     pub lines: Vec<Vec<u8>>,
     /// Number of bytes of the group's lines in the draining file.
     line_bytes: u64,
@@ -90,17 +93,17 @@ impl SpillFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends lines to the file for new lines: all of them, or none if the files would then exceed
-    /// their maximum size. Lines that `must_keep` are appended in any case.
+    /// Appends lines to the spill file for new lines: all of them, or none if the files would then
+    /// exceed their maximum size. Lines that `must_keep` are appended in any case.
     ///
     /// # Errors
     /// If the lines cannot be written.
-    pub fn add_lines(&self, lines: &[&[u8]], must_keep: bool) -> io::Result<Spilled> {
+    pub fn add_lines(&self, lines: &[&[u8]], must_keep: bool) -> io::Result<SpillResult> {
         let text: Vec<u8> = lines.iter().flat_map(|line| [line, &b"\n"[..]]).flatten().copied().collect();
         let mut state = self.lock();
         let size = state.complete_bytes + state.draining_file_bytes + text.len() as u64;
         if size > self.max_bytes && !must_keep {
-            return Ok(Spilled::Full);
+            return Ok(SpillResult::Full);
         }
         if state.may_have_partial_line {
             state.file.set_len(state.complete_bytes)?;
@@ -111,8 +114,8 @@ impl SpillFiles {
         state.line_count += lines.len() as u64;
         state.complete_bytes += text.len() as u64;
         Ok(match std::mem::replace(&mut state.is_writer_notified, true) {
-            true => Spilled::Further,
-            false => Spilled::First,
+            true => SpillResult::Further,
+            false => SpillResult::First,
         })
     }
 
@@ -149,14 +152,15 @@ impl SpillFiles {
     ///
     /// # Errors
     /// If the file cannot be read or removed. No line is lost.
-    pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<LineGroup>> {
+    pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<SpilledLineGroup>> {
         let mut state = self.lock();
         if !state.is_draining {
             return Ok(None);
         }
         let mut file = File::open(&self.draining_path)?;
         file.seek(SeekFrom::Start(state.drained_bytes))?;
-        let (mut reader, mut group) = (BufReader::new(file), LineGroup { lines: Vec::new(), line_bytes: 0 });
+        let (mut reader, mut group) =
+            (BufReader::new(file), SpilledLineGroup { lines: Vec::new(), line_bytes: 0 });
         while group.line_bytes < max_bytes as u64 {
             let mut line = Vec::new();
             group.line_bytes += match reader.read_until(b'\n', &mut line)? {
@@ -177,7 +181,7 @@ impl SpillFiles {
     }
 
     /// Marks the lines of a group as written to the log, so that they are not returned again.
-    pub fn end_group(&self, group: &LineGroup) {
+    pub fn end_group(&self, group: &SpilledLineGroup) {
         self.lock().drained_bytes += group.line_bytes;
     }
 }
@@ -229,7 +233,7 @@ mod tests {
         lines
     }
 
-    fn add_line(spill: &SpillFiles, line: &[u8]) -> Spilled {
+    fn add_line(spill: &SpillFiles, line: &[u8]) -> SpillResult {
         spill.add_lines(&[line], false).expect("it can be written")
     }
 
@@ -237,22 +241,22 @@ mod tests {
     fn full_files_take_lines_again_when_they_have_room() {
         let folder = tempfile::tempdir().expect("a folder");
         let spill = SpillFiles::open(&folder.path().join("log"), 8).expect("it opens");
-        assert_eq!(add_line(&spill, b"{1}"), Spilled::First);
+        assert_eq!(add_line(&spill, b"{1}"), SpillResult::First);
         spill.begin_drain().expect("it can be renamed");
-        assert_eq!(add_line(&spill, b"{2}"), Spilled::First);
-        assert_eq!(add_line(&spill, b""), Spilled::Full, "the draining file counts too");
-        assert_eq!(spill.add_lines(&[b"{3}"], true).expect("it can be written"), Spilled::Further);
+        assert_eq!(add_line(&spill, b"{2}"), SpillResult::First);
+        assert_eq!(add_line(&spill, b""), SpillResult::Full, "the draining file counts too");
+        assert_eq!(spill.add_lines(&[b"{3}"], true).expect("it can be written"), SpillResult::Further);
         assert_eq!(drain_all_lines(&spill), ["{1}"]);
         assert_eq!(
             spill.add_lines(&[b"", b""], false).expect("no error"),
-            Spilled::Full,
+            SpillResult::Full,
             "8 bytes are there"
         );
         drop(spill);
         let spill = SpillFiles::open(&folder.path().join("log"), 10).expect("it opens");
-        assert_eq!(add_line(&spill, b"{4}"), Spilled::Full, "lines of an earlier process count");
+        assert_eq!(add_line(&spill, b"{4}"), SpillResult::Full, "lines of an earlier process count");
         assert_eq!(drain_all_lines(&spill), ["{2}", "{3}"]);
-        assert_eq!(add_line(&spill, b"{5}"), Spilled::First);
+        assert_eq!(add_line(&spill, b"{5}"), SpillResult::First);
     }
 
     #[test]
@@ -261,8 +265,8 @@ mod tests {
         let path = folder.path().join("log");
         let spill = SpillFiles::open(&path, u64::MAX).expect("it opens");
         assert!(spill.is_empty());
-        assert_eq!(add_line(&spill, b"{1}"), Spilled::First);
-        assert_eq!(add_line(&spill, b"{2}"), Spilled::Further);
+        assert_eq!(add_line(&spill, b"{1}"), SpillResult::First);
+        assert_eq!(add_line(&spill, b"{2}"), SpillResult::Further);
         spill.begin_drain().expect("it can be renamed");
         assert!(!spill.is_empty(), "a line that came now would be before the others");
         let first = spill.next_group(1).expect("it can be read").expect("a line");
@@ -270,17 +274,17 @@ mod tests {
         let again = spill.next_group(1).expect("it can be read").expect("a line");
         assert_eq!((&first.lines, &again.lines), (&vec![b"{1}".to_vec()], &vec![b"{1}".to_vec()]));
         spill.end_group(&again);
-        assert_eq!(add_line(&spill, b"{3}"), Spilled::First, "the writer must be woken again");
+        assert_eq!(add_line(&spill, b"{3}"), SpillResult::First, "the writer must be woken again");
         assert_eq!(drain_all_lines(&spill), ["{2}"], "no line is written twice");
         assert_eq!(drain_all_lines(&spill), ["{3}"]);
         assert!(spill.is_empty());
-        assert_eq!(add_line(&spill, b"{4}"), Spilled::First);
+        assert_eq!(add_line(&spill, b"{4}"), SpillResult::First);
         spill.begin_drain().expect("it can be renamed");
         drop(spill);
         std::fs::write(path.with_extension("spill"), "{5}\n{hal").expect("it can be written");
         let spill = SpillFiles::open(&path, u64::MAX).expect("it opens");
         assert!(!spill.is_empty());
-        assert_eq!(add_line(&spill, b"{6}"), Spilled::First, "half a line does not spoil the next");
+        assert_eq!(add_line(&spill, b"{6}"), SpillResult::First, "half a line does not spoil the next");
         assert_eq!(drain_all_lines(&spill), ["{4}"]);
         assert_eq!(drain_all_lines(&spill), ["{5}", "{6}"]);
         assert_eq!(drain_all_lines(&spill), [""; 0]);

@@ -4,10 +4,10 @@
 //! If a server does not accept the lines, the thread sends them again until the server accepts them
 //! or the log closes. Only in the mode `sync` it sends them once, because requests wait.
 
-use super::closing::CloseSignal;
-use super::output::{FlushError, LogOutput};
+use super::closing::LogCloseSignal;
+use super::output::{LogFlushError, LogOutput};
 use super::spill::SpillFiles;
-use super::{LogTask, ReportEvent, WaitingTotals, log_end_json};
+use super::{LogTask, ReportEvent, WaitingLineTotals, log_end_json};
 use crate::metrics::LogMetrics;
 use rulec_base::broken_invariant;
 use serde_json::json;
@@ -28,20 +28,20 @@ pub(super) struct LogWriter {
     pub is_sync: bool,
     /// The first and the longest pause before lines are sent to a server again.
     pub retry_pauses: (Duration, Duration),
-    pub closing: Arc<CloseSignal>,
-    pub waiting_totals: Arc<WaitingTotals>,
+    pub closing: Arc<LogCloseSignal>,
+    pub waiting_totals: Arc<WaitingLineTotals>,
     pub spill: Option<Arc<SpillFiles>>,
     pub metrics: LogMetrics,
     pub report_event: ReportEvent,
-    /// For each kind of [`Attempt`], whether the last attempt has failed. Of several failures in a
-    /// row, only the first is reported.
+    /// For each kind of [`LogWriterAttempt`], whether the last attempt has failed. Of several
+    /// failures in a row, only the first is reported.
     pub has_failed_by_attempt: [bool; 2],
 }
 
-/// An action of the writer that can fail. As a number, it is the index into
-/// `Writer::has_failed_by_attempt`.
+/// An action of the thread that writes the decision log, which can fail. As a number, it is the
+/// index into `LogWriter::has_failed_by_attempt`.
 #[derive(Clone, Copy)]
-enum Attempt {
+enum LogWriterAttempt {
     Write,
     /// The attempt to start a new log file because the current one is full.
     Rotate,
@@ -64,9 +64,9 @@ impl LogWriter {
                         // The lines in memory are older than the spilled lines, so they are written
                         // first.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
-                        self.drain_all();
+                        self.drain_all_spill_files();
                     }
-                    task if is_blocked => self.refuse(task),
+                    task if is_blocked => self.refuse_task_line(task),
                     task => {
                         self.waiting_totals.remove_line(task.memory_bytes());
                         lines += self.add_task_line(task, &mut receipts);
@@ -78,14 +78,14 @@ impl LogWriter {
             }
             self.flush(lines, &mut receipts);
         }
-        self.drain_all();
+        self.drain_all_spill_files();
         // Lines that the server has not accepted are counted already, or are in the spill files.
         if !self.output.has_pending_lines() {
             let closed = self.output.close();
             if closed.is_err() {
                 self.metrics.failed_lines.inc();
             }
-            self.report_outcome(Attempt::Write, closed);
+            self.report_outcome(LogWriterAttempt::Write, closed);
         }
         (self.report_event)("log_closed", log_end_json(&self.output.written_end().get()));
     }
@@ -103,14 +103,17 @@ impl LogWriter {
             }
             self.output.add_checkpoint();
             let written = self.write_pending(self.is_sync);
-            self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
+            self.report_outcome(
+                LogWriterAttempt::Write,
+                written.map(drop).map_err(LogFlushError::into_io_error),
+            );
         }
         tasks.recv().ok()
     }
 
     /// Reports the error of an attempt as an event. Reports nothing if the previous attempt of the
     /// same kind has failed too.
-    fn report_outcome(&mut self, attempt: Attempt, outcome: io::Result<()>) {
+    fn report_outcome(&mut self, attempt: LogWriterAttempt, outcome: io::Result<()>) {
         let was_failing =
             std::mem::replace(&mut self.has_failed_by_attempt[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {
@@ -118,8 +121,9 @@ impl LogWriter {
         }
     }
 
-    /// Converts a task to a line, and adds the line to the pending lines. Adds the task's sender,
-    /// if a request waits for the line, to `receipts`. Returns the number of added lines, 0 or 1.
+    /// Converts a task to a line of the decision log, and adds the line to the pending lines. Adds
+    /// the task's sender, if a request waits for the line, to `receipts`. Returns the number of
+    /// added lines, 0 or 1.
     fn add_task_line(&mut self, task: LogTask, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
         let (line, receipt) = match task {
             // If making the line panics, only this line is lost. Its receipt is dropped, so the
@@ -141,7 +145,7 @@ impl LogWriter {
 
     /// Counts a line as failed, because lines before it wait for a server that does not accept
     /// them. If a request waits for the line, it gets an error.
-    fn refuse(&mut self, task: LogTask) {
+    fn refuse_task_line(&mut self, task: LogTask) {
         self.waiting_totals.remove_line(task.memory_bytes());
         self.metrics.failed_lines.inc();
         if let LogTask::Decision(_, Some(receipt)) | LogTask::Line(_, Some(receipt)) = task {
@@ -149,9 +153,9 @@ impl LogWriter {
         }
     }
 
-    /// Sends the lines of an earlier failure to the server again. Their number and hashes depend on
-    /// no later line, so they must arrive before later lines are added. Returns false if lines are
-    /// still pending.
+    /// Sends the lines that could not be sent earlier to the server again. Their number and hashes
+    /// depend on no later line, so they must arrive before later lines are added. Returns false if
+    /// lines are still pending.
     fn send_kept_lines(&mut self) -> bool {
         if !self.output.has_pending_lines() {
             return true;
@@ -161,7 +165,7 @@ impl LogWriter {
             return false;
         }
         let sent = self.output.flush(self.is_sync);
-        self.report_outcome(Attempt::Write, sent.map(drop).map_err(FlushError::into_io_error));
+        self.report_outcome(LogWriterAttempt::Write, sent.map(drop).map_err(LogFlushError::into_io_error));
         !self.output.has_pending_lines()
     }
 
@@ -179,7 +183,7 @@ impl LogWriter {
             // any more.
             let _ = receipt.send(was_written);
         }
-        self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
+        self.report_outcome(LogWriterAttempt::Write, written.map(drop).map_err(LogFlushError::into_io_error));
         // The requests above do not wait for a new file. If it cannot be started, no line is lost.
         if was_written {
             self.rotate_if_full();
@@ -187,7 +191,7 @@ impl LogWriter {
     }
 
     /// Counts lines as written or failed. A server may have rejected a part of them.
-    fn count_lines(&self, lines: u64, written: &Result<u64, FlushError>) {
+    fn count_lines(&self, lines: u64, written: &Result<u64, LogFlushError>) {
         let rejected = written.as_ref().map_or(lines, |rejected| lines.min(*rejected));
         self.metrics.written_lines.inc_by(lines - rejected);
         self.metrics.failed_lines.inc_by(rejected);
@@ -195,13 +199,13 @@ impl LogWriter {
 
     /// Writes the pending lines. If a server keeps failing, sends them again, with pauses, until it
     /// accepts them. After the log has begun to close, makes one more attempt.
-    fn write_pending(&mut self, syncs: bool) -> Result<u64, FlushError> {
+    fn write_pending(&mut self, syncs: bool) -> Result<u64, LogFlushError> {
         let (mut pause, longest_pause) = self.retry_pauses;
         loop {
             let is_last = self.is_sync || self.closing.is_closing();
             match self.output.flush(syncs) {
                 Err(error) if error.keeps_lines() && !is_last => {
-                    self.report_outcome(Attempt::Write, Err(error.into_io_error()));
+                    self.report_outcome(LogWriterAttempt::Write, Err(error.into_io_error()));
                     self.closing.pause(pause);
                     pause = (pause * 2).min(longest_pause);
                 }
@@ -213,7 +217,7 @@ impl LogWriter {
     /// Moves the lines of the draining file to the log. After an error, reports it and returns
     /// false. The lines that are not in the log then stay in the spill files, and the next spilled
     /// line starts another attempt.
-    fn drain_spill(&mut self) -> bool {
+    fn drain_spill_files(&mut self) -> bool {
         let Some(spill) = self.spill.clone() else {
             broken_invariant!("only a log with spill files has spilled lines");
             return true;
@@ -223,14 +227,14 @@ impl LogWriter {
         if drained.as_ref().is_err_and(|error| !error.keeps_lines()) {
             self.metrics.failed_lines.inc();
         }
-        self.report_outcome(Attempt::Write, drained.map_err(FlushError::into_io_error));
+        self.report_outcome(LogWriterAttempt::Write, drained.map_err(LogFlushError::into_io_error));
         self.rotate_if_full();
         is_drained
     }
 
-    fn drain_groups(&mut self, spill: &SpillFiles) -> Result<(), FlushError> {
-        spill.begin_drain().map_err(FlushError::Failed)?;
-        while let Some(group) = spill.next_group(MAX_GROUP_BYTES).map_err(FlushError::Failed)? {
+    fn drain_groups(&mut self, spill: &SpillFiles) -> Result<(), LogFlushError> {
+        spill.begin_drain().map_err(LogFlushError::Failed)?;
+        while let Some(group) = spill.next_group(MAX_GROUP_BYTES).map_err(LogFlushError::Failed)? {
             group.lines.iter().for_each(|line| self.output.add_line(line.clone()));
             let written = self.write_pending(true);
             if let Err(error) = written.as_ref()
@@ -241,23 +245,26 @@ impl LogWriter {
             // The server would refuse the same lines again, so they leave the spill files too.
             spill.end_group(&group);
             self.count_lines(group.lines.len() as u64, &written);
-            self.report_outcome(Attempt::Write, written.map(drop).map_err(FlushError::into_io_error));
+            self.report_outcome(
+                LogWriterAttempt::Write,
+                written.map(drop).map_err(LogFlushError::into_io_error),
+            );
         }
         Ok(())
     }
 
     /// Moves lines to the log until the spill files are empty or an error occurs.
-    fn drain_all(&mut self) {
+    fn drain_all_spill_files(&mut self) {
         // Pending lines are in the spill files too, and must not be added twice.
         while self.spill.as_ref().is_some_and(|spill| !spill.is_empty())
             && !self.output.has_pending_lines()
-            && self.drain_spill()
+            && self.drain_spill_files()
         {}
     }
 
     fn rotate_if_full(&mut self) {
         let rotated = self.output.rotate_if_full();
-        self.report_outcome(Attempt::Rotate, rotated);
+        self.report_outcome(LogWriterAttempt::Rotate, rotated);
     }
 }
 
@@ -288,13 +295,19 @@ mod tests {
             has_failed_by_attempt: [false; 2],
         };
         let failed = || Err(io::Error::other("full"));
-        for attempt in [Attempt::Rotate, Attempt::Rotate, Attempt::Write, Attempt::Write, Attempt::Rotate] {
+        for attempt in [
+            LogWriterAttempt::Rotate,
+            LogWriterAttempt::Rotate,
+            LogWriterAttempt::Write,
+            LogWriterAttempt::Write,
+            LogWriterAttempt::Rotate,
+        ] {
             writer.report_outcome(attempt, failed());
         }
         assert_eq!(events.lock().expect("no test panics here").len(), 2);
-        writer.report_outcome(Attempt::Write, Ok(()));
-        writer.report_outcome(Attempt::Rotate, failed());
-        writer.report_outcome(Attempt::Write, failed());
+        writer.report_outcome(LogWriterAttempt::Write, Ok(()));
+        writer.report_outcome(LogWriterAttempt::Rotate, failed());
+        writer.report_outcome(LogWriterAttempt::Write, failed());
         assert_eq!(events.lock().expect("no test panics here").len(), 3);
     }
 }

@@ -38,7 +38,7 @@ impl OtlpSignal {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct SignalLabels {
+struct SignalMetricLabels {
     signal: OtlpSignal,
 }
 
@@ -46,16 +46,16 @@ struct SignalLabels {
 /// were lost.
 #[derive(Clone, Default)]
 pub(crate) struct OtlpMetrics {
-    sent: Family<SignalLabels, Counter>,
-    lost: Family<SignalLabels, Counter>,
+    sent: Family<SignalMetricLabels, Counter>,
+    lost: Family<SignalMetricLabels, Counter>,
 }
 
 impl OtlpMetrics {
     pub fn count_sent(&self, signal: OtlpSignal, count: u64) {
-        self.sent.get_or_create(&SignalLabels { signal }).inc_by(count);
+        self.sent.get_or_create(&SignalMetricLabels { signal }).inc_by(count);
     }
 
     pub fn count_lost(&self, signal: OtlpSignal, count: u64) {
-        self.lost.get_or_create(&SignalLabels { signal }).inc_by(count);
+        self.lost.get_or_create(&SignalMetricLabels { signal }).inc_by(count);
     }
 }

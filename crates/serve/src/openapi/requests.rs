@@ -1,7 +1,7 @@
 //! The schemas of requests in the OpenAPI document.
 
 use super::object_schema;
-use crate::limits::{MAX_EVALUATIONS, MAX_WORKFLOW_STEPS};
+use crate::limits::{MAX_AUTHZEN_QUESTIONS, MAX_WORKFLOW_STEPS};
 use serde_json::{Value as Json, json};
 
 /// Returns the schema of an object with further keywords of JSON Schema, such as `if` and `then`.
@@ -53,8 +53,10 @@ pub(super) fn request_schemas() -> Json {
     let options =
         nullable_schema(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
     let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
-    let several =
-        object_schema(json!({ "evaluations!": questions(1, MAX_EVALUATIONS), "options": options }), false);
+    let several = object_schema(
+        json!({ "evaluations!": questions(1, MAX_AUTHZEN_QUESTIONS), "options": options }),
+        false,
+    );
     let none = object_schema(json!({ "evaluations": questions(0, 0), "options": options }), false);
     let judge = object_schema(
         json!({

@@ -1,7 +1,7 @@
 //! Writes spans and metrics in the JSON encoding of OTLP, which differs from plain JSON: ids are
 //! hexadecimal, 64-bit integers are texts, and enumerations are numbers.
 
-use super::Span;
+use super::RequestSpan;
 use crate::trace::TraceId;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -20,56 +20,60 @@ const DURATION_BOUNDS_SECONDS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 /// Maximum number of histograms, one for each method, route and status. Requests with further
 /// combinations are not measured.
-const MAX_HISTOGRAMS: usize = 1000;
+const MAX_DURATION_HISTOGRAMS: usize = 1000;
 
 /// An attribute of a span or data point: its key and its value.
-pub(super) type Attribute = (&'static str, AttributeValue);
+pub(super) type OtlpAttribute = (&'static str, OtlpAttributeValue);
 
 /// The value of an attribute of a span or data point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum AttributeValue {
+pub(super) enum OtlpAttributeValue {
     Text(String),
     Int(i64),
 }
 
-impl From<&str> for AttributeValue {
-    fn from(text: &str) -> AttributeValue {
-        AttributeValue::Text(text.to_owned())
+impl From<&str> for OtlpAttributeValue {
+    fn from(text: &str) -> OtlpAttributeValue {
+        OtlpAttributeValue::Text(text.to_owned())
     }
 }
 
-impl From<String> for AttributeValue {
-    fn from(text: String) -> AttributeValue {
-        AttributeValue::Text(text)
+impl From<String> for OtlpAttributeValue {
+    fn from(text: String) -> OtlpAttributeValue {
+        OtlpAttributeValue::Text(text)
     }
 }
 
-impl From<i64> for AttributeValue {
-    fn from(number: i64) -> AttributeValue {
-        AttributeValue::Int(number)
+impl From<i64> for OtlpAttributeValue {
+    fn from(number: i64) -> OtlpAttributeValue {
+        OtlpAttributeValue::Int(number)
     }
 }
 
-impl From<u64> for AttributeValue {
-    fn from(number: u64) -> AttributeValue {
-        AttributeValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for OtlpAttributeValue {
+    fn from(number: u64) -> OtlpAttributeValue {
+        OtlpAttributeValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
 /// The start of the process and the time of a measurement, in nanoseconds since 1970. Each data
 /// point contains both.
 #[derive(Clone, Copy)]
-pub(super) struct MetricTimes {
+pub(super) struct DataPointTimes {
     process_start_ns: u64,
     measured_at_ns: u64,
 }
 
-impl MetricTimes {
-    pub fn new(start: SystemTime, now: SystemTime) -> MetricTimes {
-        MetricTimes { process_start_ns: to_unix_nanoseconds(start), measured_at_ns: to_unix_nanoseconds(now) }
+impl DataPointTimes {
+    pub fn new(start: SystemTime, now: SystemTime) -> DataPointTimes {
+        DataPointTimes {
+            process_start_ns: to_unix_nanoseconds(start),
+            measured_at_ns: to_unix_nanoseconds(now),
+        }
     }
 
-    /// Adds the two times to a data point, and returns it.
+    /// Returns a data point with the two times added: the start of the process, and the time of the
+    /// measurement.
     pub fn add_times(self, mut point: Json) -> Json {
         point["startTimeUnixNano"] = self.process_start_ns.to_string().into();
         point["timeUnixNano"] = self.measured_at_ns.to_string().into();
@@ -83,32 +87,32 @@ pub(super) fn to_unix_nanoseconds(time: SystemTime) -> u64 {
 }
 
 /// Returns an attribute in OTLP's JSON encoding.
-pub(super) fn attribute_json(key: &str, value: &AttributeValue) -> Json {
+pub(super) fn attribute_json(key: &str, value: &OtlpAttributeValue) -> Json {
     let value = match value {
-        AttributeValue::Text(text) => json!({ "stringValue": text }),
-        AttributeValue::Int(number) => json!({ "intValue": number.to_string() }),
+        OtlpAttributeValue::Text(text) => json!({ "stringValue": text }),
+        OtlpAttributeValue::Int(number) => json!({ "intValue": number.to_string() }),
     };
     json!({ "key": key, "value": value })
 }
 
-/// The OTLP description of this process as the sender of the data: the service's name, version and
-/// instance id.
-pub(super) struct Resource(Json);
+/// The description of this process as the sender of OpenTelemetry data: the service's name, version
+/// and instance id.
+pub(super) struct OtlpResource(Json);
 
-impl Resource {
+impl OtlpResource {
     /// Describes this process. All descriptions have the same instance id, so that its spans,
     /// metrics and log records belong together.
-    pub fn new(service_name: &str) -> Resource {
-        static INSTANCE_ID: LazyLock<TraceId> = LazyLock::new(TraceId::random);
-        let id = *INSTANCE_ID;
-        let attributes: [Attribute; 3] = [
+    pub fn new(service_name: &str) -> OtlpResource {
+        static PROCESS_INSTANCE_ID: LazyLock<TraceId> = LazyLock::new(TraceId::random);
+        let id = *PROCESS_INSTANCE_ID;
+        let attributes: [OtlpAttribute; 3] = [
             ("service.name", service_name.into()),
             ("service.version", env!("CARGO_PKG_VERSION").into()),
             ("service.instance.id", id.as_str().into()),
         ];
         let attributes: Vec<Json> =
             attributes.iter().map(|(key, value)| attribute_json(key, value)).collect();
-        Resource(json!({ "attributes": attributes }))
+        OtlpResource(json!({ "attributes": attributes }))
     }
 }
 
@@ -117,14 +121,14 @@ fn instrumentation_scope() -> Json {
 }
 
 /// Returns the body of an OTLP request that sends spans.
-pub(super) fn spans_request(resource: &Resource, spans: &[Span]) -> Json {
+pub(super) fn spans_request(resource: &OtlpResource, spans: &[RequestSpan]) -> Json {
     let spans: Vec<Json> = spans.iter().map(span_json).collect();
     json!({ "resourceSpans": [{
         "resource": resource.0, "scopeSpans": [{ "scope": instrumentation_scope(), "spans": spans }]
     }] })
 }
 
-fn span_json(span: &Span) -> Json {
+fn span_json(span: &RequestSpan) -> Json {
     let attributes: Vec<Json> =
         span.attributes.iter().map(|(key, value)| attribute_json(key, value)).collect();
     let mut json = json!({
@@ -146,14 +150,14 @@ fn span_json(span: &Span) -> Json {
 }
 
 /// Returns the body of an OTLP request that sends metrics.
-pub(super) fn metrics_request(resource: &Resource, metrics: Vec<Json>) -> Json {
+pub(super) fn metrics_request(resource: &OtlpResource, metrics: Vec<Json>) -> Json {
     json!({ "resourceMetrics": [{
         "resource": resource.0, "scopeMetrics": [{ "scope": instrumentation_scope(), "metrics": metrics }]
     }] })
 }
 
 /// Returns the body of an OTLP request that sends log records.
-pub(super) fn logs_request(resource: &Resource, records: Vec<Json>) -> Json {
+pub(super) fn logs_request(resource: &OtlpResource, records: Vec<Json>) -> Json {
     json!({ "resourceLogs": [{
         "resource": resource.0, "scopeLogs": [{ "scope": instrumentation_scope(), "logRecords": records }]
     }] })
@@ -191,10 +195,10 @@ pub(super) fn rejected_count(answer: &Json) -> u64 {
 
 /// The histograms of request durations, by HTTP method, route and status.
 #[derive(Clone, Default)]
-pub(crate) struct RequestDurations(BTreeMap<(&'static str, String, u16), Histogram>);
+pub(crate) struct RequestDurations(BTreeMap<(&'static str, String, u16), DurationHistogram>);
 
 #[derive(Clone, Default)]
-struct Histogram {
+struct DurationHistogram {
     /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
     /// exceed the bound before it. The last bucket counts all longer durations.
     counts: [u64; DURATION_BOUNDS_SECONDS.len() + 1],
@@ -204,7 +208,7 @@ struct Histogram {
 
 impl RequestDurations {
     pub fn add_duration(&mut self, method: &'static str, route: &str, status: u16, elapsed: Duration) {
-        let is_full = self.0.len() >= MAX_HISTOGRAMS;
+        let is_full = self.0.len() >= MAX_DURATION_HISTOGRAMS;
         let key = (method, route.to_owned(), status);
         if is_full && !self.0.contains_key(&key) {
             return;
@@ -215,9 +219,10 @@ impl RequestDurations {
         histogram.sum_seconds += seconds;
     }
 
-    /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
-    /// was no request. `scheme` is the scheme of the service's URLs, `http` or `https`.
-    pub(super) fn to_metric(&self, times: MetricTimes, scheme: &'static str) -> Option<Json> {
+    /// Returns the durations of all requests as the metric that OpenTelemetry's conventions define;
+    /// `None` if there was no request. `scheme` is the scheme of the service's URLs, `http` or
+    /// `https`.
+    pub(super) fn to_metric(&self, times: DataPointTimes, scheme: &'static str) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [
                 attribute_json("http.request.method", &(*method).into()),

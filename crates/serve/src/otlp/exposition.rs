@@ -2,13 +2,13 @@
 //! always show the same metrics.
 
 use super::encode::{
-    AttributeValue, MetricTimes, attribute_json, gauge_metric, histogram_metric, sum_metric,
+    DataPointTimes, OtlpAttributeValue, attribute_json, gauge_metric, histogram_metric, sum_metric,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// The labels of a time series: names and values.
-type Labels = Vec<(String, String)>;
+/// The labels of a metric's time series: pairs of name and value.
+type SeriesLabels = Vec<(String, String)>;
 
 /// A Prometheus metric, collected while the lines of the text format are read.
 #[derive(Default)]
@@ -17,11 +17,11 @@ struct MetricFamily {
     help: String,
     /// The samples of the metric, one for each line: the ending of the name, such as `_total`, the
     /// labels and the value.
-    samples: Vec<(String, Labels, f64)>,
+    samples: Vec<(String, SeriesLabels, f64)>,
 }
 
 /// Converts metrics from the text format of Prometheus to OTLP. Each data point gets `times`.
-pub(super) fn to_otlp_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
+pub(super) fn to_otlp_metrics(text: &str, times: DataPointTimes) -> Vec<Json> {
     let mut families: Vec<(String, MetricFamily)> = Vec::new();
     for line in text.lines() {
         let (keyword, rest) = match line.strip_prefix("# ") {
@@ -30,7 +30,7 @@ pub(super) fn to_otlp_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
         };
         match keyword {
             "" => {
-                let Some((name, labels, value)) = read_sample(rest) else { continue };
+                let Some((name, labels, value)) = parse_sample_line(rest) else { continue };
                 let Some((family, found)) = families.last_mut() else { continue };
                 let Some(ending) = name.strip_prefix(family.as_str()) else { continue };
                 found.samples.push((ending.to_owned(), labels, value));
@@ -53,7 +53,7 @@ pub(super) fn to_otlp_metrics(text: &str, times: MetricTimes) -> Vec<Json> {
 }
 
 impl MetricFamily {
-    fn to_metric(&self, name: &str, times: MetricTimes) -> Option<Json> {
+    fn to_metric(&self, name: &str, times: DataPointTimes) -> Option<Json> {
         let (base, unit) = match name.strip_suffix("_seconds") {
             Some(base) => (base, "s"),
             None => (name, "1"),
@@ -63,7 +63,7 @@ impl MetricFamily {
             "histogram" => self.histogram_points(times),
             kind => {
                 let points = self.samples.iter().map(|(_, labels, value)| {
-                    let attributes = attributes(&name, labels);
+                    let attributes = to_otlp_attributes(&name, labels);
                     // Counts and gauges of the service are whole numbers.
                     let value = (*value as i64).to_string();
                     times.add_times(json!({ "attributes": attributes, "asInt": value }))
@@ -81,10 +81,10 @@ impl MetricFamily {
 
     /// Converts the buckets of each series. Prometheus counts in a bucket all smaller values too,
     /// OTLP counts only the values of the bucket itself.
-    fn histogram_points(&self, times: MetricTimes) -> Vec<Json> {
-        let mut series: BTreeMap<Labels, (Vec<(f64, f64)>, f64)> = BTreeMap::new();
+    fn histogram_points(&self, times: DataPointTimes) -> Vec<Json> {
+        let mut series: BTreeMap<SeriesLabels, (Vec<(f64, f64)>, f64)> = BTreeMap::new();
         for (ending, labels, value) in &self.samples {
-            let (bound, others): (Labels, Labels) =
+            let (bound, others): (SeriesLabels, SeriesLabels) =
                 labels.iter().cloned().partition(|(name, _)| name == "le");
             let (buckets, sum) = series.entry(others).or_default();
             match (ending.as_str(), bound.first()) {
@@ -104,7 +104,7 @@ impl MetricFamily {
             let bounds: Vec<f64> =
                 buckets.iter().map(|(bound, _)| *bound).filter(|bound| bound.is_finite()).collect();
             times.add_times(json!({
-                "attributes": attributes("", &labels), "explicitBounds": bounds, "bucketCounts": counts,
+                "attributes": to_otlp_attributes("", &labels), "explicitBounds": bounds, "bucketCounts": counts,
                 "count": (before as u64).to_string(), "sum": sum,
             }))
         });
@@ -114,12 +114,13 @@ impl MetricFamily {
 
 /// Converts the labels of the metric named `metric` to OTLP attributes. The path and the status of
 /// requests get the names of OpenTelemetry's conventions. Other names get the prefix `rulec.`.
-fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
+fn to_otlp_attributes(metric: &str, labels: &SeriesLabels) -> Vec<Json> {
     let attributes = labels.iter().map(|(name, value)| match (metric, name.as_str()) {
         ("rulec.requests", "path") => attribute_json("http.route", &value.as_str().into()),
         ("rulec.requests", "status") => {
-            let status =
-                value.parse().map_or_else(|_| AttributeValue::from(value.as_str()), AttributeValue::Int);
+            let status = value
+                .parse()
+                .map_or_else(|_| OtlpAttributeValue::from(value.as_str()), OtlpAttributeValue::Int);
             attribute_json("http.response.status_code", &status)
         }
         _ => attribute_json(&format!("rulec.{name}"), &value.as_str().into()),
@@ -129,10 +130,10 @@ fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
 
 /// Parses a sample line `name{label="value",…} value` of the text format of Prometheus. `None` for
 /// any other line.
-fn read_sample(line: &str) -> Option<(&str, Labels, f64)> {
+fn parse_sample_line(line: &str) -> Option<(&str, SeriesLabels, f64)> {
     let end = line.find(['{', ' '])?;
     let (name, mut rest) = line.split_at(end);
-    let mut labels = Labels::new();
+    let mut labels = SeriesLabels::new();
     if let Some(inner) = rest.strip_prefix('{') {
         rest = inner;
         while !rest.starts_with('}') {
@@ -182,7 +183,7 @@ mod tests {
             # TYPE rulec_empty counter\n\
             # EOF\n";
         let times =
-            MetricTimes::new(UNIX_EPOCH + Duration::from_secs(1), UNIX_EPOCH + Duration::from_secs(2));
+            DataPointTimes::new(UNIX_EPOCH + Duration::from_secs(1), UNIX_EPOCH + Duration::from_secs(2));
         let found = to_otlp_metrics(text, times);
         assert_eq!(found.len(), 3, "{found:?}");
         let point = &found[0]["sum"]["dataPoints"][0];

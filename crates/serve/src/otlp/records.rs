@@ -1,31 +1,33 @@
 //! Writes the lines of the decision log as log records of OpenTelemetry. The body of a record is
 //! the text of the line, so that the hash chain can still be verified.
 
-use super::encode::{self, Attribute, Resource, attribute_json, to_unix_nanoseconds};
+use super::encode::{self, OtlpAttribute, OtlpResource, attribute_json, to_unix_nanoseconds};
 use serde_json::{Value as Json, json};
 use std::time::SystemTime;
 
 /// OTLP's number for the severity "info".
 const SEVERITY_NUMBER_INFO: u8 = 9;
-/// The fields of a line that become attributes, with the attributes' names, which spans have too.
+/// The fields of a decision log line that become attributes, each with the attribute's name, which
+/// spans use too.
 const TEXT_ATTRIBUTES: [(&str, &str); 3] =
     [("rules", "rulec.rules"), ("entry", "rulec.entry"), ("route", "rulec.route")];
 
-/// Writes log records, with the description of this process.
+/// Converts lines of the decision log to OpenTelemetry log records, which contain a description of
+/// this process.
 pub(crate) struct LogRecords {
-    resource: Resource,
+    resource: OtlpResource,
 }
 
 impl LogRecords {
     pub fn new(service_name: &str) -> LogRecords {
-        LogRecords { resource: Resource::new(service_name) }
+        LogRecords { resource: OtlpResource::new(service_name) }
     }
 
-    /// Returns the body of an OTLP request with a record for each of these lines.
+    /// Returns the body of an OpenTelemetry request with one log record for each of these lines.
     pub fn to_request(&self, lines: &[u8]) -> Json {
         let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let now = to_unix_nanoseconds(SystemTime::now()).to_string();
-        encode::logs_request(&self.resource, lines.map(|line| to_record(line, &now)).collect())
+        encode::logs_request(&self.resource, lines.map(|line| to_log_record(line, &now)).collect())
     }
 
     /// Returns the number of records that the collector reports as rejected in its answer.
@@ -34,7 +36,7 @@ impl LogRecords {
     }
 }
 
-fn to_record(line: &[u8], now: &str) -> Json {
+fn to_log_record(line: &[u8], now: &str) -> Json {
     // A line that is nested too deep to be read again gets a record without attributes.
     let fields: Json = serde_json::from_slice(line).unwrap_or_default();
     let event = match (&fields["entry"], &fields["observed"]) {
@@ -42,7 +44,7 @@ fn to_record(line: &[u8], now: &str) -> Json {
         (_, Json::Bool(true)) => "rulec.observed",
         _ => "rulec.log",
     };
-    let mut attributes: Vec<Attribute> = TEXT_ATTRIBUTES
+    let mut attributes: Vec<OtlpAttribute> = TEXT_ATTRIBUTES
         .iter()
         .filter_map(|(field, name)| Some((*name, fields[field].as_str()?.into())))
         .collect();

@@ -2,7 +2,7 @@
 //! files into force.
 
 use super::RuleSet;
-use super::loading::{Loaders, SourceFeed, StartError};
+use super::loading::{RulesLoadingContext, SourceFeed, StartError};
 use rulec_import::DocumentOptions;
 use rulec_runtime::route::WatchedRules;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) async fn open_rule_file(
     path: &Path,
     root: Option<&Path>,
     document: DocumentOptions,
-    loaders: &Loaders<'_>,
+    loaders: &RulesLoadingContext<'_>,
 ) -> Result<Arc<RuleSet>, StartError> {
     let mut compiler = loaders.compiler();
     if let Some(root) = root {

@@ -1,7 +1,7 @@
 //! Folders of rules. A file that appears in a folder becomes a rule set. If a file is removed, its
 //! rule set is removed from the service.
 
-use super::loading::{Loaders, StartError};
+use super::loading::{RulesLoadingContext, StartError};
 use super::{OpenHistory, RuleSet, RuleSource, RulesLocation, file};
 use crate::events::Events;
 use crate::metrics::Metrics;
@@ -18,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-/// The folders are listed after this time without changes, so that a program can write several
-/// files before.
+/// Time without changes in the folders of rules after which they are listed again. So a program can
+/// write several files before they are read.
 const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
 /// The rule files that were found in folders.
@@ -27,13 +27,14 @@ const QUIET_PERIOD: Duration = Duration::from_millis(100);
 pub struct RuleListing {
     /// The sources of the rule sets: the files that no other file imports.
     pub sources: Vec<RuleSource>,
-    /// The files that another file imports.
+    /// The rule files that another rule file imports.
     pub imported_paths: Vec<PathBuf>,
     /// Whether all files compile. If some do not, `imported_paths` may lack files that they import.
     pub is_complete: bool,
 }
 
-/// Lists the rule files in folders. Returns the reason if a folder cannot be read.
+/// A function that lists the rule files in folders. It returns the reason if a folder cannot be
+/// read.
 pub type ListRules = Arc<dyn Fn() -> Result<RuleListing, Message> + Send + Sync>;
 
 /// Folders whose rule files are rule sets of the service.
@@ -41,9 +42,10 @@ pub type ListRules = Arc<dyn Fn() -> Result<RuleListing, Message> + Send + Sync>
 pub struct RuleFolders {
     /// The paths of the folders. Subfolders are included.
     pub paths: Vec<PathBuf>,
-    /// The files in the folders when the service starts.
+    /// The rule files that the folders contain when the service starts.
     pub initial_listing: RuleListing,
-    /// Lists the files again, after a change or when the service is asked to reload.
+    /// The function that lists the rule files again, after a change or when the service is asked to
+    /// reload.
     pub list_rules: ListRules,
 }
 
@@ -100,7 +102,7 @@ impl FolderWatch {
         Ok(FolderWatch { check_signal, task })
     }
 
-    /// Asks the task to list the folders soon.
+    /// Asks the task to list the files in the folders of rules soon.
     pub fn check_soon(&self) {
         self.check_signal.notify_one();
     }
@@ -154,7 +156,7 @@ fn named_path(source: &RuleSource) -> Option<(String, PathBuf)> {
     }
 }
 
-/// The state of the task that lists the folders.
+/// The state of the task that lists the files in the folders of rules.
 struct FolderTask {
     list_rules: ListRules,
     trusted_keys: Vec<VerifyingKey>,
@@ -277,7 +279,7 @@ impl FolderTask {
         if app.has_set(name) {
             return Err(StartError::SameName(name.clone()));
         }
-        let loaders = Loaders {
+        let loaders = RulesLoadingContext {
             trusted_keys: &self.trusted_keys,
             metrics: app.metrics(),
             events: app.events(),

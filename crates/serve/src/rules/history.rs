@@ -85,7 +85,8 @@ impl Loader for TextsLoader<'_> {
     }
 }
 
-/// Returns the name of the main file among texts; `None` if there are no texts.
+/// Returns the name of a rule set's main file, which imports the other files. `None` if there are
+/// no texts, as for compiled rules.
 pub(super) fn main_file<'t>(files: &SourceFiles, texts: &'t [(String, String)]) -> Option<&'t str> {
     let names = || texts.iter().map(|(name, _)| name.as_str());
     names().find(|name| *name == files.main_file).or(names().next_back())

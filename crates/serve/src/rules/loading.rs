@@ -1,6 +1,6 @@
 //! Types that are used both to load rules from files and to fetch them from HTTP addresses.
 
-use super::{Histories, OpenHistory, RuleSet};
+use super::{HistoryStorage, OpenHistory, RuleSet};
 use crate::events::Events;
 use crate::metrics::Metrics;
 use rulec::history::MemoryStore;
@@ -43,7 +43,7 @@ pub enum StartError {
     File(PathBuf, Message),
     /// The store of a history cannot be used.
     History(Message),
-    /// The options of the service contradict each other.
+    /// The options of the service contradict each other, or one of them cannot be used.
     Options(Message),
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn compiler() -> Compiler {
     Compiler::new().allow_missing_functions()
 }
 
-/// The watch of a source, and the task that puts its new versions into force.
+/// The watch of a source of rules, and the task that puts each new version of the rules into force.
 pub(super) struct SourceFeed {
     check_source: Box<dyn Fn() + Send + Sync>,
     task: AbortHandle,
@@ -106,22 +106,23 @@ impl Drop for SourceFeed {
 
 /// The data with which the rules of every source are loaded: the trusted keys, the metrics, the
 /// events, and the stores of histories.
-pub(super) struct Loaders<'a> {
+pub(super) struct RulesLoadingContext<'a> {
     pub trusted_keys: &'a [VerifyingKey],
     pub metrics: &'a Metrics,
     pub events: &'a Events,
-    /// Opens the store of a history; `None` if histories are kept in memory.
+    /// The function that opens the store of recorded messages for a rule set; `None` if the
+    /// messages are kept in memory.
     pub open_history: Option<&'a OpenHistory>,
 }
 
-impl Loaders<'_> {
+impl RulesLoadingContext<'_> {
     /// Returns a compiler that accepts artifacts signed with the trusted keys.
     pub fn compiler(&self) -> Compiler {
         self.trusted_keys.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
     }
 
-    /// Returns the loader of a source. `compiler` is [`Loaders::compiler`] with the settings of the
-    /// source, and `document` says how a JSON document is read.
+    /// Returns the loader of a source. `compiler` is [`RulesLoadingContext::compiler`] with the
+    /// settings of the source, and `document` says how a JSON document is read.
     pub fn source_loader(&self, compiler: Compiler, document: DocumentOptions) -> SourceLoader {
         SourceLoader::from(compiler).document(document).signed_only(self.requires_signature())
     }
@@ -145,8 +146,8 @@ impl Loaders<'_> {
     ) -> Result<RuleSet, StartError> {
         let files = SourceFiles { main_file: main, disk, requires_signature: self.requires_signature() };
         let store = match self.open_history {
-            Some(open) => Histories::Persistent(open(name).map_err(StartError::History)?),
-            None => Histories::Memory(MemoryStore::default()),
+            Some(open) => HistoryStorage::Persistent(open(name).map_err(StartError::History)?),
+            None => HistoryStorage::Memory(MemoryStore::default()),
         };
         Ok(RuleSet::new(name.to_owned(), rules, files, store, (self.metrics, self.events)))
     }

@@ -2,7 +2,7 @@
 //! fetched or loaded, the last good version stays in force.
 
 use super::RuleSet;
-use super::loading::{Loaders, SourceFeed, StartError};
+use super::loading::{RulesLoadingContext, SourceFeed, StartError};
 use axum::http::Uri;
 use rulec::{LoadError, Loader, Message};
 use rulec_base::message;
@@ -70,7 +70,7 @@ fn check_address(remote: &RemoteSource, requires_signature: bool) -> Result<(), 
 }
 
 /// The HTTP request for the rules at one address, and the loader of the response.
-struct Fetcher {
+struct RulesFetcher {
     client: HttpClient,
     request: Request,
     loader: SourceLoader,
@@ -79,12 +79,12 @@ struct Fetcher {
     main_file_name: String,
 }
 
-impl Fetcher {
+impl RulesFetcher {
     fn new(
         remote: &RemoteSource,
         document: DocumentOptions,
-        loaders: &Loaders<'_>,
-    ) -> Result<Fetcher, Message> {
+        loaders: &RulesLoadingContext<'_>,
+    ) -> Result<RulesFetcher, Message> {
         check_address(remote, loaders.requires_signature())?;
         let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
         let (attempt, overall) = (remote.request_time_limit, remote.request_time_limit);
@@ -97,14 +97,14 @@ impl Fetcher {
         let path = remote.url.split(['?', '#']).next().unwrap_or_default();
         let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
         let loader = loaders.source_loader(loaders.compiler(), document);
-        Ok(Fetcher { client, request, loader, url: remote.url.clone(), main_file_name: main })
+        Ok(RulesFetcher { client, request, loader, url: remote.url.clone(), main_file_name: main })
     }
 
     async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Loads the fetched rules. Blocks the thread.
+    /// Loads the rules from the fetched bytes. Blocks the thread.
     ///
     /// # Errors
     /// As for [`SourceLoader::load`].
@@ -122,11 +122,11 @@ impl Loader for NoFurtherFiles {
     }
 }
 
-/// The version that was fetched last, whether it is in force or not.
+/// The version of the rules that was fetched last, whether it is in force or not.
 struct LastFetchedRules {
     entity_tag: Option<String>,
     content_hash: [u8; 32],
-    /// Why this version is not in force; `None` if it is.
+    /// Why the version that was fetched last is not in force; `None` if it is.
     refusal_reason: Option<String>,
 }
 
@@ -136,10 +136,10 @@ pub(super) async fn open_remote_rules(
     set_name: &str,
     remote: &RemoteSource,
     document: DocumentOptions,
-    loaders: &Loaders<'_>,
+    loaders: &RulesLoadingContext<'_>,
 ) -> Result<Arc<RuleSet>, StartError> {
     let to_error = |why: Message| StartError::Address(remote.url.clone(), why);
-    let fetcher = Arc::new(Fetcher::new(remote, document, loaders).map_err(to_error)?);
+    let fetcher = Arc::new(RulesFetcher::new(remote, document, loaders).map_err(to_error)?);
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
     let seen = LastFetchedRules {
@@ -158,7 +158,10 @@ pub(super) async fn open_remote_rules(
     Ok(set)
 }
 
-async fn load_on_blocking_thread(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
+async fn load_on_blocking_thread(
+    fetcher: &Arc<RulesFetcher>,
+    bytes: Vec<u8>,
+) -> Result<LoadedRules, WatchError> {
     let fetcher = fetcher.clone();
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
@@ -166,7 +169,7 @@ async fn load_on_blocking_thread(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Resu
 /// Returns the pause before the next request. It is `interval`, doubled for each of the last
 /// `failures` requests, which failed, and shortened at random by at most a quarter. The maximum is
 /// [`MAX_FETCH_PAUSE`], or `interval` if it is longer.
-fn pause_after(interval: Duration, failures: u32) -> Duration {
+fn pause_before_next_fetch(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(MAX_FETCH_PAUSE.max(interval)))
 }
@@ -175,7 +178,7 @@ fn pause_after(interval: Duration, failures: u32) -> Duration {
 /// rule set is dropped. A notification of `check_signal` causes a request at once.
 async fn poll_address(
     set: Weak<RuleSet>,
-    fetcher: Arc<Fetcher>,
+    fetcher: Arc<RulesFetcher>,
     mut seen: LastFetchedRules,
     interval: Duration,
     check_signal: Arc<Notify>,
@@ -183,7 +186,7 @@ async fn poll_address(
     let mut failures = 0;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(pause_after(interval, failures)) => {}
+            () = tokio::time::sleep(pause_before_next_fetch(interval, failures)) => {}
             () = check_signal.notified() => {}
         }
         let fetched = fetcher.fetch(seen.entity_tag.as_deref()).await;
@@ -254,7 +257,7 @@ mod tests {
             [(second, 0, 1), (second, 1, 2), (second, 3, 8), (second, 40, 600), (second * 3600, 5, 3600)]
         {
             let longest = second * longest;
-            let pause = pause_after(interval, failures);
+            let pause = pause_before_next_fetch(interval, failures);
             assert!(pause <= longest && pause >= longest.mul_f64(0.74), "{failures}: {pause:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! The sources of rules: rule files, artifacts (compiled rules), and HTTP addresses. The service
 //! watches them for changes.
 
-use super::loading::{Loaders, StartError};
+use super::loading::{RulesLoadingContext, StartError};
 #[cfg(feature = "remote")]
 use super::remote::{self, RemoteSource};
 use super::{OpenHistory, RuleSet, file};
@@ -23,7 +23,7 @@ pub struct RuleSource {
     pub document: DocumentOptions,
 }
 
-/// Where the rules of a source are.
+/// The place from which the rules of a source are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RulesLocation {
@@ -66,7 +66,7 @@ pub(crate) async fn open_rule_sources(
     open_history: Option<&OpenHistory>,
     (metrics, events): (&Metrics, &Events),
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
-    let loaders = Loaders { trusted_keys, metrics, events, open_history };
+    let loaders = RulesLoadingContext { trusted_keys, metrics, events, open_history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
     for RuleSource { rule_set_name: name, location: place, document } in sources {
         if sets.iter().any(|set| set.name() == name) {

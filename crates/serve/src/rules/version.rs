@@ -33,8 +33,8 @@ pub(crate) struct Version {
     /// rules have a history, intents or a choice.
     needs_derived_data: bool,
     derived_data: OnceLock<DerivedRuleData>,
-    /// Held while a thread computes the derived data, so that concurrent requests compute them only
-    /// once.
+    /// Lock that a thread holds while it computes the derived data (data that take long to
+    /// compute), so that concurrent requests compute them only once.
     derive_lock: Mutex<()>,
 }
 

@@ -15,7 +15,8 @@ use tokio::sync::Notify;
 /// the client has received data. So small parts show that a slow client is still receiving.
 const MAX_BODY_PART_BYTES: usize = 64 << 10;
 
-/// The open requests of one connection, and when its client last made progress.
+/// The requests of one connection that are still open, and the time when its client last made
+/// progress.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
     state: Mutex<ActivityState>,

@@ -23,7 +23,7 @@ use tokio_rustls::Accept;
 pub(super) struct Connection {
     pub router: Router,
     pub app: Arc<App>,
-    /// Becomes true when the service stops.
+    /// The receiver of a value that becomes true when the service stops.
     pub stopping: watch::Receiver<bool>,
     /// The open requests of the connection.
     pub activity: Arc<ConnectionActivity>,

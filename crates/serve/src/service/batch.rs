@@ -2,8 +2,8 @@
 //! its own answer or its own error.
 
 use super::Service;
-use super::decide::{AnswerError, Decider};
-use crate::limits::Deadline;
+use super::decide::{AnswerError, MessageDecider};
+use crate::limits::RequestDeadline;
 use crate::log::{DecisionLog, MemoryReservation};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
@@ -85,20 +85,20 @@ impl BatchRequest<'_> {
     }
 }
 
-/// How the answers of a batch are joined to one text.
+/// How the answers to a batch of messages are joined to one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BatchLayout {
-    /// One answer per line. Blank lines have no answer.
+    /// The answers are lines, one for each line with a message. Blank lines have no answer.
     Lines,
-    /// The elements of a JSON array, with the opening bracket. The caller writes the closing
-    /// bracket.
+    /// The answers are the elements of a JSON array. The text begins with the opening bracket, and
+    /// the caller writes the closing bracket.
     Array,
 }
 
 /// A batch of messages: the rules and the entry (such as a table) that decide them, and the layout
 /// of the answers.
 #[derive(Clone)]
-pub(crate) struct Batch {
+pub(crate) struct MessageBatch {
     set: Arc<RuleSet>,
     entry_name: Option<String>,
     options: AnswerOptions,
@@ -118,7 +118,7 @@ pub(crate) struct MessageBlock {
     pub message_lines: Vec<Option<Bytes>>,
 }
 
-impl Batch {
+impl MessageBatch {
     /// Creates a batch. Checks first that its rule set and its entry exist.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Batch {
         settings: BatchSettings,
         layout: BatchLayout,
         trace: Option<TraceId>,
-    ) -> Result<Batch, Problem> {
+    ) -> Result<MessageBatch, Problem> {
         let set = service.rule_set(settings.rules.as_deref())?;
         let version = set.active();
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
@@ -143,7 +143,7 @@ impl Batch {
             includes_analysis: analysis,
             ..AnswerOptions::default()
         };
-        Ok(Batch { set, entry_name: entry, options, should_record: record, layout, trace_id: trace })
+        Ok(MessageBatch { set, entry_name: entry, options, should_record: record, layout, trace_id: trace })
     }
 
     /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,
@@ -174,12 +174,12 @@ impl Batch {
         &self,
         service: &Service,
         block: &MessageBlock,
-        deadline: Deadline,
+        deadline: RequestDeadline,
     ) -> Result<Vec<u8>, Problem> {
         let (log, answer_bytes, receipts) = (service.log(), Vec::new(), Vec::new());
         let mut answers = BlockAnswerWriter { batch: self, log, deadline, answer_bytes, receipts };
         for (line, number) in block.message_lines.iter().zip(block.first_message_number..) {
-            deadline.check()?;
+            deadline.check_not_passed()?;
             let is_blank = line.as_ref().is_some_and(|line| line.trim_ascii().is_empty());
             match self.layout {
                 BatchLayout::Lines if is_blank => continue,
@@ -203,9 +203,9 @@ impl Batch {
 /// Writes the answers of one block. Also collects the receipts, with which it waits until the
 /// decisions are in the decision log.
 struct BlockAnswerWriter<'b> {
-    batch: &'b Batch,
+    batch: &'b MessageBatch,
     log: Option<&'b DecisionLog>,
-    deadline: Deadline,
+    deadline: RequestDeadline,
     answer_bytes: Vec<u8>,
     receipts: Vec<Receipt>,
 }
@@ -235,9 +235,9 @@ impl BlockAnswerWriter<'_> {
     /// If the decision log still has no memory for the decision at the deadline.
     fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
         let reservation = match self.log {
-            Some(log) => match log.try_reserve(message.len()) {
+            Some(log) => match log.try_reserve_memory(message.len()) {
                 Ok(reservation) => reservation,
-                Err(_) => self.deadline.block_on(log.reserve(message.len()))?,
+                Err(_) => self.deadline.block_on(log.reserve_memory(message.len()))?,
             },
             None => MemoryReservation::default(),
         };
@@ -245,7 +245,7 @@ impl BlockAnswerWriter<'_> {
         let start = answer_bytes.len();
         let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, AnswerError> {
             let version = batch.set.active();
-            let decider = Decider {
+            let decider = MessageDecider {
                 set: &batch.set,
                 version: &version,
                 entry_name: version.entry_name(batch.entry_name.as_deref())?,

@@ -2,7 +2,7 @@
 //! the decision log.
 
 use super::Service;
-use crate::limits::Deadline;
+use crate::limits::RequestDeadline;
 use crate::log::{DecisionLog, DecisionRecord, MemoryReservation, SampleOutcome};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
@@ -143,7 +143,7 @@ impl From<AnswerError> for Problem {
 /// The context in which one message is decided: the rules, the entry (such as a table), the parts
 /// that the answer must have, and the decision log.
 #[derive(Clone, Copy)]
-pub(super) struct Decider<'a> {
+pub(super) struct MessageDecider<'a> {
     pub set: &'a RuleSet,
     pub version: &'a Version,
     pub entry_name: &'a str,
@@ -151,7 +151,7 @@ pub(super) struct Decider<'a> {
     /// The name of a route. The answer must explain why this route was not chosen.
     pub why_not_route: Option<&'a str>,
     pub log: Option<&'a DecisionLog>,
-    pub deadline: Deadline,
+    pub deadline: RequestDeadline,
     /// Whether to record the message in the history.
     pub should_record: bool,
     /// The trace id that the caller has sent, for the decision log.
@@ -184,7 +184,7 @@ impl Service {
     /// if the limit `request_time_limit` is exceeded, the decision log has no memory left, or the
     /// message cannot be recorded.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<DecisionWithAnswer, Problem> {
-        self.decide_before_deadline(request, Deadline::after(self.limits().request_time_limit), None)
+        self.decide_before_deadline(request, RequestDeadline::after(self.limits().request_time_limit), None)
     }
 
     /// True if answering may take longer than some microseconds. The answer must then be computed
@@ -207,14 +207,14 @@ impl Service {
     pub(crate) fn decide_before_deadline(
         &self,
         request: &DecideRequest<'_>,
-        deadline: Deadline,
+        deadline: RequestDeadline,
         trace: Option<TraceId>,
     ) -> Result<DecisionWithAnswer, Problem> {
-        deadline.check()?;
+        deadline.check_not_passed()?;
         let set = self.rule_set(request.rules.as_deref())?;
         let version = set.active();
         let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
-        let decider = Decider {
+        let decider = MessageDecider {
             set: &set,
             version: &version,
             entry_name: version.entry_name(request.entry.as_deref())?,
@@ -231,7 +231,8 @@ impl Service {
             trace,
         };
         let text = request.message.get().as_bytes();
-        let reservation = self.log().map(|log| log.try_reserve(text.len())).transpose()?.unwrap_or_default();
+        let reservation =
+            self.log().map(|log| log.try_reserve_memory(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
         let answered = decider.answer_message(text, None, reservation, &mut body)?;
         let AnsweredMessage { decision, route, receipt, .. } = answered;
@@ -239,7 +240,7 @@ impl Service {
     }
 }
 
-impl Decider<'_> {
+impl MessageDecider<'_> {
     /// Decides the message `message_text`, counts the decision, and appends the answer to `out`. If
     /// `line_number`, the number of the message's line, is not `None`, the answer contains it.
     /// `reservation` is the memory that is reserved for this message in the decision log.
@@ -289,7 +290,7 @@ impl Decider<'_> {
         // A replay needs each message that later decisions read.
         let outcome = match self.should_record {
             true => SampleOutcome::Kept,
-            false => log.sample(self.set.name(), decision, route.as_deref(), request),
+            false => log.sample_decision(self.set.name(), decision, route.as_deref(), request),
         };
         let sample_share = match outcome {
             SampleOutcome::Kept => None,
@@ -367,7 +368,7 @@ impl Decider<'_> {
         let why_not = why_not.map(WhyNot::masked);
         // `why_not` takes most of the time, so the deadline is checked after it.
         if why_not.is_some() {
-            self.deadline.check()?;
+            self.deadline.check_not_passed()?;
         }
         if let Some(matcher) = self.version.matcher()?.filter(|_| self.asks_classifier(&decision)) {
             let mut answer = IntentAnswer::from_classifier(matcher, &message, &decision);

@@ -3,7 +3,7 @@
 
 use super::Service;
 use super::request::{check_generation, read_language};
-use crate::limits::{Deadline, MAX_WORKFLOW_STEPS};
+use crate::limits::{MAX_WORKFLOW_STEPS, RequestDeadline};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::RuleSet;
@@ -40,7 +40,7 @@ pub(crate) struct JudgeRequest<'m> {
     /// empty.
     #[serde(borrow, default)]
     pub message: Option<&'m RawValue>,
-    /// Whether to record the message in the history, whatever the judgement is.
+    /// Whether to record the message in the history, whether the payload is accepted or rejected.
     #[serde(default)]
     pub record: bool,
 }
@@ -193,7 +193,7 @@ impl Service {
         &self,
         workflow_name: &str,
         request: WorkflowRequest<'_>,
-        deadline: Deadline,
+        deadline: RequestDeadline,
     ) -> Result<Vec<u8>, Problem> {
         let step_limit = request.step_limit.unwrap_or(MAX_WORKFLOW_STEPS);
         if step_limit > MAX_WORKFLOW_STEPS {
@@ -279,7 +279,7 @@ impl Service {
         let message = parse_message(&set, rules, request.message)?;
         rules.observe(set.store(), &message)?;
         let receipt =
-            self.log().map_or(Receipt::NONE, |log| log.record_observed(set.name(), rules, &message));
+            self.log().map_or(Receipt::NONE, |log| log.queue_observed_message(set.name(), rules, &message));
         Ok((json!({ "observed": true }), receipt))
     }
 

@@ -5,7 +5,9 @@ use super::other::to_json_bytes;
 use super::why::explain_decision;
 use crate::problem::Problem;
 use crate::rules::{RuleSet, Version};
-use crate::traffic::{EventCounts, NearMiss, RouteTraffic, TrafficSample, UnknownCondition, WINDOW_SECONDS};
+use crate::traffic::{
+    EVENT_WINDOW_SECONDS, EventCounts, NearMiss, RouteTraffic, TrafficSample, UnknownCondition,
+};
 use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
 use rulec_runtime::route::Credentials;
@@ -50,7 +52,7 @@ impl Service {
             self.sets().iter().map(|set| rule_set_traffic(set, language)).collect();
         to_json_bytes(&TrafficAnswer {
             now: format_datetime(OffsetDateTime::now_utc()),
-            seconds: WINDOW_SECONDS,
+            seconds: EVENT_WINDOW_SECONDS,
             rules: rules?,
         })
     }
@@ -81,7 +83,8 @@ fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Exp
     serde_json::from_value(json).ok()
 }
 
-/// Explains a sample. `None` if other rules have decided it, or if it cannot be explained.
+/// Explains the decision about a sample (a recently decided message). `None` if other rules have
+/// decided it, or if it cannot be explained.
 fn explain_sample(version: &Version, sample: &TrafficSample) -> Option<Explanation> {
     let (rules, generation) = (version.rules().ok()?, version.generation().ok()?);
     let entry = rules.entry(&sample.entry_name).ok().filter(|_| sample.generation == generation)?;

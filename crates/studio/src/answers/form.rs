@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 
 /// Maximum number of suggested values per form field.
-const MAX_SUGGESTIONS: usize = 40;
+const MAX_FIELD_SUGGESTIONS: usize = 40;
 
 /// The texts that the rules compare with each message field, by the path of the field. The input
 /// form for a message suggests them as values of the field.
@@ -52,7 +52,7 @@ impl ComparedTexts {
         };
         let texts = self.0.entry(program.slots[slot.index()].name()).or_default();
         texts.extend(values);
-        while texts.len() > MAX_SUGGESTIONS {
+        while texts.len() > MAX_FIELD_SUGGESTIONS {
             texts.pop_last();
         }
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of statements for which a change of the message is searched.
 const MAX_SEARCHED_ROUTES: usize = 12;
-/// Maximum number of near misses that are returned.
+/// Maximum number of near misses (statements that were nearly chosen) in a response.
 const MAX_RETURNED_NEAR_MISSES: usize = 6;
 /// Time limit of the search, because a user waits for the result. Statements that the search has
 /// not reached by then are left out.
@@ -37,7 +37,8 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
     let of = RequestEntry { rules, entry_name: &request.entry, entry: Some(entry) };
     let history = request_history(studio, of, &request.history, &message)?;
     let entry = entry.with_history(&history.past);
-    let to_visible = |why_not: WhyNot| to_near(if studio.show_private { why_not } else { why_not.masked() });
+    let to_visible =
+        |why_not: WhyNot| to_near_miss(if studio.show_private { why_not } else { why_not.masked() });
     if let Some(route) = &request.route {
         // A test names a statement with its table, in back quotes if necessary. The search knows
         // defaults and quoted names only without them.
@@ -104,7 +105,7 @@ fn count_failed_predicates(node: &TraceNode) -> usize {
     }
 }
 
-fn to_near(why_not: WhyNot) -> Near {
+fn to_near_miss(why_not: WhyNot) -> Near {
     let (remedy, fields, message, is_smallest) = match why_not.remedy {
         Remedy::Chosen => (NearKind::Chosen, Vec::new(), Json::Null, true),
         Remedy::Change { fields, message, is_smallest } => (NearKind::Change, fields, message, is_smallest),

@@ -8,7 +8,7 @@ use crate::api::{
     Version,
 };
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::project::{Project, lock_saving, text_fingerprint};
+use crate::project::{RuleSetProject, lock_saving, text_fingerprint};
 use crate::state::Studio;
 use rulec::payload::Outcome;
 use rulec::{TableId, TableKind};
@@ -165,11 +165,11 @@ pub(crate) struct RulesQuery {
 
 /// Returns the path of the file that stores the saved messages: `support.messages.json` next to
 /// `support.rules`. `None` if the rules are not on disk.
-fn saved_messages_path(project: &Project) -> Option<PathBuf> {
+fn saved_messages_path(project: &RuleSetProject) -> Option<PathBuf> {
     project.file_path(project.main_file_name()).map(|path| path.with_extension("messages.json"))
 }
 
-fn read_saved_messages_file(project: &Project) -> Answer<(Option<PathBuf>, String)> {
+fn read_saved_messages_file(project: &RuleSetProject) -> Answer<(Option<PathBuf>, String)> {
     let Some(path) = saved_messages_path(project) else { return Ok((None, String::new())) };
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((Some(path), text)),

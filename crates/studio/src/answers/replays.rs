@@ -130,7 +130,7 @@ async fn cancel_replay(State(studio): State<Arc<Studio>>, Path(id): Path<usize>)
     run_blocking(move || Ok(replay.sums())).await.map(Json)
 }
 
-/// Streams progress events until the replay has ended.
+/// Streams the progress of a replay to the page, until the replay has ended.
 async fn stream_progress(
     State(studio): State<Arc<Studio>>,
     Path(id): Path<usize>,

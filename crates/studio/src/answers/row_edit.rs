@@ -2,12 +2,12 @@
 //! before it becomes the editor's text.
 
 use super::row_new::new_row;
-use super::row_text::{Replacement, block_start, gap_after};
+use super::row_text::{TextReplacement, block_start, gap_after};
 use super::table::{Conjunct, rule_conjuncts};
 use crate::api::{EditRow, EditedRow, RowChange};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::keys;
-use crate::project::Project;
+use crate::project::RuleSetProject;
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::{Rules, Span};
@@ -67,7 +67,7 @@ fn change_row(
     rules: &Rules,
     row_key: &str,
     change: &RowChange,
-) -> Answer<(FileId, Vec<Vec<Replacement>>)> {
+) -> Answer<(FileId, Vec<Vec<TextReplacement>>)> {
     let rule = find_rule(rules.program(), row_key)?;
     let file = rule.span.file;
     let text = snapshot.analysis.text(file);
@@ -77,7 +77,7 @@ fn change_row(
         RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
         RowChange::Target { text } => vec![change_target(&row, text.trim())],
         RowChange::Disable { disabled } => vec![set_disabled(&row, *disabled)],
-        RowChange::Add {} => vec![add_copy(rules.program(), rule, &row)],
+        RowChange::Add {} => vec![add_row_copy(rules.program(), rule, &row)],
         RowChange::New {} => Vec::new(),
         RowChange::Move { before } => {
             let other = find_rule(rules.program(), before)?;
@@ -86,7 +86,7 @@ fn change_row(
                     "a row can be moved only inside its table and its file"
                 )));
             }
-            vec![move_before(&row, &find_row(&statements, text, other.span)?, other.priority)]
+            vec![move_row_before(&row, &find_row(&statements, text, other.span)?, other.priority)]
         }
     };
     Ok((file, candidates))
@@ -94,7 +94,7 @@ fn change_row(
 
 /// Compiles the rule set as if the file `file` had the text `text`. If it does not compile, returns
 /// the first compile error as the error.
-fn check_compiles(project: &Project, file: &str, text: &str) -> Answer<()> {
+fn check_compiles(project: &RuleSetProject, file: &str, text: &str) -> Answer<()> {
     let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
     match snapshot.first_error() {
         Some(error) => Err(RequestError::invalid(verbatim_message(error))),
@@ -130,7 +130,7 @@ fn byte_range(span: Span) -> std::ops::Range<usize> {
     span.start as usize..span.end as usize
 }
 
-fn apply_replacements(text: &str, mut replacements: Vec<Replacement>) -> String {
+fn apply_replacements(text: &str, mut replacements: Vec<TextReplacement>) -> String {
     replacements.sort_by_key(|(range, _)| std::cmp::Reverse((range.start, range.end)));
     let mut changed = text.to_owned();
     for (range, replacement) in replacements {
@@ -148,7 +148,7 @@ fn change_cell(
     rule: &Rule,
     row: &RowInFile<'_>,
     (field, cell): (&str, &str),
-) -> Answer<Vec<Vec<Replacement>>> {
+) -> Answer<Vec<Vec<TextReplacement>>> {
     let conjuncts = rule_conjuncts(rules, rule);
     let is_of_field = |conjunct: &Conjunct| conjunct.column_field.as_deref() == Some(field);
     if cell.is_empty() {
@@ -194,7 +194,7 @@ fn join_conjuncts(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> S
 
 /// Returns the replacements that change the target of a row to `target`. If the row's target is a
 /// handler and `target` is only a name, the arguments and metadata stay.
-fn change_target(row: &RowInFile<'_>, target: &str) -> Vec<Replacement> {
+fn change_target(row: &RowInFile<'_>, target: &str) -> Vec<TextReplacement> {
     let span = match &row.route.target {
         Target::Handler { name, .. } if write::is_name(target) => name.span,
         Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
@@ -202,7 +202,7 @@ fn change_target(row: &RowInFile<'_>, target: &str) -> Vec<Replacement> {
     vec![(byte_range(span), target.to_owned())]
 }
 
-fn set_disabled(row: &RowInFile<'_>, disabled: bool) -> Vec<Replacement> {
+fn set_disabled(row: &RowInFile<'_>, disabled: bool) -> Vec<TextReplacement> {
     match (row.route.disabled_span, disabled) {
         (None, true) => {
             let end = row.route.name.span.end as usize;
@@ -219,7 +219,7 @@ fn set_disabled(row: &RowInFile<'_>, disabled: bool) -> Vec<Replacement> {
 
 /// Returns the replacement that inserts a copy of a row after it. The copy is disabled, so that it
 /// does not change decisions until the author has edited its condition.
-fn add_copy(program: &Program, rule: &Rule, row: &RowInFile<'_>) -> Vec<Replacement> {
+fn add_row_copy(program: &Program, rule: &Rule, row: &RowInFile<'_>) -> Vec<TextReplacement> {
     let taken: BTreeSet<&str> =
         program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
     let name = (2..).map(|number| format!("{}_{number}", rule.name)).find(|name| !taken.contains(&**name));
@@ -237,8 +237,8 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowInFile<'_>) -> Vec<Replacem
 
 /// Returns the replacements that move a row, with the comments before it, in front of the row
 /// `other`. The moved row also gets `priority`, because rows are ordered by priority first.
-fn move_before(row: &RowInFile<'_>, other: &RowInFile<'_>, priority: i64) -> Vec<Replacement> {
-    let (moved, place) = (whole_lines(row), whole_lines(other).start);
+fn move_row_before(row: &RowInFile<'_>, other: &RowInFile<'_>, priority: i64) -> Vec<TextReplacement> {
+    let (moved, place) = (whole_line_range(row), whole_line_range(other).start);
     if moved.start <= place && place <= moved.end {
         return Vec::new();
     }
@@ -261,7 +261,7 @@ fn move_before(row: &RowInFile<'_>, other: &RowInFile<'_>, priority: i64) -> Vec
 
 /// Returns the byte range of a row's statement in whole lines. Includes the comments directly
 /// before it, and the blank lines after it.
-fn whole_lines(row: &RowInFile<'_>) -> std::ops::Range<usize> {
+fn whole_line_range(row: &RowInFile<'_>) -> std::ops::Range<usize> {
     let start = block_start(row.file_text, row.statement.span.start as usize);
     let end = row.statement.span.end as usize;
     let after = &row.file_text[end..];
@@ -277,7 +277,7 @@ mod tests {
     const RULES_TEXT: &str =
         "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";
 
-    fn changed_rules_text(change: impl Fn(&RowInFile<'_>, &RowInFile<'_>) -> Vec<Replacement>) -> String {
+    fn changed_rules_text(change: impl Fn(&RowInFile<'_>, &RowInFile<'_>) -> Vec<TextReplacement>) -> String {
         let statements = parse::parse(ThreadLimit::One, FileId(0), RULES_TEXT).statements;
         let row =
             |index: usize| find_row(&statements, RULES_TEXT, statements[index].span).expect("it is a route");
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_moved_row_takes_its_comments_along_and_gets_the_priority_of_its_place() {
-        let moved = changed_rules_text(|a, b| move_before(b, a, 5));
+        let moved = changed_rules_text(|a, b| move_row_before(b, a, 5));
         assert!(
             moved.starts_with("route b priority 5 disabled when y > 1 -> g\n\n## One.\nroute a"),
             "{moved}"

@@ -1,7 +1,7 @@
 //! Adds a row without conditions to a decision table, also to a table that has no row. The row is
 //! disabled, so that it changes no decision until the author has edited it.
 
-use super::row_text::{Replacement, block_start, gap_after};
+use super::row_text::{TextReplacement, block_start, gap_after};
 use crate::error::{Answer, RequestError};
 use rulec::{Rules, Span};
 use rulec_base::message;
@@ -24,7 +24,7 @@ struct InsertionPlace {
 
 /// Returns the file to change, and the replacement that adds a row to a table of routes. `key` is
 /// the key of the new row, such as `routes/refunds`, which names the table and the row.
-pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, Replacement)> {
+pub(super) fn new_row(rules: &Rules, key: &str) -> Answer<(FileId, TextReplacement)> {
     let tables = rules.program().tables.iter().filter(|table| table.kind == TableKind::Routes);
     let mut names =
         tables.filter_map(|table| Some((&*table.name, key.strip_prefix(&*table.name)?.strip_prefix('/')?)));

@@ -2,7 +2,7 @@
 //! statements.
 
 /// A byte range of a file's text, and the text that replaces it.
-pub(super) type Replacement = (std::ops::Range<usize>, String);
+pub(super) type TextReplacement = (std::ops::Range<usize>, String);
 
 /// Returns the white space between a statement that begins at `start` and a new one after it: a
 /// blank line and the indentation. If other text precedes the statement in its line, returns a

@@ -210,9 +210,9 @@ fn field_columns(program: &Program) -> Vec<Column> {
     fields.into_iter().take(MAX_TABLE_COLUMNS).map(|field| Column { field, rows: 0 }).collect()
 }
 
-/// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
-/// of an `and`) that fit no column. `column_count` is the number of columns; `column_indexes` finds
-/// the column of a field.
+/// Returns the cells of a row of the decision table (`None` for an empty cell). Also returns the
+/// texts of the conjuncts (operands of an `and`) that fit no column. `column_count` is the number
+/// of columns; `column_indexes` finds the column of a field.
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,

@@ -22,9 +22,9 @@ use time::format_description::well_known::Rfc3339;
 /// Maximum number of invalid lines whose error message is kept.
 const MAX_LINE_ERRORS: usize = 20;
 /// Minimum time between two progress updates of a replay.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+const MIN_PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// Message fields that may contain the time of the message, in the order in which they are checked.
-const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
+const MESSAGE_TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
     /// Decides every line of the file and returns when the replay has ended. A line of a decision
@@ -137,7 +137,7 @@ impl<'r> ReplayJob<'r> {
                 );
             }
             offset += line.byte_count;
-            if last_update.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
+            if last_update.elapsed() > MIN_PROGRESS_INTERVAL || replay.is_cancelled() {
                 self.publish_rows(offset);
                 last_update = Instant::now();
             }
@@ -176,7 +176,7 @@ impl<'r> ReplayJob<'r> {
         match line {
             ParsedLine::Message(Json::Null) => self.unpublished_results.unknown_entry_count += 1,
             ParsedLine::Message(message) => {
-                let time = TIME_FIELDS
+                let time = MESSAGE_TIME_FIELDS
                     .iter()
                     .find_map(|field| message.get(field)?.as_str().and_then(parse_milliseconds));
                 self.decide_message(place, &message, time);

@@ -147,9 +147,9 @@ impl LayoutBuilder<'_> {
 
     /// Splits a range of tokens into fields. A new field begins before each key (a name before a
     /// colon), and after each comma or semicolon.
-    fn split_fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    fn split_fields(&self, tokens: Range<usize>) -> Vec<Range<usize>> {
         let mut fields: Vec<Range<usize>> = Vec::new();
-        for part in self.split_at_separators(range) {
+        for part in self.split_at_separators(tokens) {
             let keys = self
                 .outer_tokens(part.clone())
                 .filter(|token| *token > part.start && self.gaps.is_key(*token));
@@ -162,22 +162,23 @@ impl LayoutBuilder<'_> {
 
     /// Splits a range of tokens before each token whose text is one of `words`. In `default
     /// branch`, the range is not split before `branch`.
-    fn split_before_words(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
+    fn split_before_words(&self, tokens: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let is_start = |token: &usize| {
             let is_default_branch =
                 self.gaps.token_text(*token) == "branch" && self.is_one_of_words(*token - 1, &["default"]);
-            *token > range.start && self.is_one_of_words(*token, words) && !is_default_branch
+            *token > tokens.start && self.is_one_of_words(*token, words) && !is_default_branch
         };
-        let ends: Vec<usize> = self.outer_tokens(range.clone()).filter(is_start).chain([range.end]).collect();
-        let mut start = range.start;
+        let ends: Vec<usize> =
+            self.outer_tokens(tokens.clone()).filter(is_start).chain([tokens.end]).collect();
+        let mut start = tokens.start;
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
     /// Splits a range of tokens into the nodes and `passthrough` clauses of a workflow. An id, a
     /// kind or a router may also be called `node`, so only some of the words `node` begin a node.
-    fn split_nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    fn split_nodes(&self, tokens: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
-        for token in self.outer_tokens(range.clone()) {
+        for token in self.outer_tokens(tokens.clone()) {
             let id_end = starts
                 .last()
                 .map_or(0, |start| start + if self.gaps.token_text(*start) == "node" { 2 } else { 1 });
@@ -190,7 +191,7 @@ impl LayoutBuilder<'_> {
                 starts.push(token);
             }
         }
-        let ends = starts.iter().skip(1).copied().chain([range.end]);
+        let ends = starts.iter().skip(1).copied().chain([tokens.end]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
@@ -215,10 +216,10 @@ impl LayoutBuilder<'_> {
             matches!(word, "choice" | "router" | "test" | "intent" | "workflow") && items.len() > 1;
         self.break_open_groups_if(has_several || items.iter().any(|item| self.begins_line(item.start)));
         self.add_items(open, items, |builder, item| match word {
-            "choice" => builder.add_clauses_at_words(item, &["where"]),
-            "router" => builder.add_clauses_at_words(item, &["where", "->"]),
+            "choice" => builder.add_clauses_starting_with(item, &["where"]),
+            "router" => builder.add_clauses_starting_with(item, &["where", "->"]),
             "test" if builder.is_one_of_words(item.start, &["expect"]) => {
-                builder.add_clauses_at_words(item, &["->", "for"])
+                builder.add_clauses_starting_with(item, &["->", "for"])
             }
             "test" => builder.add_definition(item),
             _ => builder.add_plain_tokens(item),

@@ -117,7 +117,7 @@ impl<'a> TokenGaps<'a> {
 
     /// Returns the width in columns of the first line of a token, and the width of its last line.
     /// The second width is `None` for a token on one line.
-    pub(super) fn first_last_line_widths(&self, index: usize) -> (usize, Option<usize>) {
+    pub(super) fn first_and_last_line_width(&self, index: usize) -> (usize, Option<usize>) {
         let text = self.token_text(index);
         match (text.find('\n'), text.rfind('\n')) {
             (Some(first), Some(last)) => (text[..first].width(), Some(text[last + 1..].width())),
@@ -155,7 +155,7 @@ impl<'a> TokenGaps<'a> {
 
     /// Returns the precedence of a joining operator: `unless`, `or`, `and`, `??`, or a binary `+`
     /// or `-`. An operator with a greater number binds more tightly. `None` for other tokens.
-    pub(super) fn joining_precedence(&self, index: usize) -> Option<u8> {
+    pub(super) fn precedence_of_joining_operator(&self, index: usize) -> Option<u8> {
         match self.token_text(index) {
             "unless" if self.is_plain_word(index) => Some(0),
             "or" if self.is_plain_word(index) => Some(1),
@@ -208,7 +208,9 @@ impl<'a> TokenGaps<'a> {
             }
             _ if self.is_type_angle[index] || self.is_type_angle[index - 1] && previous_text == "<" => false,
             _ if self.is_hyphen(index) || self.is_hyphen(index - 1) => false,
-            _ if matches!(previous_text, "-" | "+") => self.joining_precedence(index - 1).is_some(),
+            _ if matches!(previous_text, "-" | "+") => {
+                self.precedence_of_joining_operator(index - 1).is_some()
+            }
             (_, OpenParen) => !self.is_called_name(index - 1),
             // A value and its index have no space between them.
             (_, OpenBracket) => {

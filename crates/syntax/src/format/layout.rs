@@ -211,7 +211,7 @@ impl<'a> LayoutWriter<'a> {
             let mode = modes.last().copied().unwrap_or(GroupMode::Broken);
             match *event {
                 LayoutEvent::Token(token) => {
-                    let (first, last) = gaps.first_last_line_widths(token);
+                    let (first, last) = gaps.first_and_last_line_width(token);
                     self.push_text(gaps.token_text(token), first);
                     self.column = last.unwrap_or(self.column);
                 }
@@ -278,7 +278,7 @@ impl EventWidths {
         let mut columns = 0;
         for (index, event) in events.iter().enumerate() {
             columns += match *event {
-                LayoutEvent::Token(token) => gaps.first_last_line_widths(token).0,
+                LayoutEvent::Token(token) => gaps.first_and_last_line_width(token).0,
                 LayoutEvent::Glue { has_space: space, .. } | LayoutEvent::Break { has_space: space, .. } => {
                     usize::from(space)
                 }

@@ -79,7 +79,7 @@ impl ImportLoader<'_> {
 
 /// Returns the path of an existing rules file whose name differs from a missing one by one typing
 /// error or by its extension. `None` if there is no such file.
-pub(super) fn similar_file(loader: &dyn Loader, path: &str) -> Option<String> {
+pub(super) fn find_similar_file(loader: &dyn Loader, path: &str) -> Option<String> {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let stem = name.strip_suffix(".rules").unwrap_or(name);
     let join = |stem: &str| format!("{folder}{stem}.rules");

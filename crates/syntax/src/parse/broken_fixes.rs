@@ -38,10 +38,13 @@ pub(super) fn remove_broken_fixes_in_file(file: FileId, text: &str, diagnostics:
     let is_tested = |found: &&mut Diagnostic| !found.fixes.is_empty() && found.fixes.iter().all(is_here);
     for diagnostic in diagnostics.iter_mut().filter(is_tested).take(MAX_TESTED_DIAGNOSTICS) {
         let statements = statements.get_or_init(|| Statements::of_text(text));
-        let Some((region, rule)) = statements.around(text, &diagnostic.fixes) else { continue };
+        let Some((region, rule)) = statements.statement_changed_by_fixes(text, &diagnostic.fixes) else {
+            continue;
+        };
         if region.len() <= MAX_PARSED_BYTES && leads_to_error(text, region, diagnostic) {
             diagnostic.fixes.clear();
-            diagnostic.help = rule.filter(|_| is_about_form(diagnostic.code)).and_then(whole_shape);
+            diagnostic.help =
+                rule.filter(|_| is_about_form(diagnostic.code)).and_then(help_with_statement_shape);
         }
     }
 }
@@ -52,7 +55,7 @@ fn is_about_form(code: Code) -> bool {
     matches!(code, Code::Unexpected | Code::UnknownOperator | Code::ReservedWord | Code::ChainedComparison)
 }
 
-fn whole_shape(rule: Rule) -> Option<Message> {
+fn help_with_statement_shape(rule: Rule) -> Option<Message> {
     shape_help(Part::Whole(rule))
 }
 
@@ -80,17 +83,18 @@ impl Statements {
     /// Returns the bytes of the statement that the fixes change, and its grammar rule. Includes the
     /// bytes after the statement if a fix changes them, too. `None` if no statement begins before
     /// the fixes.
-    fn around(&self, text: &str, fixes: &[Fix]) -> Option<(Range<usize>, Option<Rule>)> {
+    fn statement_changed_by_fixes(&self, text: &str, fixes: &[Fix]) -> Option<(Range<usize>, Option<Rule>)> {
         let start = fixes.iter().map(|fix| fix.span.range().start).min()?;
         let end = fixes.iter().map(|fix| fix.span.range().end).max()?;
-        let (first, _) = statement_at(&self.spans, start)?;
-        let inner = statement_at(&first.inner, start)
+        let (first, _) = statement_before_offset(&self.spans, start)?;
+        let inner = statement_before_offset(&first.inner, start)
             .filter(|(inner, next)| end <= next.map_or(inner.bytes.end, |next| next.bytes.start));
         let (statement, next) = match inner {
             Some(inner) => inner,
             None => (
                 first,
-                statement_at(&self.spans, end.saturating_sub(1).max(start)).and_then(|(_, next)| next),
+                statement_before_offset(&self.spans, end.saturating_sub(1).max(start))
+                    .and_then(|(_, next)| next),
             ),
         };
         let last = if inner.is_some() { first.bytes.end - 1 } else { text.len() };
@@ -100,7 +104,10 @@ impl Statements {
 }
 
 /// Returns the last statement that begins at the byte `offset` or before it, and the next one.
-fn statement_at(spans: &[StatementSpan], offset: usize) -> Option<(&StatementSpan, Option<&StatementSpan>)> {
+fn statement_before_offset(
+    spans: &[StatementSpan],
+    offset: usize,
+) -> Option<(&StatementSpan, Option<&StatementSpan>)> {
     let next = spans.partition_point(|statement| statement.bytes.start <= offset);
     Some((spans.get(next.checked_sub(1)?)?, spans.get(next)))
 }
@@ -158,14 +165,14 @@ impl FixedStatement {
     }
 
     /// Returns the position after the fixes of the byte `offset` of the statement.
-    fn moved(&self, offset: u32) -> i64 {
+    fn offset_after_fixes(&self, offset: u32) -> i64 {
         let before = self.moves.iter().filter(|(end, _)| *end <= offset);
         i64::from(offset) + before.map(|(_, length)| length).sum::<i64>()
     }
 
     /// True for a position in the changed text. If a fix is not certain, also true for the position
     /// of the next token on the line: an error there shows that the fix is wrong.
-    fn is_near_change(&self, offset: u32) -> bool {
+    fn is_error_near_change(&self, offset: u32) -> bool {
         if self.is_certain {
             return (self.changed.start..self.changed.end.max(self.changed.start + 1)).contains(&offset);
         }
@@ -175,13 +182,13 @@ impl FixedStatement {
     }
 }
 
-/// True if the fixes of `diagnostic` leave or cause an error at the place that they change.
-/// `region` is the statement that they change, as bytes of `text`. Errors before that place were
+/// True if the text with the fixes of `diagnostic` still has an error at the place that the fixes
+/// change. `region` is the changed statement, as bytes of `text`. Errors before that place were
 /// hidden by the reported error, and errors after it are other mistakes.
 fn leads_to_error(text: &str, region: Range<usize>, diagnostic: &Diagnostic) -> bool {
     let Some(fixed) = FixedStatement::apply(text, &region, &diagnostic.fixes) else { return false };
     let near: Vec<(Code, u32)> =
-        errors(&fixed.text).into_iter().filter(|(_, start)| fixed.is_near_change(*start)).collect();
+        errors(&fixed.text).into_iter().filter(|(_, start)| fixed.is_error_near_change(*start)).collect();
     if near.is_empty() {
         return false;
     }
@@ -193,7 +200,7 @@ fn leads_to_error(text: &str, region: Range<usize>, diagnostic: &Diagnostic) -> 
         before.is_empty() || before.iter().any(|(code, start)| *code == diagnostic.code && is_own(*start));
     let is_old = |(code, start): &(Code, u32)| {
         let others = before.iter().filter(|(_, start)| !is_own(*start));
-        others.into_iter().any(|(old, at)| old == code && fixed.moved(*at) == i64::from(*start))
+        others.into_iter().any(|(old, at)| old == code && fixed.offset_after_fixes(*at) == i64::from(*start))
     };
     is_reproduced && !near.iter().all(is_old)
 }

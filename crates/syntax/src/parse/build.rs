@@ -95,7 +95,7 @@ fn build_list(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Statement
     let name = cx.build_child(pair, Rule::name, StatementContext::read_declared_name);
     let source = match cx.build_optional_child(pair, Rule::list_file, decide::build_string)? {
         Some(path) => ListSource::File(path),
-        None => match shapes::unquoted_file_name(cx) {
+        None => match shapes::unquoted_file_name_error(cx) {
             Some(diagnostic) => return Err(cx.report(diagnostic)),
             None => ListSource::Elements(cx.build_child(pair, Rule::expression, expr::build_expression)?),
         },

@@ -36,7 +36,7 @@ fn encloses_code(c: char) -> bool {
 /// Returns the warning for a comment that was meant to suppress a warning, as in `# rulec: alow
 /// W0105` or `# noqa: W0105`. `span` is the span of the comment. `None` for other comments, such as
 /// comments without a warning code.
-pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnostic> {
+pub(super) fn misspelt_suppression_warning(comment: &str, span: Span) -> Option<Diagnostic> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ',' | '：');
     let text = comment.trim_start_matches('#');
     let mut words = text.split(is_mark).filter(|word| !word.is_empty());

@@ -13,7 +13,8 @@ use std::cell::OnceCell;
 use std::fmt::Display;
 use std::ops::Range;
 
-/// The error of a build step. It has no data, because a diagnostic already reports the error.
+/// The error of building the syntax tree of a statement. It has no data, because a diagnostic
+/// already reports the error.
 pub(super) struct BuildFailed;
 
 pub(super) type Built<T> = Result<T, BuildFailed>;
@@ -125,7 +126,7 @@ impl<'a> StatementContext<'a> {
         let token = self.token_at(offset);
         if token.start < self.span.end {
             let span = token.span(self.file);
-            return (span, message!("`{}`", self.shortened_source(span)));
+            return (span, message!("`{}`", self.shorten_source(span)));
         }
         let last_token = self.token_at(self.span.end.saturating_sub(1));
         (last_token.span(self.file), phrase::END_OF_STATEMENT)
@@ -147,7 +148,7 @@ impl<'a> StatementContext<'a> {
     }
 
     /// Returns the source text of a span, shortened to its first line and to at most 40 characters.
-    pub(super) fn shortened_source(&self, span: Span) -> String {
+    pub(super) fn shorten_source(&self, span: Span) -> String {
         let text = &self.text[span.range()];
         let line = text.lines().next().unwrap_or("");
         match line.char_indices().nth(40) {
@@ -190,7 +191,7 @@ impl<'a> StatementContext<'a> {
         &mut self,
         span: Span,
         code: Code,
-        value: Result<T, literal::BadLiteral>,
+        value: Result<T, literal::LiteralError>,
     ) -> Built<T> {
         value.map_err(|error| {
             let start = span.start as usize;
@@ -239,9 +240,10 @@ impl<'a> StatementContext<'a> {
         let months = written.strip_suffix('M').filter(|_| is_duration);
         let number = number.map_err(|error| match months {
             Some(count) => {
-                let days = literal::with_unit(count, "month").unwrap_or_else(|| "30d".to_owned());
+                let days =
+                    literal::number_with_meant_unit(count, "month").unwrap_or_else(|| "30d".to_owned());
                 let help = message!("for months write days, as in `{days}`; for minutes write `{count}m`");
-                literal::BadLiteral { help, replacement: Some(days), ..error }
+                literal::LiteralError { help, replacement: Some(days), ..error }
             }
             None => error,
         });

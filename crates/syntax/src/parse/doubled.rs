@@ -88,8 +88,8 @@ pub(super) fn doubled_phrase_error(
     None
 }
 
-/// Returns the diagnostic for a doubled part. It proposes to remove the second half of the tokens
-/// `copies`.
+/// Returns the diagnostic for a word, symbol or phrase that is written twice. The fix removes the
+/// second half of the tokens `copies`.
 fn removal_diagnostic(
     file: FileId,
     text: &str,

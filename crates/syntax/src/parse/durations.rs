@@ -41,7 +41,7 @@ const MAX_SEARCHED_BYTES: usize = 2000;
 pub fn foreign_duration_at(text: &str, offset: usize) -> Option<(Range<usize>, String)> {
     let line_start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
     let line = text[line_start..].lines().next().filter(|line| line.len() <= MAX_SEARCHED_BYTES)?;
-    let found = foreign_durations(line, false);
+    let found = find_foreign_durations(line, false);
     let moved =
         found.into_iter().map(|(range, written)| (range.start + line_start..range.end + line_start, written));
     moved.into_iter().find(|(range, _)| range.contains(&offset))
@@ -68,14 +68,15 @@ pub(super) fn foreign_duration_error(
             .filter_map(Diagnostic::span)
             .any(|error| error.start < span.end && span.start < error.end)
     };
-    let (range, written) = foreign_durations(source, true).into_iter().find(|(range, _)| explains(range))?;
+    let (range, written) =
+        find_foreign_durations(source, true).into_iter().find(|(range, _)| explains(range))?;
     let message = message!("a duration is a number with a unit");
     Some(super::foreign::foreign_syntax_error(span_of(&range), message, &written))
 }
 
-/// Returns all durations of other languages in `text`. If `is_strict` is true, a unit must belong
-/// to a module, as in `time.Hour`; otherwise `2 * HOUR` is found, too.
-fn foreign_durations(text: &str, is_strict: bool) -> Vec<(Range<usize>, String)> {
+/// Returns all durations of other languages in `text`. If `needs_module` is true, a unit must
+/// belong to a module, as in `time.Hour`; otherwise `2 * HOUR` is found, too.
+fn find_foreign_durations(text: &str, needs_module: bool) -> Vec<(Range<usize>, String)> {
     let words: Vec<Word<'_>> = tokenize(text, 0)
         .filter(|token| !token.kind.is_trivia())
         .map(|token| Word { kind: token.kind, start: token.start as usize, text: token.text(text) })
@@ -83,7 +84,7 @@ fn foreign_durations(text: &str, is_strict: bool) -> Vec<(Range<usize>, String)>
     let mut found = Vec::new();
     let mut index = 0;
     while index < words.len() {
-        match duration_at(text, &words, index, is_strict) {
+        match duration_at(text, &words, index, needs_module) {
             Some((end, written)) if end > index => {
                 let last = &words[end - 1];
                 found.push((words[index].start..last.start + last.text.len(), written));
@@ -95,7 +96,7 @@ fn foreign_durations(text: &str, is_strict: bool) -> Vec<(Range<usize>, String)>
     found
 }
 
-/// A token without its file.
+/// A token with its kind, its byte offset and its text.
 struct Word<'t> {
     kind: TokenKind,
     start: usize,
@@ -103,31 +104,31 @@ struct Word<'t> {
 }
 
 /// Returns the duration that begins at the token `index`, and the index after it.
-fn duration_at(text: &str, words: &[Word<'_>], index: usize, is_strict: bool) -> Option<(usize, String)> {
+fn duration_at(text: &str, words: &[Word<'_>], index: usize, needs_module: bool) -> Option<(usize, String)> {
     let word = |at: usize| words.get(at).map_or("", |word| word.text);
     let is_number = |at: usize| words.get(at).is_some_and(|word| word.kind == TokenKind::Number);
     if is_number(index) {
         // `2.hours`
         if word(index + 1) == "." {
             let unit = literal::meant_unit(word(index + 2)).filter(|_| word(index + 3) != ".")?;
-            return Some((index + 3, checked(format!("{}{unit}", word(index)))?));
+            return Some((index + 3, if_valid_number(format!("{}{unit}", word(index)))?));
         }
         let end = path_end(words, index + 2).filter(|_| word(index + 1) == "*")?;
-        let unit = unit_of_path(words, index + 2..end, is_strict)?;
-        return Some((end, checked(literal::with_unit(word(index), unit)?)?));
+        let unit = time_unit_of_path(words, index + 2..end, needs_module)?;
+        return Some((end, if_valid_number(literal::number_with_meant_unit(word(index), unit)?)?));
     }
     // `interval '2 hours'`
     if word(index).eq_ignore_ascii_case("interval") {
         let amount = words
             .get(index + 1)
             .filter(|next| matches!(next.kind, TokenKind::String | TokenKind::SingleQuoted))?;
-        return Some((index + 2, checked(duration_of_words(amount.text, "")?)?));
+        return Some((index + 2, if_valid_number(write_meant_duration(amount.text, "")?)?));
     }
     let end = path_end(words, index)?;
-    if let Some(unit) = unit_of_path(words, index..end, is_strict) {
+    if let Some(unit) = time_unit_of_path(words, index..end, needs_module) {
         // `time.Hour * 2`
         if word(end) == "*" && is_number(end + 1) {
-            return Some((end + 2, checked(literal::with_unit(word(end + 1), unit)?)?));
+            return Some((end + 2, if_valid_number(literal::number_with_meant_unit(word(end + 1), unit)?)?));
         }
     }
     let is_type = |at: usize| DURATION_TYPES.contains(&word(at).to_lowercase().as_str());
@@ -137,7 +138,7 @@ fn duration_at(text: &str, words: &[Word<'_>], index: usize, is_strict: bool) ->
     let close = (end + 1..words.len()).find(|at| matches!(word(*at), ")" | "("))?;
     let (args_start, args_end) = (words[end].start + 1, words[close].start);
     let args = text.get(args_start..args_end).filter(|_| word(close) == ")")?;
-    Some((close + 1, checked(duration_of_words(args, word(end - 1))?)?))
+    Some((close + 1, if_valid_number(write_meant_duration(args, word(end - 1))?)?))
 }
 
 /// Returns the index after the path of names that begins at the token `start`, such as `time.Hour`
@@ -160,23 +161,24 @@ fn path_end(words: &[Word<'_>], start: usize) -> Option<usize> {
 }
 
 /// Returns the unit that the path of another language names, such as `Hour` for `time.Hour`.
-fn unit_of_path<'t>(words: &[Word<'t>], path: Range<usize>, is_strict: bool) -> Option<&'t str> {
+fn time_unit_of_path<'t>(words: &[Word<'t>], path: Range<usize>, needs_module: bool) -> Option<&'t str> {
     let unit = words.get(path.end.checked_sub(1)?)?.text;
     let module = words.get(path.start)?.text.to_lowercase();
     let has_module = path.len() > 1 && DURATION_MODULES.contains(&module.as_str());
-    let is_constant = path.len() == 1 && !is_strict && unit.starts_with(char::is_uppercase);
-    let is_unit = unit.len() > 2 && literal::with_unit("1", unit).is_some();
+    let is_constant = path.len() == 1 && !needs_module && unit.starts_with(char::is_uppercase);
+    let is_unit = unit.len() > 2 && literal::number_with_meant_unit("1", unit).is_some();
     (is_unit && (has_module || is_constant)).then_some(unit)
 }
 
-/// Returns the duration if it is a number of this language.
-fn checked(written: String) -> Option<String> {
+/// Returns the text of a duration if it is a valid number literal of this language, otherwise
+/// `None`.
+fn if_valid_number(written: String) -> Option<String> {
     literal::parse_number(&written, false).is_ok().then_some(written)
 }
 
 /// Returns the duration that the arguments of a call or a text mean: `1d` for `days=1`, for `1` in
 /// a call of `ofDays`, and for `1 day`. `None` for other arguments.
-pub(super) fn duration_of_words(args: &str, function: &str) -> Option<String> {
+pub(super) fn write_meant_duration(args: &str, function: &str) -> Option<String> {
     let unquoted = |text: &'_ str| text.trim_matches(['"', '\'']).to_owned();
     let args = unquoted(args.trim());
     let args = args.as_str();
@@ -184,35 +186,35 @@ pub(super) fn duration_of_words(args: &str, function: &str) -> Option<String> {
     let number = |text: &str| text.replace('_', "").parse::<u64>().ok().map(|number| number.to_string());
     let has_names = args.contains(['=', ':']);
     if has_names && args.contains(',') {
-        let parts: Option<Vec<String>> = args.split(',').map(|part| duration_of_words(part, "")).collect();
+        let parts: Option<Vec<String>> = args.split(',').map(|part| write_meant_duration(part, "")).collect();
         let parts = parts?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        return literal::sum_of_durations(&parts);
+        return literal::write_sum_of_durations(&parts);
     }
     if let Some((unit, count)) = args.split_once("=>").or_else(|| args.split_once(['=', ':'])) {
-        return literal::with_unit(&number(&unquoted(count.trim()))?, unit.trim());
+        return literal::number_with_meant_unit(&number(&unquoted(count.trim()))?, unit.trim());
     }
     if let Some((count, unit)) = args.split_once([' ', ',']).filter(|(count, _)| is_number(count)) {
-        return literal::with_unit(count, &unquoted(unit.trim()));
+        return literal::number_with_meant_unit(count, &unquoted(unit.trim()));
     }
     if is_number(args) && !function.is_empty() {
         let unit = function.to_lowercase();
         let unit =
             ["of", "from", "in"].into_iter().find_map(|prefix| unit.strip_prefix(prefix)).unwrap_or(&unit);
-        return literal::with_unit(args, unit.trim_start_matches('_'));
+        return literal::number_with_meant_unit(args, unit.trim_start_matches('_'));
     }
     let end = args.find(|c: char| c.is_alphabetic())?;
-    literal::with_unit(&number(&args[..end])?, &args[end..])
+    literal::number_with_meant_unit(&number(&args[..end])?, &args[end..])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{duration_of_words, foreign_duration_at};
+    use super::{foreign_duration_at, write_meant_duration};
 
     #[test]
     fn calls_and_texts_become_durations() {
         let check = |args: &str, function: &str, expected: Option<&str>| {
-            assert_eq!(duration_of_words(args, function).as_deref(), expected, "{function}({args})");
+            assert_eq!(write_meant_duration(args, function).as_deref(), expected, "{function}({args})");
         };
         check("days=1", "timedelta", Some("1d"));
         check("days=1, hours=2", "timedelta", Some("26h"));

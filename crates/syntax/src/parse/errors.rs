@@ -37,7 +37,7 @@ pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule
     if failure.expects_rule(Rule::less) && found_text.starts_with('<') {
         failure.expected = &[Rule::type_expr];
     }
-    failure.common_mistake().unwrap_or_else(|| failure.expected_found_diagnostic())
+    failure.common_mistake_error().unwrap_or_else(|| failure.expected_found_diagnostic())
 }
 
 /// Returns the diagnostic for a statement that is too complex or nested too deep. `message` is the
@@ -81,7 +81,7 @@ impl<'a> ParseFailure<'_, 'a> {
         if self.is_at_end() {
             phrase::END_OF_STATEMENT
         } else {
-            message!("`{}`", self.cx.shortened_source(self.span))
+            message!("`{}`", self.cx.shorten_source(self.span))
         }
     }
 
@@ -143,7 +143,7 @@ impl<'a> ParseFailure<'_, 'a> {
                 message!("expected {expected} after the condition, found {found}")
             }
             Some(before) => {
-                let before = self.cx.shortened_source(before.span(self.cx.file));
+                let before = self.cx.shorten_source(before.span(self.cx.file));
                 message!("expected {expected} after `{before}`, found {found}")
             }
             None => message!("expected {expected}, found {found}"),
@@ -193,9 +193,9 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
     /// `None` if no common mistake is recognized.
-    fn common_mistake(&self) -> Option<Diagnostic> {
+    fn common_mistake_error(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
-        if let Some(diagnostic) = self.small_mistake() {
+        if let Some(diagnostic) = self.small_mistake_error() {
             return Some(diagnostic);
         }
         let names = [
@@ -208,7 +208,7 @@ impl<'a> ParseFailure<'_, 'a> {
         ];
         let expects_name = names.into_iter().any(|rule| self.expects_rule(rule));
         let is_foreign_keyword = matches!(found, "input" | "else" | "otherwise" | "default");
-        if let (true, Some(diagnostic)) = (is_foreign_keyword, self.foreign_syntax()) {
+        if let (true, Some(diagnostic)) = (is_foreign_keyword, self.foreign_syntax_in_statement_error()) {
             return Some(diagnostic);
         }
         if kind == TokenKind::Word && is_reserved(found) && !self.is_at_end() {
@@ -233,7 +233,7 @@ impl<'a> ParseFailure<'_, 'a> {
             // operand.
             let word = self.token_index.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
             let word = word.map(|index| self.cx.significant[index].token);
-            if let Some(diagnostic) = word.and_then(|word| self.misspelt_statement(word)) {
+            if let Some(diagnostic) = word.and_then(|word| self.misspelt_statement_error(word)) {
                 return Some(diagnostic);
             }
         }
@@ -241,28 +241,28 @@ impl<'a> ParseFailure<'_, 'a> {
             && !is_payload_item(self.rule)
             && !self.is_at_end()
             && !is_reserved(found)
-            && let Some(diagnostic) = self.misspelt_statement(self.token)
+            && let Some(diagnostic) = self.misspelt_statement_error(self.token)
         {
             return Some(diagnostic);
         }
         if found == "-"
-            && let Some(diagnostic) = self.hyphened_name()
+            && let Some(diagnostic) = self.hyphenated_name_error()
         {
             return Some(diagnostic);
         }
-        if let Some(diagnostic) = self.foreign_syntax() {
+        if let Some(diagnostic) = self.foreign_syntax_in_statement_error() {
             return Some(diagnostic);
         }
         if is_payload_item(self.rule) {
             return None;
         }
-        self.statement_mistake()
+        self.statement_mistake_error()
     }
 
     /// Returns a diagnostic if the word is likely a misspelt statement keyword: it begins a line,
     /// or differs from a keyword by only one typing error. `None` for other words, and if no fix is
     /// known.
-    fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
+    fn misspelt_statement_error(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
         let index = self.cx.significant.partition_point(|item| item.token.start < word.start);
         let begins_line = self.cx.significant.get(index).is_some_and(|item| item.indent().is_some());
@@ -274,10 +274,10 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic for a mistake that is specific to one kind of statement. `None` without
     /// such a mistake.
-    fn statement_mistake(&self) -> Option<Diagnostic> {
+    fn statement_mistake_error(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         if self.expects_rule(Rule::kw_when) {
-            return self.missing_when();
+            return self.missing_when_error();
         }
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
@@ -290,7 +290,7 @@ impl<'a> ParseFailure<'_, 'a> {
             );
         }
         if self.expects_rule(Rule::arrow) && self.rule == Rule::route_statement {
-            return self.missing_arrow();
+            return self.missing_arrow_error();
         }
         if self.expects_rule(Rule::number) && self.is_preceded_by("priority") {
             let message = message!("a priority must be a whole number, found {}", self.describe_found());
@@ -322,7 +322,7 @@ impl<'a> ParseFailure<'_, 'a> {
             && self.statement_declares_fields()
         {
             let message = message!("`?` must come after the field's name");
-            if let Some((span, field)) = self.misplaced_optional_mark() {
+            if let Some((span, field)) = self.find_misplaced_optional_mark() {
                 let diagnostic = unexpected_token(
                     self.span,
                     message,
@@ -341,7 +341,7 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic for a name with a hyphen, such as `show-files`. `None` without such a
     /// mistake.
-    fn hyphened_name(&self) -> Option<Diagnostic> {
+    fn hyphenated_name_error(&self) -> Option<Diagnostic> {
         let before = self.token_before().filter(|token| token.kind == TokenKind::Word)?;
         let next_token = self.cx.significant.get(self.token_index + 1)?.token;
         let without_spaces = before.end == self.token.start && next_token.start == self.token.end;

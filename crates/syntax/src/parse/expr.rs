@@ -313,7 +313,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 op_span = op_span.to(self.element_span(self.position));
                 self.position += 1;
             }
-            if let Some(diagnostic) = self.negation_after_operator(op, left.expr.span).filter(|_| !negated) {
+            if let Some(diagnostic) =
+                self.negation_after_operator_error(op, left.expr.span).filter(|_| !negated)
+            {
                 return Err(self.report(diagnostic));
             }
             if let Some(quantity) = self.peek_quantity() {
@@ -338,7 +340,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if let (true, ExprKind::Binary(inner)) = (may_be_chained, &left.expr.kind)
             && inner.op.node.info().precedence == info.precedence
         {
-            if let Some(diagnostic) = self.comparison_in_body(left.expr.span, op_span.to(right.expr.span)) {
+            if let Some(diagnostic) =
+                self.misplaced_result_comparison_error(left.expr.span, op_span.to(right.expr.span))
+            {
                 return Err(self.report(diagnostic));
             }
             let text = |span: Span| &self.cx.text[span.range()];
@@ -368,7 +372,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.make_node(ExprKind::Binary(Box::new(binary)), span, height)
     }
 
-    /// Returns the modifier `any`, `all` or `none` at the current position. `None` for any other
+    /// Returns the modifier `any`, `all` or `none` at the parser's position. `None` for any other
     /// word. Also `None` if no operand follows, or if the word begins a block or a quantifier.
     fn peek_quantity(&self) -> Option<Quantity> {
         let quantity = match self.word_ahead(0)? {
@@ -463,7 +467,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 if let Some(failed) = self.report_slip(Some(operand.expr.span)) {
                     return Err(failed);
                 }
-                if let Some(diagnostic) = self.equality_with_is() {
+                if let Some(diagnostic) = self.equality_with_is_error() {
                     return Err(self.report(diagnostic));
                 }
                 let (span, found) = self.cx.describe_token_at(is_span.end);

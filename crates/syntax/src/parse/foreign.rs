@@ -7,10 +7,10 @@ mod patterns;
 mod values;
 
 pub(super) use modules::split_arguments;
-pub(super) use parameters::typed_parameters;
-pub(super) use patterns::regex_literal;
+pub(super) use parameters::write_typed_parameters;
+pub(super) use patterns::slashes_to_raw_string;
 pub use values::template_to_join_call;
-pub(super) use values::{bare_literal_error, between_replacement, dashed_elements, prefixed_text};
+pub(super) use values::{bare_literal_error, dashed_lines_to_list, string_without_prefix, translate_between};
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -80,7 +80,7 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 /// Returns the operator of this language for an operator name or symbol of a query language:
 /// `_gte`, `$nin`, `startsWith` or `===`. A negated operator begins with `not`. `None` for other
 /// names.
-pub(super) fn operator_of_name(name: &str) -> Option<String> {
+pub(super) fn operator_for_query_name(name: &str) -> Option<String> {
     let name = name.trim_start_matches(['_', '$']).to_lowercase();
     let spelling = |name: &str| {
         let (symbol, _) = foreign_operator(name).unzip();
@@ -152,7 +152,7 @@ pub(super) fn means_one_operator(word: &str) -> bool {
 /// Returns the name that the author of a route probably meant by several words before `when`: the
 /// words joined by `_`. The second word begins at the byte offset `offset` of `text`. `None` if no
 /// `when` follows the words.
-pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
+pub(super) fn join_words_to_name(text: &str, offset: usize) -> Option<String> {
     let (text_before, text_after) = text.split_at_checked(offset)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
     let first = text_before.split_whitespace().next_back().filter(is_word)?;
@@ -267,7 +267,7 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 /// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
 /// `lower(text)`. `base` is the text before the dot, `name` the method, and `args` the text in the
 /// parentheses. `None` if no function corresponds to the method.
-pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
+pub(super) fn translate_method_call(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     // CEL writes `lowerAscii`, Go `ToLower`, Ruby `downcase!`.
     let lower = lower.strip_suffix("ascii").unwrap_or(&lower).trim_end_matches(['!', '?']).to_owned();
@@ -276,8 +276,8 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             .map(|function| function.info().name)
             .or_else(|| builtins::builtin_for_foreign_name(&lower))
     };
-    if let Some(written) =
-        modules::module_call(base, name, args).or_else(|| modules::parsed_quantity(base, name, args))
+    if let Some(written) = modules::translate_module_call(base, name, args)
+        .or_else(|| modules::translate_parsed_quantity(base, name, args))
     {
         return Some(written);
     }
@@ -306,7 +306,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         // The text before the dot is the regular expression.
         ("test" | "fullmatch", _) => format!("{} matches r\"…\"", if args.is_empty() { "x" } else { args }),
         ("search" | "findall" | "matchall", _) if args.starts_with('/') => {
-            format!("{base} matches {}", pattern_in_slashes(args))
+            format!("{base} matches {}", slashes_to_raw_string_or_placeholder(args))
         }
         ("search" | "findall" | "matchall", _) => format!("{base} matches {args}"),
         ("substr", _) if !args.is_empty() => format!("substring({base}, {args})"),
@@ -332,8 +332,8 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", function_name()?),
-        _ if quantified_operator(&lower).is_some() => {
-            let (operator, quantity) = quantified_operator(&lower)?;
+        _ if operator_and_quantity_of_method(&lower).is_some() => {
+            let (operator, quantity) = operator_and_quantity_of_method(&lower)?;
             let elements = args.trim();
             let list = if elements.contains(',') && !elements.starts_with('[') {
                 format!("[{elements}]")
@@ -342,22 +342,22 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             };
             format!("{base} {operator} {quantity} {list}")
         }
-        _ => match infix_operator(&lower) {
+        _ => match meant_infix_operator(&lower) {
             Some("matches") if args.starts_with('/') => {
-                format!("{base} matches {}", pattern_in_slashes(args))
+                format!("{base} matches {}", slashes_to_raw_string_or_placeholder(args))
             }
             Some(op) => format!("{base} {op} {args}"),
             None => match function_name() {
                 Some(function) => format!("{function}({base}, {args})"),
-                None => modules::comparison_of_method(base, name, args)?,
+                None => modules::translate_comparison_method(base, name, args)?,
             },
         },
     })
 }
 
 /// Returns a regular expression between slashes as a raw text, or `r"…"` if it has no equivalent.
-fn pattern_in_slashes(args: &str) -> String {
-    regex_literal(args).map_or_else(|| "r\"…\"".to_owned(), |(literal, _)| literal)
+fn slashes_to_raw_string_or_placeholder(args: &str) -> String {
+    slashes_to_raw_string(args).map_or_else(|| "r\"…\"".to_owned(), |(literal, _)| literal)
 }
 
 /// True if the arguments of a call are one string literal.
@@ -370,7 +370,7 @@ fn is_single_string(args: &str) -> bool {
 /// `after` is the source text after the call. Returns whether the comparison is true for a text
 /// that was found, and the length of the comparison in bytes. `None` for a comparison with other
 /// numbers than `-1` and `0`.
-pub(super) fn comparison_of_search_position(after: &str) -> Option<(bool, usize)> {
+pub(super) fn read_comparison_of_search_position(after: &str) -> Option<(bool, usize)> {
     let sign_start = after.len() - after.trim_start().len();
     let rest = &after[sign_start..];
     let sign = &rest[..rest.len() - rest.trim_start_matches(['=', '!', '<', '>']).len()];
@@ -396,7 +396,7 @@ pub(super) fn is_time_parser(name: &str, base: &str) -> bool {
 
 /// Returns the operator and the quantity that a method name means: `contains` and `any` for
 /// `containsany`. `lower` is the name in lower case. `None` for other names.
-fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
+fn operator_and_quantity_of_method(lower: &str) -> Option<(&'static str, &'static str)> {
     let (verb, quantity) = match lower {
         "intersects" | "intersect" | "hasany" | "overlaps" | "anyof" => ("contains", "any"),
         "hasall" | "issuperset" | "supersetof" => ("contains", "all"),
@@ -407,7 +407,7 @@ fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
             Some((verb.trim_end_matches('_'), quantity))
         })?,
     };
-    let spelling = infix_operator(verb).or_else(|| infix_operator(&verb.replace('_', "")))?;
+    let spelling = meant_infix_operator(verb).or_else(|| meant_infix_operator(&verb.replace('_', "")))?;
     let accepts = |row: &&rulec_lang::operators::OpInfo| {
         row.spelling == spelling && row.accepted_modifiers.accepts_quantity
     };
@@ -416,7 +416,7 @@ fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
 
 /// Returns the infix operator that a lower-case word names, in this language or in another one;
 /// `None` for other words.
-pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
+pub(super) fn meant_infix_operator(lower: &str) -> Option<&'static str> {
     let is_infix = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_spelled_as_word() || row.op == Op::Eq)
     };

@@ -15,7 +15,7 @@ const BLOCK_COMMENT_MARKS: [(&str, &str); 3] = [("/*", "*/"), ("<!--", "-->"), (
 
 /// Returns the diagnostic for a comment of another language at the byte `start` of a file. `None`
 /// if none begins there.
-pub(super) fn foreign_comment(file: FileId, text: &str, start: usize) -> Option<Diagnostic> {
+pub(super) fn foreign_comment_error(file: FileId, text: &str, start: usize) -> Option<Diagnostic> {
     let rest = text.get(start..)?;
     if rest.starts_with("--") {
         let line = rest.lines().next().unwrap_or_default();

@@ -33,7 +33,7 @@ struct ForeignStatement {
     declared_names: Vec<(String, usize)>,
 }
 
-/// Reads the tokens of a file for statements of other languages.
+/// Searches the tokens of a file for statements that are written as in another language.
 struct StatementReader<'a> {
     file: FileId,
     text: &'a str,
@@ -75,7 +75,7 @@ pub(super) fn report_foreign_statements(
             index == last_end || start.is_none_or(|start| start == index || is_complete(start))
         };
         let may_begin = depth == 0 && item.indent().is_some();
-        let found = may_begin.then(|| reader.foreign_statement_at(index)).flatten();
+        let found = may_begin.then(|| reader.read_foreign_statement(index)).flatten();
         let Some(found) = found.filter(|found| found.end_token > index && begins()) else {
             depth += usize::from(item.token.kind.opens_bracket());
             depth = depth.saturating_sub(usize::from(item.token.kind.closes_bracket()));
@@ -130,38 +130,40 @@ fn remove_needless_semicolons(text: &str, parsed: &mut ParseResult) {
 impl<'a> StatementReader<'a> {
     /// Returns the statement of another language that begins at the token `index`, which is the
     /// first of a line. `None` for any other line.
-    fn foreign_statement_at(&self, index: usize) -> Option<ForeignStatement> {
+    fn read_foreign_statement(&self, index: usize) -> Option<ForeignStatement> {
         let word = self.lowercase_text(index);
         match word.as_str() {
-            "rule" => self.production_rule(index),
-            "permit" | "forbid" if self.text(index + 1) == "(" => self.policy(index),
+            "rule" => self.read_production_rule(index),
+            "permit" | "forbid" if self.text(index + 1) == "(" => self.read_permission_policy(index),
             "if" | "unless" | "when" | "如果" | "当" | "case" => {
-                let call = self.bare_condition(index).filter(|_| word == "if");
-                let found = call.or_else(|| self.conditional_statement(index));
-                found.or_else(|| self.switch_statement(index).filter(|_| word == "case"))
+                let call = self.read_bare_condition(index).filter(|_| word == "if");
+                let found = call.or_else(|| self.read_conditional_statement(index));
+                found.or_else(|| self.read_switch_statement(index).filter(|_| word == "case"))
             }
-            "switch" | "match" => self.switch_statement(index),
-            "default" => self.default_of_other_language(index),
-            "function" | "func" | "fn" | "def" | "sub" => self.function_definition(index),
+            "switch" | "match" => self.read_switch_statement(index),
+            "default" => self.read_default_of_other_language(index),
+            "function" | "func" | "fn" | "def" | "sub" => self.read_function_definition(index),
             "output" | "resource" | "data" | "provider" | "module" | "terraform" | "backend" => {
-                self.block_without_equivalent(index)
+                self.read_block_without_equivalent(index)
             }
-            "let" => self.function_as_value(index).or_else(|| self.definition(index)),
-            "declare" => self.declare_block(index),
-            "@" => self.annotation(index),
-            word if word.starts_with(['"', '\'']) => self.documentation_in_quotes(index),
-            "it" | "describe" | "test" if self.text(index + 1) == "(" => self.test_call(index),
+            "let" => self.read_function_as_value(index).or_else(|| self.read_definition(index)),
+            "declare" => self.read_drools_declaration(index),
+            "@" => self.read_annotation(index),
+            word if word.starts_with(['"', '\'']) => self.read_documentation_in_quotes(index),
+            "it" | "describe" | "test" if self.text(index + 1) == "(" => {
+                self.read_test_written_as_call(index)
+            }
             word if starts_statement(word) && self.line_ends_with_colon(index) => {
-                self.block_after_colon(index)
+                self.read_block_after_colon(index)
             }
             // Most lines begin a statement of this language.
             word if starts_statement(word) => None,
             _ => self
-                .definition(index)
-                .or_else(|| self.facts(index))
-                .or_else(|| self.rule_in_braces(index))
-                .or_else(|| self.condition_after_target(index))
-                .or_else(|| self.bare_condition(index)),
+                .read_definition(index)
+                .or_else(|| self.read_facts(index))
+                .or_else(|| self.read_rule_in_braces(index))
+                .or_else(|| self.read_target_before_condition(index))
+                .or_else(|| self.read_bare_condition(index)),
         }
     }
 
@@ -220,7 +222,7 @@ impl<'a> StatementReader<'a> {
 
     /// Returns the index after the block below the token `index`: the lines up to the next one that
     /// is indented by at most `margin` bytes.
-    fn end_of_block(&self, index: usize, margin: u32) -> usize {
+    fn index_after_block(&self, index: usize, margin: u32) -> usize {
         let is_outside =
             |token: &usize| self.significant[*token].indent().is_some_and(|indent| indent <= margin);
         (index + 1..self.significant.len()).find(is_outside).unwrap_or(self.significant.len())
@@ -256,7 +258,7 @@ impl<'a> StatementReader<'a> {
     /// Returns an expression as this language writes it. The operators of other languages are
     /// replaced, and the prefix of a variable or of the message is removed: `$order.total` becomes
     /// `total`. The tokens must not be empty.
-    fn translated_expression(&self, tokens: Range<usize>) -> String {
+    fn translate_expression(&self, tokens: Range<usize>) -> String {
         let mut written = String::new();
         let mut index = tokens.start;
         while index < tokens.end {
@@ -294,13 +296,13 @@ impl<'a> StatementReader<'a> {
     }
 
     /// Returns an expression as this language writes it, without the parentheses around the whole.
-    fn translated_without_parentheses(&self, tokens: Range<usize>) -> String {
+    fn translate_without_parentheses(&self, tokens: Range<usize>) -> String {
         match tokens.len() > 2
             && self.text(tokens.start) == "("
             && self.closing_bracket(tokens.start) == Some(tokens.end - 1)
         {
-            true => self.translated_expression(tokens.start + 1..tokens.end - 1),
-            false => self.translated_expression(tokens),
+            true => self.translate_expression(tokens.start + 1..tokens.end - 1),
+            false => self.translate_expression(tokens),
         }
     }
 }

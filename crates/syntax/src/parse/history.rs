@@ -30,7 +30,7 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
             (true, "most") => &mut history.max_messages,
             _ => {
                 let message = message!("a history has no `{}`", cx.text(&clause));
-                let (clauses, replacement) = corrected_clauses(cx, pair)?;
+                let (clauses, replacement) = correct_history_clauses(cx, pair)?;
                 let help = message!("write `{replacement}`");
                 let diagnostic = Diagnostic::new(Code::Unexpected, word.span, message).help(help);
                 return Err(cx.report(diagnostic.likely_fix(clauses, replacement)));
@@ -50,7 +50,7 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
 /// Returns the span of all clauses of a `history` statement, and their corrected source text. A
 /// number with a unit becomes the duration after `keep`, and a number without a unit the count
 /// after `at most`.
-fn corrected_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
+fn correct_history_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
     for clause in children(pair, Rule::kept) {
         let number = cx.text(&required_child(&clause, Rule::number)?);
@@ -104,7 +104,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a selection of recorded messages with another word than `within`,
     /// as in `history last 60s`. `left` is the value before the word. `None` without such a
     /// mistake.
-    pub(super) fn bound_in_other_words(&self, left: Span) -> Option<Diagnostic> {
+    pub(super) fn history_bound_in_other_words_error(&self, left: Span) -> Option<Diagnostic> {
         if &self.cx.text[left.range()] != "history" {
             return None;
         }
@@ -118,23 +118,23 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         }
         let words = self.elements[self.position..].iter().take(MAX_WORDS_BEFORE_DURATION);
         let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
-        self.bound_without_within(left, count)
+        self.history_bound_without_within_error(left, count)
     }
 
     /// Returns the diagnostic for `in` after `history`, as in `history in the last 1h`. `word` is
     /// the word after the value `left`. `None` without such a mistake.
-    pub(super) fn bound_after_in(&self, word: &str, left: Span) -> Option<Diagnostic> {
+    pub(super) fn history_bound_after_in_error(&self, word: &str, left: Span) -> Option<Diagnostic> {
         let is_bound = word == "in" && &self.cx.text[left.range()] == "history";
         if !is_bound {
             return None;
         }
-        self.bound_in_other_words(left)
+        self.history_bound_in_other_words_error(left)
     }
 
     /// Returns the diagnostic for a duration after `history` and `count` other words, as in
     /// `history last 60s`. `left` is the value before these words. `None` if `left` is not
     /// `history`, or if no number follows the words.
-    pub(super) fn bound_without_within(&self, left: Span, count: usize) -> Option<Diagnostic> {
+    pub(super) fn history_bound_without_within_error(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
         if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
             return None;
@@ -142,7 +142,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let number = self.element_text(element);
         let has_unit = number.ends_with(char::is_alphabetic);
         let words = self.elements[self.position..self.position + count].iter();
-        let unit = words.filter_map(|word| literal::with_unit(number, self.element_text(*word))).next();
+        let unit =
+            words.filter_map(|word| literal::number_with_meant_unit(number, self.element_text(*word))).next();
         let duration = if has_unit { Some(number.to_owned()) } else { unit };
         let first = self.element_span(self.position);
         let span =
@@ -159,7 +160,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a duration in brackets after `history`, as in `history(1h)`. The
     /// parser is at the brackets. `None` without such a mistake.
-    pub(super) fn bound_in_brackets(&self, name: &str, left: Span) -> Option<Diagnostic> {
+    pub(super) fn history_bound_in_brackets_error(&self, name: &str, left: Span) -> Option<Diagnostic> {
         let brackets = self.peek().filter(|_| name == "history")?;
         let inner = self.element_text(brackets).trim_matches(['(', ')', '[', ']']).trim();
         let digits = inner.trim_end_matches(char::is_alphabetic);

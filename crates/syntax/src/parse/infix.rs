@@ -11,15 +11,15 @@ use rulec_base::span::Span;
 use rulec_lang::operators::{self, Fixity, Negation, Op};
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the operator at the current position, and whether `not` precedes it. `word` is the
+    /// Returns the operator at the parser's position, and whether `not` precedes it. `word` is the
     /// word or symbol at this position. `left` is the span of the left operand. Consumes nothing.
     /// Reports an error and fails if there is no operator.
     pub(super) fn peek_infix(&mut self, word: &str, left: Span) -> Built<(Op, bool)> {
-        if let Some(diagnostic) = self.split_operator() {
+        if let Some(diagnostic) = self.split_operator_error() {
             return Err(self.report(diagnostic));
         }
         if word == "not"
-            && let Some(diagnostic) = self.presence_in_words()
+            && let Some(diagnostic) = self.presence_test_in_words_error()
         {
             return Err(self.report(diagnostic));
         }
@@ -45,13 +45,15 @@ impl PrecedenceClimber<'_, '_, '_> {
                 _ => Err(self.report_missing_operator(Some(left))),
             };
         }
-        if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
+        if let Some(diagnostic) =
+            self.joined_durations_error(word).or_else(|| self.history_bound_after_in_error(word, left))
+        {
             return Err(self.report(diagnostic));
         }
-        if let Some(diagnostic) = self.texts_with_ampersand(word) {
+        if let Some(diagnostic) = self.texts_joined_by_ampersand_error(word) {
             return Err(self.report(diagnostic));
         }
-        if let Some(diagnostic) = self.foreign_text_operator(left) {
+        if let Some(diagnostic) = self.foreign_text_operator_error(left) {
             return Err(self.report(diagnostic));
         }
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
@@ -62,14 +64,14 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Ok((op, false));
         }
         if let Some(diagnostic) = self
-            .window_after_condition()
-            .or_else(|| self.function_in_words())
-            .or_else(|| self.counted_in_words())
-            .or_else(|| self.list_with_type())
-            .or_else(|| self.operator_of_other_language(left))
-            .or_else(|| self.bound_in_other_words(left))
-            .or_else(|| self.bound_after_other_value(word, left))
-            .or_else(|| self.other_word_for_where())
+            .window_after_condition_error()
+            .or_else(|| self.function_in_words_error())
+            .or_else(|| self.count_in_words_error())
+            .or_else(|| self.list_after_type_error())
+            .or_else(|| self.query_language_operator_error(left))
+            .or_else(|| self.history_bound_in_other_words_error(left))
+            .or_else(|| self.history_bound_after_other_value_error(word, left))
+            .or_else(|| self.current_word_meant_as_where_error())
         {
             return Err(self.report(diagnostic));
         }
@@ -84,10 +86,10 @@ impl PrecedenceClimber<'_, '_, '_> {
         Err(self.report_missing_operator(Some(left)))
     }
 
-    /// Returns the diagnostic for a bound after a value that is not the history: `any p in histroy
-    /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
-    /// such a mistake.
-    fn bound_after_other_value(&self, word: &str, left: Span) -> Option<Diagnostic> {
+    /// Returns the diagnostic for a bound such as `within 1h` after a value that is not the
+    /// history: `any p in histroy within 1h: …`. `word` is the word at the parser's position, and
+    /// `left` the value before it. `None` without such a mistake.
+    fn history_bound_after_other_value_error(&self, word: &str, left: Span) -> Option<Diagnostic> {
         let is_value = self.elements.get(self.position + 1).is_some_and(|next| {
             matches!(next.kind, ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String)
         });
@@ -111,13 +113,13 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a word such as `with` that was meant as `where`. The parser is at
     /// this word. `None` without such a mistake.
-    fn other_word_for_where(&self) -> Option<Diagnostic> {
+    fn current_word_meant_as_where_error(&self) -> Option<Diagnostic> {
         let start = self.element_span(self.position).start;
         let index = self.cx.significant.partition_point(|item| item.token.start < start);
-        shapes::word_for_where(self.cx, self.cx.tokens.start..index + 2)
+        shapes::word_meant_as_where_error(self.cx, self.cx.tokens.start..index + 2)
     }
 
-    /// True if the author probably meant the word at the current position as an operator: an
+    /// True if the author probably meant the word at the parser's position as an operator: an
     /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
         let next_is_operand =
@@ -145,7 +147,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
             return self.report(foreign::foreign_syntax_error(span, message, "ignoring case"));
         }
-        if let Some(diagnostic) = self.end_of_conditional(word, span) {
+        if let Some(diagnostic) = self.end_word_of_conditional_error(word, span) {
             return self.report(diagnostic);
         }
         if let Some(help) = foreign::operator_help(word) {
@@ -187,7 +189,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a word that ends a conditional in other languages, as in `if C
     /// then a else b end`. `None` for other words.
-    fn end_of_conditional(&self, word: &str, span: Span) -> Option<Diagnostic> {
+    fn end_word_of_conditional_error(&self, word: &str, span: Span) -> Option<Diagnostic> {
         let is_end = matches!(word.to_lowercase().as_str(), "end" | "endif" | "fi" | "end_if" | "结束");
         let is_conditional =
             self.cx.tokens.clone().any(|index| self.cx.significant[index].token.text(self.cx.text) == "then");
@@ -205,15 +207,16 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> BuildFailed {
         let span = self.element_span(self.position);
-        let record = left
-            .and_then(|left| self.record_as_comparison(left).or_else(|| self.bound_without_within(left, 0)));
+        let record = left.and_then(|left| {
+            self.record_as_comparison_error(left).or_else(|| self.history_bound_without_within_error(left, 0))
+        });
         let call = || {
-            self.window_before_quantifier()
-                .or_else(|| self.function_in_words())
-                .or_else(|| self.list_with_type())
+            self.window_before_quantifier_error()
+                .or_else(|| self.function_in_words_error())
+                .or_else(|| self.list_after_type_error())
         };
-        let block = || self.block_after_method(left?).or_else(|| self.list_in_other_brackets());
-        let end = self.end_of_conditional(&self.cx.text[span.range()], span);
+        let block = || self.block_after_method_error(left?).or_else(|| self.list_in_other_brackets_error());
+        let end = self.end_word_of_conditional_error(&self.cx.text[span.range()], span);
         if let Some(diagnostic) =
             end.or_else(|| self.method_call_error()).or(record).or_else(call).or_else(block)
         {

@@ -1,7 +1,7 @@
 //! Functions without a name, as other languages write them. Methods such as `tags.some(t => t ==
 //! "vip")` apply them to the elements of a list; a quantifier means the same.
 
-use super::foreign::{foreign_operator, method_replacement, split_arguments};
+use super::foreign::{foreign_operator, split_arguments, translate_method_call};
 use super::remedy::is_valid_expression;
 use crate::lex::{TokenKind, is_name, tokenize};
 
@@ -31,7 +31,7 @@ pub(super) fn is_conversion(name: &str, args: &str) -> bool {
 /// Returns the quantifier that means the same as a method with a function for each element:
 /// `any t in tags: t == "vip"` for `tags.some(t => t == "vip")`. `None` for other methods, and if
 /// the condition has no equivalent.
-pub(super) fn quantified_call(base: &str, method: &str, args: &str) -> Option<String> {
+pub(super) fn translate_quantifier_method(base: &str, method: &str, args: &str) -> Option<String> {
     let quantifier = match method.to_lowercase().replace('_', "").as_str() {
         "some" | "any" | "exists" | "filter" | "find" | "anymatch" | "where" | "findlast" => "any",
         "every" | "all" | "allmatch" | "forall" => "all",
@@ -39,7 +39,7 @@ pub(super) fn quantified_call(base: &str, method: &str, args: &str) -> Option<St
         "count" | "countif" => "count",
         _ => return None,
     };
-    let (name, condition) = named_condition(args)?;
+    let (name, condition) = read_function_of_element(args)?;
     let written = format!("{quantifier} {name} in {base}: {condition}");
     is_valid_expression(&written)
         .then(|| if quantifier == "count" { format!("({written})") } else { written })
@@ -47,16 +47,16 @@ pub(super) fn quantified_call(base: &str, method: &str, args: &str) -> Option<St
 
 /// Returns the count that means the same as the length of a filtered list: `(count t in tags: t ==
 /// "vip")` for `tags.filter(t => t == "vip").length`. `None` for other methods.
-pub(super) fn counted_call(base: &str, method: &str, args: &str) -> Option<String> {
+pub(super) fn translate_counting_method(base: &str, method: &str, args: &str) -> Option<String> {
     matches!(method.to_lowercase().as_str(), "filter" | "where" | "findall" | "select")
-        .then(|| quantified_call(base, "count", args))
+        .then(|| translate_quantifier_method(base, "count", args))
         .flatten()
 }
 
 /// Reads a function without a name, or the name and the condition of a macro: `t => t == "vip"`,
 /// `|t| t == "vip"`, `lambda t: t == "vip"`, or `t, t == "vip"`. Returns the name of the element
 /// and the condition in this language.
-fn named_condition(args: &str) -> Option<(String, String)> {
+fn read_function_of_element(args: &str) -> Option<(String, String)> {
     let args = args.trim();
     let kotlin = args.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map(str::trim);
     let args = kotlin.unwrap_or(args);
@@ -81,12 +81,12 @@ fn named_condition(args: &str) -> Option<(String, String)> {
     let body = body.trim();
     let inner = body.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(body).trim();
     let inner = inner.strip_prefix("return ").unwrap_or(inner).trim_end_matches(';').trim();
-    let condition = translated(inner);
+    let condition = translate_condition(inner);
     (is_name(name) && !condition.is_empty()).then(|| (name.to_owned(), condition))
 }
 
 /// Returns a condition with the operators, quotes and methods of this language.
-fn translated(condition: &str) -> String {
+fn translate_condition(condition: &str) -> String {
     let mut written = String::new();
     for token in tokenize(condition, 0) {
         let text = token.text(condition);
@@ -99,27 +99,31 @@ fn translated(condition: &str) -> String {
             _ => written.push_str(text),
         }
     }
-    method_as_condition(&written).unwrap_or(written)
+    translate_method_to_condition(&written).unwrap_or(written)
 }
 
 /// Returns the condition that means the same as a call of one method, such as `text contains w` for
 /// `text.contains(w)`. `None` for other conditions.
-fn method_as_condition(condition: &str) -> Option<String> {
+fn translate_method_to_condition(condition: &str) -> Option<String> {
     let (callee, args) = condition.split_once('(')?;
     let args = args.strip_suffix(')').filter(|args| !args.contains(['(', ')']))?;
     let (base, method) = callee.rsplit_once('.')?;
     let is_path = base.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
-    method_replacement(base, method, args).filter(|written| is_path && is_valid_expression(written))
+    translate_method_call(base, method, args).filter(|written| is_path && is_valid_expression(written))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{counted_call, quantified_call};
+    use super::{translate_counting_method, translate_quantifier_method};
 
     #[test]
     fn methods_with_functions_become_quantifiers() {
         let check = |method: &str, args: &str, expected: Option<&str>| {
-            assert_eq!(quantified_call("l", method, args).as_deref(), expected, "{method}({args})");
+            assert_eq!(
+                translate_quantifier_method("l", method, args).as_deref(),
+                expected,
+                "{method}({args})"
+            );
         };
         check("some", "t => t === 'vip'", Some("any t in l: t == \"vip\""));
         check("every", "(t) => t.n > 3 && t.ok", Some("all t in l: t.n > 3 and t.ok"));
@@ -133,6 +137,9 @@ mod tests {
         check("some", "isVip", None);
         check("some", "x => ", None);
         check("map", "x => x + 1", None);
-        assert_eq!(counted_call("l", "filter", "x => x > 3").as_deref(), Some("(count x in l: x > 3)"));
+        assert_eq!(
+            translate_counting_method("l", "filter", "x => x > 3").as_deref(),
+            Some("(count x in l: x > 3)")
+        );
     }
 }

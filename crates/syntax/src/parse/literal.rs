@@ -3,7 +3,10 @@
 mod units;
 
 pub use units::{UNITS_WITH_FACTORS, meant_number};
-pub(super) use units::{decimal_and_octal_values, meant_unit, sum_of_durations, with_factor, with_unit};
+pub(super) use units::{
+    decimal_and_octal_values, meant_unit, number_times_power_of_ten, number_with_meant_unit,
+    write_sum_of_durations,
+};
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;
@@ -13,7 +16,7 @@ use units::{digits_end, unknown_unit_error};
 
 /// The error for an invalid string or number literal, from which a diagnostic is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BadLiteral {
+pub(super) struct LiteralError {
     /// The byte range of the error within the literal.
     pub(super) error_range: Range<usize>,
     pub(super) message: Message,
@@ -24,7 +27,7 @@ pub(super) struct BadLiteral {
 
 /// Returns the value of a number literal. `negative` is true if a minus sign precedes it. Fails if
 /// the unit is unknown or the number is out of range.
-pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
+pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, LiteralError> {
     let (digits, unit) = text.split_at(digits_end(text));
     let is_integer = !digits.contains(['.', 'e', 'E']);
     let (_, factor, divisor) = match UNITS_WITH_FACTORS.iter().find(|(name, ..)| *name == unit) {
@@ -32,7 +35,7 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
         None if unit.is_empty() => ("", 1, 1),
         None => return Err(unknown_unit_error(text, digits, unit)),
     };
-    let range_error = |help: Message| BadLiteral {
+    let range_error = |help: Message| LiteralError {
         error_range: 0..text.len(),
         message: message!("the number `{text}` is out of range"),
         help,
@@ -105,7 +108,7 @@ fn significant_digits(number: &str) -> (String, i64) {
 
 /// Returns the value of a string literal, raw or not. `text` includes the quotes. Fails if an
 /// escape is invalid.
-pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
+pub(super) fn parse_string(text: &str) -> Result<String, LiteralError> {
     if let Some(raw) = text.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
         return Ok(raw[hashes + 1..raw.len() - hashes - 1].to_owned());
@@ -119,7 +122,7 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     while let Some(distance) = inner[offset..].find('\\') {
         value.push_str(&inner[offset..offset + distance]);
         let start = offset + distance;
-        let (c, length) = parse_escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
+        let (c, length) = parse_escape(&inner[start..]).map_err(|(length, help)| LiteralError {
             error_range: start + 1..start + 1 + length,
             message: match length {
                 1 => message!("an escape needs a letter after the backslash"),

@@ -34,7 +34,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             _ => return self.parse_operand(),
         };
         if op == Op::Neg
-            && let Some(diagnostic) = self.dashed_list()
+            && let Some(diagnostic) = self.dashed_list_error()
         {
             return Err(self.report(diagnostic));
         }
@@ -74,13 +74,13 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 ExprElementKind::Brackets if can_have_members => {
                     let brackets_span = element.span;
                     let base = &self.cx.text[node.expr.span.range()];
-                    if let Some(diagnostic) = self.bound_in_brackets(base, node.expr.span) {
+                    if let Some(diagnostic) = self.history_bound_in_brackets_error(base, node.expr.span) {
                         return Err(self.report(diagnostic));
                     }
                     // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
                     // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
-                        if let Some(diagnostic) = self.in_network() {
+                        if let Some(diagnostic) = self.in_network_as_two_words_error() {
                             return Err(self.report(diagnostic));
                         }
                         let help = message!(
@@ -124,7 +124,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
             ExprElementKind::Number => {
-                if let Some(diagnostic) = self.bare_date() {
+                if let Some(diagnostic) = self.unquoted_date_error() {
                     return Err(self.report(diagnostic));
                 }
                 self.position += 1;
@@ -151,7 +151,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 })
             }
             ExprElementKind::Braces => {
-                if let Some(diagnostic) = self.record_as_condition(element) {
+                if let Some(diagnostic) = self.record_as_condition_error(element) {
                     return Err(self.report(diagnostic));
                 }
                 self.position += 1;
@@ -211,7 +211,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         let name = unquote(text).to_owned();
         if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
-            if let Some(diagnostic) = self.bound_in_brackets(text, span) {
+            if let Some(diagnostic) = self.history_bound_in_brackets_error(text, span) {
                 return Err(self.report(diagnostic));
             }
             self.position += 1;
@@ -235,7 +235,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
-            if let Some(diagnostic) = self.unnamed_elements().or_else(|| self.list_after_quantifier()) {
+            if let Some(diagnostic) =
+                self.quantifier_without_element_name_error().or_else(|| self.quantity_before_list_error())
+            {
                 return self.report(diagnostic);
             }
             let (next_span, found) = self.cx.describe_token_at(span.end);
@@ -252,19 +254,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports that an operand is missing at the parser's position.
     fn report_missing_operand(&mut self) -> BuildFailed {
         let slip = self
-            .mark_of_missing_value()
-            .or_else(|| self.regex_in_slashes())
-            .or_else(|| self.missing_left_side())
-            .or_else(|| self.percent_sign())
-            .or_else(|| self.open_range())
-            .or_else(|| self.leading_equals());
+            .symbol_for_missing_value_error()
+            .or_else(|| self.regex_between_slashes_error())
+            .or_else(|| self.missing_left_operand_error())
+            .or_else(|| self.percent_sign_error())
+            .or_else(|| self.range_with_one_end_error())
+            .or_else(|| self.leading_equals_error());
         if let Some(diagnostic) = slip {
             return self.report(diagnostic);
         }
         let previous_span = self.position.checked_sub(1).map(|index| self.element_span(index));
         let (span, found) =
             self.cx.describe_token_at(self.peek().map_or(self.end_offset, |element| element.span.start));
-        let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
+        let message = match previous_span.map(|span| self.cx.shorten_source(span)) {
             Some(before) => message!("expected a value after `{before}`, found {found}"),
             None => message!("expected a value, found {found}"),
         };
@@ -301,7 +303,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let word =
             self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
         let (span, word) = (word.span, self.element_text(*word));
-        if let Some(diagnostic) = self.pattern_of_element(word, span) {
+        if let Some(diagnostic) = self.element_pattern_error(word, span) {
             return Some(self.report(diagnostic));
         }
         let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
@@ -416,7 +418,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let slip = self.list_in_braces(element).or_else(|| self.equals_in_record(element));
+                let slip =
+                    self.list_in_braces_error(element).or_else(|| self.equals_in_record_error(element));
                 if let Some(diagnostic) = slip {
                     return Err(self.report(diagnostic));
                 }
@@ -427,7 +430,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                     let message = message!("a field is read by its name, without braces");
                     return Err(self.report(foreign::foreign_syntax_error(element.span, message, inner)));
                 }
-                if let Some(diagnostic) = self.condition_in_braces(element) {
+                if let Some(diagnostic) = self.condition_in_braces_error(element) {
                     return Err(self.report(diagnostic));
                 }
                 let help = message!("conditions in braces come after `all`, `any` or `none`");

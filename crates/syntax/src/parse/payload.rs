@@ -193,8 +193,8 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<AllowedV
     Ok(AllowedValues { values, should_clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
-/// Stores a clause of an item, such as `else`, `repair`, `default` or `warning`, in `notice`. The
-/// notice describes how a violation is reported and corrected.
+/// Stores a clause of a payload item, such as `else`, `repair`, `default` or `warning`, in
+/// `notice`. The notice describes how a violation is reported and corrected.
 fn build_notice_clause(
     cx: &mut StatementContext<'_>,
     clause: Pair<'_>,
@@ -220,7 +220,7 @@ fn build_notice_clause(
         let begins_line =
             cx.text[line_start..span.start as usize].trim().is_empty() && span.start > first.span.end;
         if begins_line {
-            let written = cx.shortened_source(span);
+            let written = cx.shorten_source(span);
             let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("`{written}` is no rule of a payload"))
                 .help(message!(
                     "a payload or group has fields `name: type`, `require`, `forbid`, `closed`, `let`, `each` and \
@@ -242,7 +242,7 @@ fn build_notice_clause(
     Ok(())
 }
 
-/// Builds the notice of an item from its clauses: the message, severity and correction of a
+/// Builds the notice of a payload item from its clauses: the message, severity and correction of a
 /// violation.
 fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<ViolationNotice> {
     let mut notice = ViolationNotice::default();
@@ -252,7 +252,8 @@ fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Violati
     Ok(notice)
 }
 
-/// Builds the expression that a clause contains, such as `VALUE` in `default VALUE`.
+/// Builds the expression that a clause of a payload item contains, such as `VALUE` in `default
+/// VALUE`.
 fn build_clause_value(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::build_expression(cx, expect_part(pair.into_inner().find(is_value), "a clause has a value")?)

@@ -89,7 +89,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// but belongs to its condition: `count p in L: p.ok == true > 2`. `inner` is the first
     /// comparison of the condition, and `rest` is the second operator with its operand. `None`
     /// without such a mistake.
-    pub(super) fn comparison_in_body(&self, inner: Span, rest: Span) -> Option<Diagnostic> {
+    pub(super) fn misplaced_result_comparison_error(&self, inner: Span, rest: Span) -> Option<Diagnostic> {
         let start = self.count_or_sum_start?;
         let text = |span: Span| &self.cx.text[span.range()];
         let number = text(Span { start, ..inner });

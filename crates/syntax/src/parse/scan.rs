@@ -305,7 +305,7 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
 const CONFLICT_MARKS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 
 /// Returns the diagnostic for a merge conflict that was left in a file. `None` without a conflict.
-pub(super) fn merge_conflict(
+pub(super) fn merge_conflict_error(
     file: FileId,
     text: &str,
     significant: &[SignificantToken],

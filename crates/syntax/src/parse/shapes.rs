@@ -16,21 +16,21 @@ use std::ops::Range;
 const MAX_CONDITION_BYTES: usize = 120;
 
 /// Returns the diagnostic for a statement whose first word is not a statement keyword.
-pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
+pub(super) fn statement_without_keyword_error(cx: &StatementContext<'_>) -> Diagnostic {
     let first = cx.tokens.start;
-    early_priority(cx, first)
-        .or_else(|| pasted_line_number(cx, first))
-        .or_else(|| conditional_block(cx, first))
-        .or_else(|| keyword_after_name(cx))
-        .or_else(|| unnamed_route(cx))
-        .or_else(|| definition_without_let(cx))
+    priority_before_route_error(cx, first)
+        .or_else(|| pasted_line_number_error(cx, first))
+        .or_else(|| condition_around_route_error(cx, first))
+        .or_else(|| keyword_after_name_error(cx))
+        .or_else(|| incomplete_route_error(cx))
+        .or_else(|| definition_without_let_error(cx))
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.significant[first].token))
 }
 
 /// Returns the diagnostic for a line that begins no statement, and which the parser therefore
 /// treats as a part of the statement before it. The first word of the line is the token at `index`.
 /// `None` for a word that may continue a statement.
-pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+pub(super) fn line_without_keyword_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = token_text(cx, index);
     let continues = terminals::find_word(word).is_some_and(terminals::Terminal::continues_statement)
         && !matches!(word, "if" | "when" | "else" | "for" | "then");
@@ -39,12 +39,16 @@ pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> O
         return None;
     }
     let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.significant[index].token);
-    Some(conditional_block(cx, index).or_else(|| bare_condition(cx, index)).unwrap_or_else(unknown))
+    Some(
+        condition_around_route_error(cx, index)
+            .or_else(|| route_without_name_error(cx, index))
+            .unwrap_or_else(unknown),
+    )
 }
 
 /// Returns the diagnostic for a route without its keyword and name, as in `when n > 3
 /// -> h`. The word `when` or `if` is the token at `index`. `None` without such a mistake.
-fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+fn route_without_name_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = token_text(cx, index);
     if !introduces_condition(word) || word == "where" {
         return None;
@@ -55,7 +59,7 @@ fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic>
         token_kind(cx, *at) == Some(TokenKind::Arrow) || matches!(token_text(cx, *at), "then" | ":")
     };
     let arrow = (index + 1..end).find(is_arrow)?;
-    let (condition, target) = (short_source(cx, index + 1..arrow)?, short_source(cx, arrow + 1..end)?);
+    let (condition, target) = (source_if_short(cx, index + 1..arrow)?, source_if_short(cx, arrow + 1..end)?);
     let message = message!("no statement starts with `{word}`");
     let span = cx.significant[index].token.span(cx.file);
     let written = format!("route NAME when {condition} -> {target}");
@@ -68,7 +72,7 @@ fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic>
 
 /// Returns the diagnostic for a condition around a route, as in `if (n > 3) { route a -> h }`. The
 /// word `if` is the token at `index`. `None` without such a mistake.
-fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+fn condition_around_route_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     if !introduces_condition(token_text(cx, index)) || token_text(cx, index) == "where" {
         return None;
     }
@@ -85,7 +89,7 @@ fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnost
     }
     let is_wrapped = token_text(cx, index + 1) == "(" && token_text(cx, open - 1) == ")";
     let condition = if is_wrapped { index + 2..open - 1 } else { index + 1..open };
-    let condition = short_source(cx, condition)?;
+    let condition = source_if_short(cx, condition)?;
     let (name, arrow) = match token_text(cx, open + 1) {
         "route" => (token_text(cx, open + 2), open + 3),
         _ => ("NAME", open + 1),
@@ -126,7 +130,7 @@ pub(super) fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
 
 /// Returns the diagnostic for a priority before its route, as in `priority 5 route a when …`. The
 /// word `priority` or `disabled` is the token at `index`. `None` without such a mistake.
-pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+pub(super) fn priority_before_route_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = token_text(cx, index);
     let end = match word {
         "disabled" => index + 1,
@@ -147,7 +151,7 @@ pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<
 
 /// Returns the diagnostic for a line number that was pasted before a statement, as in `12 default
 /// -> h`. The number is the token at `index`. `None` without such a mistake.
-pub(super) fn pasted_line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+pub(super) fn pasted_line_number_error(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let number = cx.significant.get(index).filter(|item| item.token.kind == TokenKind::Number)?;
     let is_mark = |index: &usize| matches!(token_text(cx, *index), ":" | "." | "|" | ")");
     let end = (index + 1..cx.significant.len()).find(|index| !is_mark(index))?;
@@ -165,25 +169,25 @@ pub(super) fn pasted_line_number(cx: &StatementContext<'_>, index: usize) -> Opt
 
 /// Returns the diagnostic for a route that lacks its keyword, its name or `when`: `deny tool ==
 /// "x"`, `rout size > 3 -> h`, or `tool == "x" -> deny`. `None` without such a mistake.
-fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+fn incomplete_route_error(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, end) = (cx.tokens.start, cx.tokens.end);
     let head = token_text(cx, first);
-    let replacement = match outer_arrow(cx) {
+    let replacement = match first_outer_arrow(cx) {
         Some(arrow) => {
             let (name, condition) = split_name_and_condition(cx, arrow)?;
-            let target = short_source(cx, arrow + 1..end)?;
-            format!("route {name} when {} -> {target}", short_source(cx, condition)?)
+            let target = source_if_short(cx, arrow + 1..end)?;
+            format!("route {name} when {} -> {target}", source_if_short(cx, condition)?)
         }
         None if is_handler(cx, head) => {
             let has_arguments = token_text(cx, first + 1) == "(";
             let close = (first..end).find(|index| has_arguments && token_text(cx, *index) == ")");
             let after = close.unwrap_or(first) + 1;
-            let target = short_source(cx, first..after)?;
+            let target = source_if_short(cx, first..after)?;
             let start = after + usize::from(introduces_condition(token_text(cx, after)));
             if after == end {
                 format!("default -> {target}")
             } else {
-                let condition = short_source(cx, start..end)?;
+                let condition = source_if_short(cx, start..end)?;
                 match token_text(cx, after) {
                     "unless" => format!("route NAME when not ({condition}) -> {target}"),
                     _ => format!("route NAME when {condition} -> {target}"),
@@ -193,13 +197,13 @@ fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
         None => return None,
     };
     let span = cx.significant[first].token.span(cx.file);
-    let message = message!("no statement starts with `{}`", cx.shortened_source(span));
+    let message = message!("no statement starts with `{}`", cx.shorten_source(span));
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(message!("write `{replacement}`")))
 }
 
 /// Returns the diagnostic for a keyword after the name or file of its statement, as in `"a.rules"
 /// import` and `words list = [..]`. `None` without such a mistake.
-fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+fn keyword_after_name_error(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, keyword) = (cx.tokens.start, cx.tokens.start + 1);
     let word = terminals::find_word(token_text(cx, keyword)).filter(|_| keyword < cx.tokens.end)?;
     let takes_text = matches!(word.text, "import" | "test");
@@ -222,11 +226,11 @@ fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 
 /// Returns the diagnostic for a definition without `let`, as in `vip := user.vip`. `None` without
 /// such a mistake.
-fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+fn definition_without_let_error(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = token_text(cx, first);
     let is_name = token_kind(cx, first) == Some(TokenKind::Word);
-    if let Some((value, end)) = assigned_value(cx).filter(|_| is_name) {
+    if let Some((value, end)) = value_of_assignment(cx).filter(|_| is_name) {
         let span = span_of(cx, first..end);
         let message = message!("the value of `{name}` cannot change");
         let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
@@ -244,7 +248,7 @@ fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     });
     if reads_itself || is_declared {
         let message = message!("the value of `{name}` cannot change");
-        let value = short_source(cx, sign + 1..cx.tokens.end).unwrap_or("…");
+        let value = source_if_short(cx, sign + 1..cx.tokens.end).unwrap_or("…");
         let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
         return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
     }
@@ -255,7 +259,7 @@ fn definition_without_let(cx: &StatementContext<'_>) -> Option<Diagnostic> {
 
 /// Returns the value that an assignment of another language gives to its first name: `total + 1d`
 /// for `total += 1d`. Also returns the index after the operator. `None` for other statements.
-fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
+fn value_of_assignment(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = token_text(cx, first);
     let touches = |index: usize| {
@@ -279,7 +283,7 @@ fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
     }
     let line_end =
         (end..cx.tokens.end).find(|index| cx.significant[*index].indent().is_some()).unwrap_or(cx.tokens.end);
-    let value = short_source(cx, end..line_end).unwrap_or("…");
+    let value = source_if_short(cx, end..line_end).unwrap_or("…");
     let is_one = end + 1 >= line_end || token_kind(cx, end + 1) == Some(TokenKind::Dot);
     let value = if is_one { value.to_owned() } else { format!("({value})") };
     let written = format!("{name} {operator} {value}");
@@ -289,7 +293,10 @@ fn assigned_value(cx: &StatementContext<'_>) -> Option<(String, usize)> {
 /// Returns the diagnostic for a word that was meant as `where`: `when late with late = n > 3`.
 /// `tokens` are the tokens in which the word is searched, from the start of the statement on.
 /// `None` without such a mistake.
-pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
+pub(super) fn word_meant_as_where_error(
+    cx: &StatementContext<'_>,
+    tokens: Range<usize>,
+) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
         matches!(
             token_text(cx, *index),
@@ -301,7 +308,7 @@ pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) ->
     let has_condition = |index: &usize| (tokens.start..*index).any(|before| token_text(cx, before) == "when");
     let word = tokens.clone().find(|index| is_word(index) && has_condition(index))?;
     let span = span_of(cx, word..word + 1);
-    if let Some(diagnostic) = locals_in_braces(cx, word) {
+    if let Some(diagnostic) = locals_in_braces_error(cx, word) {
         return Some(diagnostic);
     }
     if token_text(cx, word) == "where" {
@@ -314,7 +321,7 @@ pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) ->
 
 /// Returns the diagnostic for local names that are defined in braces, as in `when C { let n = 1 }
 /// -> h`, and not after `where`. The word `let` is the token at `word`. `None` without such braces.
-fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
+fn locals_in_braces_error(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic> {
     let open = word.checked_sub(1).filter(|open| token_kind(cx, *open) == Some(TokenKind::OpenBrace))?;
     let mut depth = 0_usize;
     let close = (open..cx.tokens.end).find(|index| {
@@ -372,7 +379,7 @@ fn locals_in_braces(cx: &StatementContext<'_>, word: usize) -> Option<Diagnostic
 
 /// Returns the index of the first arrow of the statement outside all brackets. The word `then`
 /// counts as an arrow. `None` without an arrow.
-fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
+fn first_outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     cx.tokens.clone().find(|index| {
         let kind = cx.significant[*index].token.kind;
@@ -437,7 +444,7 @@ fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
 
 /// Returns the source text of a range of tokens. `None` if the range is empty, too long for a help
 /// text, or spans several lines.
-fn short_source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
+fn source_if_short<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
     if tokens.is_empty() {
         return None;
     }
@@ -447,7 +454,7 @@ fn short_source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&
 
 /// Returns the diagnostic for the name of a file in place of the elements of a list, as in `list
 /// words = words.txt`. `None` for other lists.
-pub(super) fn unquoted_file_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+pub(super) fn unquoted_file_name_error(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, last) = (cx.tokens.start + 3, cx.tokens.end.checked_sub(1)?);
     if first > last || token_text(cx, first - 1) != "=" {
         return None;

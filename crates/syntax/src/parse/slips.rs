@@ -57,27 +57,27 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// recognized. Returns `None` if no mistake is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<BuildFailed> {
         let diagnostic = self
-            .split_operator()
-            .or_else(|| self.word_slip())
-            .or_else(|| self.quotes_in_string())
-            .or_else(|| self.string_prefix())
-            .or_else(|| self.unquoted_file())
-            .or_else(|| self.wrong_words_before_file())
-            .or_else(|| self.capital_word())
-            .or_else(|| self.optional_chain())
-            .or_else(|| self.worded_operator())
-            .or_else(|| self.spaced_duration())
-            .or_else(|| self.spaced_unit())
-            .or_else(|| self.unknown_unit())
-            .or_else(|| self.value_slip())
-            .or_else(|| self.worded_comparison_without_left())
-            .or_else(|| self.foreign_between(left?))?;
+            .split_operator_error()
+            .or_else(|| self.misused_word_error())
+            .or_else(|| self.quotes_in_string_error())
+            .or_else(|| self.string_prefix_error())
+            .or_else(|| self.unquoted_file_error())
+            .or_else(|| self.wrong_words_before_file_error())
+            .or_else(|| self.word_in_capitals_error())
+            .or_else(|| self.optional_chain_error())
+            .or_else(|| self.worded_operator_error())
+            .or_else(|| self.spaced_duration_error())
+            .or_else(|| self.spaced_unit_error())
+            .or_else(|| self.unknown_unit_after_number_error())
+            .or_else(|| self.foreign_value_error())
+            .or_else(|| self.worded_comparison_without_left_error())
+            .or_else(|| self.foreign_between_error(left?))?;
         Some(self.report(diagnostic))
     }
 
     /// Returns the diagnostic for an operator that is split by a space or in the wrong order: `=<`,
     /// `= >`, `! =`. `None` without such a mistake.
-    pub(super) fn split_operator(&self) -> Option<Diagnostic> {
+    pub(super) fn split_operator_error(&self) -> Option<Diagnostic> {
         let is_operator = |index| self.kind_at(index) == Some(ExprElementKind::Operator);
         if !is_operator(self.position) || !is_operator(self.position + 1) {
             return None;
@@ -90,7 +90,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for quotes inside a string without backslashes: `"say "hi""`. `None`
     /// without such a mistake.
-    fn quotes_in_string(&self) -> Option<Diagnostic> {
+    fn quotes_in_string_error(&self) -> Option<Diagnostic> {
         let is_string = |index| self.kind_at(index) == Some(ExprElementKind::String);
         let first = self.position.checked_sub(1)?;
         let is_word = self.kind_at(self.position) == Some(ExprElementKind::Word);
@@ -117,7 +117,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a string with a prefix of another language: `f"hi {user.id}"`.
     /// `None` without such a mistake.
-    fn string_prefix(&self) -> Option<Diagnostic> {
+    fn string_prefix_error(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         if self.kind_at(self.position) != Some(ExprElementKind::String)
             || !self.touches_previous(self.position)
@@ -125,7 +125,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             return None;
         }
         let (prefix, text) = (self.text_at(before), self.text_at(self.position));
-        let replacement = foreign::prefixed_text(prefix, text)?;
+        let replacement = foreign::string_without_prefix(prefix, text)?;
         let span = self.element_span(before).to(self.element_span(self.position));
         let message = message!("a text has no prefix `{prefix}`");
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
@@ -133,7 +133,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a file name without quotes: `list words = from words.txt`. `None`
     /// without such a mistake.
-    fn unquoted_file(&self) -> Option<Diagnostic> {
+    fn unquoted_file_error(&self) -> Option<Diagnostic> {
         if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
             return None;
         }
@@ -146,7 +146,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a wrong phrase before the file name of a list: `list words =
     /// select * from "words.txt"`. Only `from` may precede the file name. `None` without such a
     /// mistake.
-    fn wrong_words_before_file(&self) -> Option<Diagnostic> {
+    fn wrong_words_before_file_error(&self) -> Option<Diagnostic> {
         let last = self.elements.len().checked_sub(1)?;
         let is_phrase = (0..last).all(|index| {
             self.kind_at(index) == Some(ExprElementKind::Word)
@@ -180,7 +180,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a word of the language in capitals: `NOT x`, `x IS NULL`. `None`
     /// without such a mistake.
-    fn capital_word(&self) -> Option<Diagnostic> {
+    fn word_in_capitals_error(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let is_capital = |index: usize| {
             let (text, lower) = (self.text_at(index), lower_at(index));
@@ -212,7 +212,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a unit after a space: `30 seconds`, `1 year`. `None` without such
     /// a mistake.
-    fn spaced_unit(&self) -> Option<Diagnostic> {
+    fn spaced_unit_error(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let is_unit = self.kind_at(self.position) == Some(ExprElementKind::Word)
             && self.kind_at(self.position + 1) != Some(ExprElementKind::Member);
@@ -220,7 +220,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             return None;
         }
         let word = self.text_at(self.position);
-        let replacement = literal::with_unit(self.text_at(before), word)?;
+        let replacement = literal::number_with_meant_unit(self.text_at(before), word)?;
         let unit = self.element_span(self.position);
         let message = message!("a unit follows its number without a space");
         let diagnostic = unexpected_token(unit, message, message!("write `{replacement}`"));
@@ -230,7 +230,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for the symbol `?.`, which other languages write for a field of a
     /// value that may be missing: `ctx.user?.role`. `None` without such a mistake.
-    fn optional_chain(&self) -> Option<Diagnostic> {
+    fn optional_chain_error(&self) -> Option<Diagnostic> {
         let is_chain = self.text_at(self.position) == "?"
             && self.kind_at(self.position + 1) == Some(ExprElementKind::Member);
         is_chain.then(|| {
@@ -242,7 +242,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for an operator in several English words: `starts with`, `does not
     /// contain`, `less than`. `None` without such a mistake.
-    fn worded_operator(&self) -> Option<Diagnostic> {
+    fn worded_operator_error(&self) -> Option<Diagnostic> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (word, next) = (lower_at(self.position), lower_at(self.position + 1));
         let (replacement, count) = match (word.as_str(), next.as_str()) {
@@ -254,7 +254,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             ("except", _) => ("unless".to_owned(), 1),
             ("does" | "do", "not") => {
                 let verb = lower_at(self.position + 2);
-                (format!("not {}", foreign::infix_operator(&verb)?), 3)
+                (format!("not {}", foreign::meant_infix_operator(&verb)?), 3)
             }
             _ => {
                 let (sign, count) = foreign::worded_comparison(&word, &next, &lower_at(self.position + 2))?;
@@ -268,7 +268,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
     /// less than 10`. The parser is at the word `than`. `None` without such a mistake.
-    pub(super) fn worded_comparison_without_left(&self) -> Option<Diagnostic> {
+    pub(super) fn worded_comparison_without_left_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
         let (sign, count) = foreign::worded_comparison(&lower_at(first), &lower_at(self.position), "")?;
@@ -285,7 +285,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a quantifier that lacks a name for its element: `any
     /// ctx.items.price > 3`. The parser is at `any` or `all`. `None` without such a mistake.
-    pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
+    pub(super) fn quantifier_without_element_name_error(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
         let members = (first + 1..self.elements.len())
             .take_while(|index| self.kind_at(*index) == Some(ExprElementKind::Member))
@@ -307,7 +307,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`. `None`
     /// without such a mistake.
-    fn unknown_unit(&self) -> Option<Diagnostic> {
+    fn unknown_unit_after_number_error(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
         let is_code = (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -327,7 +327,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for `x between 3 and 5`. `left` is the span of `x`, which the fix
     /// repeats. `None` without such a mistake.
-    fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
+    fn foreign_between_error(&self, left: Span) -> Option<Diagnostic> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;
         }
@@ -341,7 +341,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             self.span_text(self.element_span(first).to(self.element_span(end - 1)))
         };
         let (low, high) = (text(self.position + 1, joint), text(joint + 1, end));
-        let replacement = foreign::between_replacement(self.span_text(left), low, high);
+        let replacement = foreign::translate_between(self.span_text(left), low, high);
         let word = self.element_span(self.position);
         let between = self.text_at(self.position);
         let message = message!("unknown operator `{word}`", word = between);
@@ -358,13 +358,13 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let element = *self.elements.get(self.position + usize::from(has_word))?;
         let takes_list =
             op == Op::In || has_quantity || has_word && op.info().accepted_modifiers.accepts_quantity;
-        if let Some(diagnostic) = self.range_in_brackets(op, element) {
+        if let Some(diagnostic) = self.range_in_brackets_error(op, element) {
             return Some(self.report(diagnostic));
         }
         if !matches!(element.kind, ExprElementKind::Braces | ExprElementKind::Group) || !takes_list {
             return None;
         }
-        let inner = self.constant_elements(element)?;
+        let inner = self.write_constant_elements(element)?;
         let is_text = inner.starts_with(['"', 'r']) || inner.contains(',');
         if element.kind == ExprElementKind::Group && !is_text {
             return None;
@@ -386,7 +386,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let braces = self.elements.get(self.position + 1).copied();
         let elements = braces.filter(|element| list == "new" && element.kind == ExprElementKind::Braces);
         if let Some((braces, elements)) =
-            elements.and_then(|braces| Some((braces, self.constant_elements(braces)?)))
+            elements.and_then(|braces| Some((braces, self.write_constant_elements(braces)?)))
         {
             let written = format!("[{elements}]");
             let message = message!("a list is written in brackets, without a type");
@@ -409,7 +409,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a comparison without a left operand, as in `and not contains "x"`
     /// and `or < 5`. The fix repeats the left operand of the previous comparison. `None` without
     /// such a mistake.
-    pub(super) fn missing_left_side(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_left_operand_error(&self) -> Option<Diagnostic> {
         let mut first = self.position;
         let word = self.word_ahead(0)?;
         let is_comparison =
@@ -438,7 +438,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a percent sign after a number: `x > 10%`. `None` without such a
     /// mistake.
-    pub(super) fn percent_sign(&self) -> Option<Diagnostic> {
+    pub(super) fn percent_sign_error(&self) -> Option<Diagnostic> {
         let sign = self.position.checked_sub(1)?;
         let is_percent = self.text_at(sign) == "%"
             && self.touches_previous(sign)
@@ -457,7 +457,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for a date without quotes, which would be parsed as arithmetic:
     /// `2026-01-31`, `31/01/2026`. The parser is at the first number of the date. `None` without
     /// such a mistake.
-    pub(super) fn bare_date(&self) -> Option<Diagnostic> {
+    pub(super) fn unquoted_date_error(&self) -> Option<Diagnostic> {
         let operator = self.text_at(self.position + 1);
         let is_date = matches!(operator, "-" | "/")
             && self.text_at(self.position + 3) == operator
@@ -472,7 +472,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
 
     /// Returns the diagnostic for a list with `-` before each element, as in YAML. The parser is at
     /// the first `-`. `None` without such a mistake.
-    pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
+    pub(super) fn dashed_list_error(&self) -> Option<Diagnostic> {
         let minus = self.element_span(self.position);
         // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
         // is a minus sign.
@@ -480,7 +480,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let is_list_statement =
             self.statement_word() == "list" && value.is_some_and(|item| item.token.start == minus.start);
         let all = Span { end: self.end_offset, ..minus };
-        let elements = foreign::dashed_elements(self.span_text(all)).filter(|_| is_list_statement);
+        let elements = foreign::dashed_lines_to_list(self.span_text(all)).filter(|_| is_list_statement);
         if let Some(list) = elements {
             let message = message!("the elements of a list are written in brackets");
             return Some(foreign_syntax_error(all, message, &list));

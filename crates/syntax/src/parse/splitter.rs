@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// The tokens of one statement, as indices into the significant tokens.
 pub(super) struct RawStatement {
-    /// The statement's keyword, as an entry of the table of terminals. `None` if the first word
+    /// The statement's keyword, with its row in the table of terminals. `None` if the first word
     /// begins no statement.
     pub(super) keyword: Option<&'static Terminal>,
     /// The tokens of the statement. For a table, the tokens before its brace.
@@ -124,8 +124,8 @@ impl<'a> Splitter<'a> {
         self.significant[index].token.text(self.text)
     }
 
-    /// True if the token is spelled as the table of terminals spells this token code. Other
-    /// spellings may share the code: `==` has the code of `=`, and `=>` the code of `->`.
+    /// True if the token has the spelling that the table of terminals lists for the code `code`.
+    /// Other spellings may share the code: `==` has the code of `=`, and `=>` the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text
     }

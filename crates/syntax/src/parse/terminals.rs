@@ -16,7 +16,7 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use std::sync::LazyLock;
 
-/// The classes of terminals, in the order of their codes.
+/// The classes of terminals (keywords, symbols and kinds of tokens), in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TerminalClass {
     /// A symbol such as `(` or `:`, which neither ends an expression nor is an operand or operator
@@ -167,7 +167,8 @@ macro_rules! statement {
 // In each row, the grammar rule in parentheses is the rule of the statements that the word begins.
 macro_rules! terminals {
     ($($rule:ident $text:literal $class:ident $(($statement:ident))? $($flag:ident)* $(=> $phrase:expr)?;)*) => {
-        /// All terminals, in the order in which messages list expected ones.
+        /// All terminals (keywords, symbols and kinds of tokens), in the order in which messages
+        /// list expected ones.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: Rule::$rule,
             text: $text,
@@ -365,7 +366,8 @@ pub(super) const AS: u8 = rule_code(Rule::kw_as);
 pub(super) const NOT: u8 = rule_code(Rule::kw_not);
 const SYMBOL: u8 = rule_code(Rule::symbol);
 
-/// Maps each code to the index of its terminal in [`TERMINALS`].
+/// Maps each token code to the index of its terminal (keyword, symbol or kind of token) in
+/// [`TERMINALS`].
 static TERMINAL_INDEX_BY_CODE: [u8; 128] = {
     let mut rows = [u8::MAX; 128];
     let mut row = 0;
@@ -437,7 +439,7 @@ pub(super) fn can_be_field_name(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 
-/// Returns the code of a token: the character that the grammar reads for it. `previous` is the
+/// Returns the code of a token: the character by which the grammar reads it. `previous` is the
 /// token before it, which may be white space or a comment. Only `private` needs it, because the
 /// word has a code of its own directly after `@`.
 pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u8 {

@@ -12,7 +12,8 @@ use std::ops::Range;
 #[derive(Clone, Copy)]
 struct TreeNode {
     rule: Rule,
-    /// The tokens of the node, relative to the first parsed token.
+    /// Index of the node's first token, counted from the first parsed token. The node ends before
+    /// the token `end_token`.
     start_token: u32,
     end_token: u32,
     /// Number of nodes in the subtree below this node, this node included.
@@ -24,8 +25,8 @@ struct TreeNode {
 pub(super) struct ParseTree(Vec<TreeNode>);
 
 impl ParseTree {
-    /// Parses the codes of tokens with a grammar rule, and returns the parse tree. Returns the
-    /// error of pest if the rule does not match.
+    /// Parses a sequence of tokens, given as one code character for each token, with a grammar
+    /// rule. Returns the parse tree, or the error of pest if the rule does not match.
     pub(super) fn parse(rule: Rule, codes: &str) -> Result<ParseTree, Box<Error<Rule>>> {
         super::raise_call_limit(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();

@@ -2,7 +2,7 @@
 //! another language, or a comment without `#`.
 
 use super::Rule;
-use super::foreign_comments::foreign_comment;
+use super::foreign_comments::foreign_comment_error;
 use super::stream::has_balanced_brackets;
 use super::{is_reserved, terminals};
 use crate::lex::{Token, TokenKind, is_name, tokenize};
@@ -18,7 +18,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     let diagnostic =
         Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
     let rest = &text[token.start as usize..];
-    if let Some(diagnostic) = foreign_comment(file, text, token.start as usize) {
+    if let Some(diagnostic) = foreign_comment_error(file, text, token.start as usize) {
         return diagnostic;
     }
     if token_text == "-" {
@@ -30,7 +30,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     if let Some(help) = foreign_word_help(&lower, rest) {
         return diagnostic.help(help);
     }
-    if let Some(keyword) = keyword_after_verb(&lower, &rest[token_text.len()..]) {
+    if let Some(keyword) = find_keyword_after_verb(&lower, &rest[token_text.len()..]) {
         let length = rest[token_text.len()..].find(keyword).unwrap_or_default();
         let message = message!("a `{keyword}` statement begins with `{keyword}`");
         let removed = Span { end: span.end + length as u32, ..span };
@@ -68,15 +68,15 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
     let is_near = has_one_near_candidate(&lower, terminals::statement_words());
-    if let Some(target) = default_in_words(text, line).filter(|_| !is_near) {
+    if let Some(target) = handler_for_all_other_messages(text, line).filter(|_| !is_near) {
         return diagnostic
             .help(message!("the target of all other messages is written `default -> {target}`"));
     }
     if line_is_prose && !is_near && !line.contains("->") {
         return diagnostic
-            .help(message!("a comment begins with `#`: write `# {line}`", line = shortened_line(line)));
+            .help(message!("a comment begins with `#`: write `# {line}`", line = shorten_line(line)));
     }
-    let next = significant_text_after(after);
+    let next = first_char_after_word(after);
     match similar_statement_word(&lower, next) {
         Some(word) => {
             let is_certain = word == lower || has_one_near_candidate(&lower, statement_words_before(next));
@@ -93,7 +93,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
 /// Returns the keyword of a statement that follows a verb or another word of other languages, as in
 /// `create table billing {`. `lower` is the word in lower case, and `rest` is the source text
 /// after it. `None` for other words.
-fn keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
+fn find_keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
     let is_verb = matches!(
         lower,
         "create"
@@ -131,7 +131,7 @@ fn keyword_after_verb(lower: &str, rest: &str) -> Option<&'static str> {
 }
 
 /// Returns the first character of the source text after the first word of a line.
-fn significant_text_after(after: &str) -> Option<char> {
+fn first_char_after_word(after: &str) -> Option<char> {
     after.lines().next().and_then(|line| line.chars().next())
 }
 
@@ -210,7 +210,7 @@ fn similar_statement_word(lower: &str, next: Option<char>) -> Option<&'static st
 fn foreign_word_help(lower: &str, rest: &str) -> Option<Message> {
     Some(match lower {
         "enum" => {
-            let written = type_of_enumeration(rest)?;
+            let written = write_type_of_enumeration(rest)?;
             message!("an enumeration is a type: write `{written}`")
         }
         "for" | "foreach" | "while" | "loop" | "repeat" => message!(
@@ -279,7 +279,7 @@ fn statement_help(lower: &str, line: &str) -> Option<Message> {
 
 /// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for
 /// `enum plan { free, pro }`. `None` for an enumeration in any other syntax.
-fn type_of_enumeration(text: &str) -> Option<String> {
+fn write_type_of_enumeration(text: &str) -> Option<String> {
     let rest = text.get("enum".len()..)?.trim_start();
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
     let (name, rest) = rest.split_at(end);
@@ -308,7 +308,7 @@ fn is_prose(line: &str) -> bool {
 
 /// Returns the handler that a line in English words names for all other messages, as in `everything
 /// else goes to other`. The file must use this handler or declare it. `None` for other lines.
-fn default_in_words<'a>(text: &str, line: &'a str) -> Option<&'a str> {
+fn handler_for_all_other_messages<'a>(text: &str, line: &'a str) -> Option<&'a str> {
     let mut words = line.split_whitespace();
     let is_rest = |word: &str| {
         matches!(
@@ -334,7 +334,7 @@ fn default_in_words<'a>(text: &str, line: &'a str) -> Option<&'a str> {
 }
 
 /// Shortens a line of source text so that a help text can repeat it.
-fn shortened_line(line: &str) -> String {
+fn shorten_line(line: &str) -> String {
     let line = line.trim();
     match line.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -13,7 +13,7 @@ use rulec_sema::hir::{Const, RuleId, SlotId};
 use rulec_sema::normal::{QuantifierNesting, TestKind};
 use std::sync::Arc;
 
-/// Index value that means "no such entry".
+/// The index that means "no such entry".
 pub const NO_ENTRY: u32 = u32::MAX;
 
 /// Bytecode of a rule set as plain data, which can be stored. Compiled regular expressions and
@@ -47,7 +47,7 @@ pub struct Chunk {
     /// The constant texts with which calls of the function `similarity` compare their other
     /// argument.
     pub similarity_texts: Vec<Arc<str>>,
-    /// For each slot (a field that rules read), the path in the message at which its value is read.
+    /// For each slot (a field that rules read), how its value is found in the message.
     pub slots: Vec<SlotCode>,
     /// Objects in a message that contain several slots (fields that rules read). Each object is
     /// looked up once for all its slots.

@@ -113,11 +113,11 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Makes the comparison in `how` of a message field with an integer. Jumps to `to` if the
-    /// comparison has the result that `how` requires.
+    /// Compares a message field with the integer `value` by the comparison in `how`. Jumps to `to`
+    /// if the comparison has the result that `how` requires.
     Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Makes the comparison in `how` of a message field with a float. Jumps to `to` if the
-    /// comparison has the result that `how` requires.
+    /// Compares a message field with the float `value` by the comparison in `how`. Jumps to `to` if
+    /// the comparison has the result that `how` requires.
     Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
     /// Checks whether a message field is `true`, and jumps to `to` if the set `on` contains the
     /// result.

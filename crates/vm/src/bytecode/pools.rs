@@ -222,7 +222,8 @@ impl KeywordMatcher {
         }
     }
 
-    /// Returns true if `holds` is true for all items. If `self.all` is false, one item suffices.
+    /// Returns true if `holds` is true for all items. If the field `requires_all` is false, one
+    /// item suffices.
     #[inline]
     fn any_or_all<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
         if self.requires_all { items.iter().all(holds) } else { items.iter().any(holds) }

@@ -75,14 +75,14 @@ pub enum BytecodeLocation {
 /// Checks every property of a chunk (the bytecode of a program) that the VM relies on. The error
 /// names the first violation.
 pub fn verify(chunk: &Chunk) -> Result<(), VerifyError> {
-    let verifier = Verifier { chunk };
+    let verifier = ChunkVerifier { chunk };
     verifier.verify_slots_and_constants()?;
     verifier.verify_operand_users()?;
     verifier.verify_blocks()?;
     verifier.verify_tables()
 }
 
-struct Verifier<'c> {
+struct ChunkVerifier<'c> {
     chunk: &'c Chunk,
 }
 
@@ -107,7 +107,7 @@ fn check_requirement(
     if is_valid { Ok(()) } else { Err(VerifyError::Kind { what: problem, at: location }) }
 }
 
-impl Verifier<'_> {
+impl ChunkVerifier<'_> {
     /// Verifies the slots and objects that are read from messages, and the pools of constants.
     fn verify_slots_and_constants(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
@@ -283,7 +283,7 @@ impl Verifier<'_> {
                     "the instruction may not stand in such a block",
                     location,
                 )?;
-                instr.each_reference(|reference| self.verify_reference(reference, pc, block))?;
+                instr.each_reference(|reference| self.verify_operand_reference(reference, pc, block))?;
                 instr.each_reference(|reference| {
                     self.visit_run_blocks(reference, |inner| {
                         let Some(inner) = depths.get(inner as usize) else {
@@ -345,7 +345,7 @@ impl Verifier<'_> {
 
     /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has
     /// the right kind. `block` contains the instruction; a jump must stay in this block.
-    fn verify_reference(
+    fn verify_operand_reference(
         &self,
         reference: OperandReference,
         pc: Pc,

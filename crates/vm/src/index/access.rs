@@ -12,7 +12,7 @@
 
 use super::attribute::ClassId;
 use super::cost;
-use super::index_terms::{IndexAtom, IndexAtoms, SetId};
+use super::index_terms::{AtomSetId, IndexAtom, IndexAtoms};
 use super::ranges::{RangeAnalysis, ValueRanges};
 use hashbrown::HashMap;
 use rulec_sema::normal::{CondId, NormalCond, NormalForm, NormalRule};
@@ -64,7 +64,7 @@ pub(super) fn iterates_message_fields(text_count: usize, value_count: usize) -> 
 /// One possible choice of keys for a condition. A key is the id of a set of atoms (facts about a
 /// message). A message has the key if it has an atom of the set. If the condition is true, the
 /// message has at least one of the keys.
-pub(super) type KeyChoice = Vec<SetId>;
+pub(super) type KeyChoice = Vec<AtomSetId>;
 
 /// The access path of a route: how the index finds the route.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub(super) enum RouteAccess {
 }
 
 impl RouteAccess {
-    fn key_sets(&self) -> &[SetId] {
+    fn key_sets(&self) -> &[AtomSetId] {
         if let RouteAccess::Keys(key_choice) = self { key_choice } else { &[] }
     }
 
@@ -134,7 +134,7 @@ impl<'n> AccessPathSelector<'n> {
     /// Returns the access path of each route of a table.
     pub fn table_access_paths(&self, routes: &[NormalRule]) -> Vec<RouteAccess> {
         let mut selected: Vec<(RouteAccess, f64)> =
-            routes.iter().map(|route| self.cheapest_access(route, &[])).collect();
+            routes.iter().map(|route| self.cheapest_access_path(route, &[])).collect();
         self.avoid_rare_lookups(routes, &mut selected);
         selected.into_iter().map(|(access, _)| access).collect()
     }
@@ -146,8 +146,8 @@ impl<'n> AccessPathSelector<'n> {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());
         for (position, (access, _)) in selected.iter().enumerate() {
-            subjects.extend(self.scanned_subjects(access.key_sets()));
-            self.looked_up_attributes(access.key_sets())
+            subjects.extend(self.subjects_of_keys(access.key_sets()));
+            self.attributes_of_keys(access.key_sets())
                 .for_each(|value| routes_by_attribute.entry(value).or_default().push(position));
             bitmap_attributes.extend(access.bitmap_attributes());
         }
@@ -169,7 +169,7 @@ impl<'n> AccessPathSelector<'n> {
             given_up.push(value);
             let replacements: Vec<(RouteAccess, f64)> = positions
                 .iter()
-                .map(|position| self.cheapest_access(&routes[*position], &given_up))
+                .map(|position| self.cheapest_access_path(&routes[*position], &given_up))
                 .collect();
             let is_read =
                 |value: &u32| bitmap_attributes.contains(value) || routes_by_attribute.contains_key(value);
@@ -192,7 +192,7 @@ impl<'n> AccessPathSelector<'n> {
             for (position, replacement) in
                 routes_by_attribute.remove(&value).unwrap_or_default().into_iter().zip(replacements)
             {
-                self.looked_up_attributes(replacement.0.key_sets())
+                self.attributes_of_keys(replacement.0.key_sets())
                     .for_each(|value| routes_by_attribute.entry(value).or_default().push(position));
                 bitmap_attributes.extend(replacement.0.bitmap_attributes());
                 selected[position] = replacement;
@@ -202,7 +202,7 @@ impl<'n> AccessPathSelector<'n> {
 
     /// Returns the attributes (message values) that must be looked up to find these keys. The same
     /// attribute may occur several times.
-    fn looked_up_attributes(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
+    fn attributes_of_keys(&self, key_choice: &[AtomSetId]) -> impl Iterator<Item = u32> {
         key_choice.iter().flat_map(|set| self.atoms_by_set[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Class(value, _) | IndexAtom::Element(value, _) => Some(*value),
             IndexAtom::Literal(..) => None,
@@ -211,7 +211,7 @@ impl<'n> AccessPathSelector<'n> {
 
     /// Returns the subjects (message texts) that must be scanned to find these keys. The same
     /// subject may occur several times.
-    fn scanned_subjects(&self, key_choice: &[SetId]) -> impl Iterator<Item = u32> {
+    fn subjects_of_keys(&self, key_choice: &[AtomSetId]) -> impl Iterator<Item = u32> {
         key_choice.iter().flat_map(|set| self.atoms_by_set[*set as usize]).filter_map(|atom| match atom {
             IndexAtom::Literal(subject, _) => Some(*subject),
             IndexAtom::Class(..) | IndexAtom::Element(..) => None,
@@ -232,7 +232,7 @@ impl<'n> AccessPathSelector<'n> {
             NormalCond::Or(parts) => {
                 let known = self.disjunction_choices.borrow().get(&cond).cloned();
                 let choice = known.unwrap_or_else(|| {
-                    let choice = self.disjunction_choice(parts);
+                    let choice = self.best_key_choice_of_disjunction(parts);
                     self.disjunction_choices.borrow_mut().insert(cond, choice.clone());
                     choice
                 });
@@ -248,13 +248,14 @@ impl<'n> AccessPathSelector<'n> {
 
     /// Returns the choice of keys for a disjunction: the most selective choice of each operand.
     /// `None` if an operand has no keys.
-    fn disjunction_choice(&self, operands: &[CondId]) -> Option<KeyChoice> {
+    fn best_key_choice_of_disjunction(&self, operands: &[CondId]) -> Option<KeyChoice> {
         let mut key_choice = KeyChoice::new();
         for operand in operands {
             let mut operand_choices = Vec::new();
             self.collect_key_choices(*operand, &mut operand_choices);
-            let by_probability =
-                |a: &KeyChoice, b: &KeyChoice| self.key_probability(a).total_cmp(&self.key_probability(b));
+            let by_probability = |a: &KeyChoice, b: &KeyChoice| {
+                self.probability_of_keys(a).total_cmp(&self.probability_of_keys(b))
+            };
             key_choice.extend(operand_choices.into_iter().min_by(by_probability)?);
         }
         key_choice.sort_unstable();
@@ -266,22 +267,22 @@ impl<'n> AccessPathSelector<'n> {
     /// evaluated in a decision.
     pub fn candidate_probability(&self, access: &RouteAccess) -> f64 {
         match access {
-            RouteAccess::Keys(key_choice) => self.key_probability(key_choice),
+            RouteAccess::Keys(key_choice) => self.probability_of_keys(key_choice),
             RouteAccess::Bits(_) => PASSING_ROUTE_SHARE,
             RouteAccess::Always => 1.0,
         }
     }
 
     /// Returns the estimated fraction of messages that have one of the keys (required facts).
-    fn key_probability(&self, key_choice: &KeyChoice) -> f64 {
+    fn probability_of_keys(&self, key_choice: &KeyChoice) -> f64 {
         key_choice.iter().map(|set| self.atoms.probability_by_set[*set as usize]).sum::<f64>().min(1.0)
     }
 
     /// Returns the estimated cost of a choice of keys, a sum over its sets of atoms (facts about a
     /// message). The cost of a set is its probability times the number of routes that could use the
     /// set.
-    fn key_cost(&self, key_choice: &KeyChoice) -> f64 {
-        let set_cost = |set: &SetId| {
+    fn cost_of_keys(&self, key_choice: &KeyChoice) -> f64 {
+        let set_cost = |set: &AtomSetId| {
             self.atoms.probability_by_set[*set as usize] * f64::from(1 + self.set_use_counts[*set as usize])
         };
         key_choice.iter().map(set_cost).sum()
@@ -289,37 +290,39 @@ impl<'n> AccessPathSelector<'n> {
 
     /// Returns the cheapest access path of a route, and its estimated cost per message in
     /// nanoseconds. Keys that need a value (attribute) in `given_up` are not considered.
-    fn cheapest_access(&self, route: &NormalRule, given_up: &[u32]) -> (RouteAccess, f64) {
+    fn cheapest_access_path(&self, route: &NormalRule, given_up: &[u32]) -> (RouteAccess, f64) {
         let mut key_choices = Vec::new();
         self.collect_key_choices(route.cond, &mut key_choices);
-        key_choices.retain(|keys| self.looked_up_attributes(keys).all(|value| !given_up.contains(&value)));
+        key_choices.retain(|keys| self.attributes_of_keys(keys).all(|value| !given_up.contains(&value)));
         let best_choice =
-            key_choices.into_iter().min_by(|a, b| self.key_cost(a).total_cmp(&self.key_cost(b)));
-        let likelihood = best_choice.as_ref().map_or(1.0, |best_choice| self.key_probability(best_choice));
+            key_choices.into_iter().min_by(|a, b| self.cost_of_keys(a).total_cmp(&self.cost_of_keys(b)));
+        let likelihood =
+            best_choice.as_ref().map_or(1.0, |best_choice| self.probability_of_keys(best_choice));
         let alternatives = match likelihood <= MAX_KEY_ONLY_PROBABILITY {
             true => Vec::new(),
             false => self.ranges.split_alternatives(route.cond),
         };
-        let matching_share = if alternatives.is_empty() { 1.0 } else { self.matching_share(&alternatives) };
+        let matching_share =
+            if alternatives.is_empty() { 1.0 } else { self.share_of_matching_messages(&alternatives) };
         // Value ranges narrow the routes down with either access path: as guards of a key, or as
         // bits.
         let evaluation_cost =
             matching_share * (cost::ROUTE_TRY_NS + cost::condition_cost_ns(self.normal, route.cond));
-        let (key_cost, bitmap_cost) = (
+        let (cost_of_keys, bitmap_cost) = (
             likelihood * (cost::GUARD_CHECK_NS + evaluation_cost),
             cost::BITMAP_NS_PER_ROUTE + evaluation_cost,
         );
         match best_choice.filter(|_| likelihood < MIN_USELESS_PROBABILITY) {
-            Some(best_choice) if alternatives.is_empty() || key_cost < bitmap_cost => {
+            Some(best_choice) if alternatives.is_empty() || cost_of_keys < bitmap_cost => {
                 // If the key is a class of a value, `matching_share` includes the key's
                 // selectivity.
                 let is_class =
-                    |set: &SetId| matches!(self.atoms_by_set[*set as usize], [IndexAtom::Class(..)]);
+                    |set: &AtomSetId| matches!(self.atoms_by_set[*set as usize], [IndexAtom::Class(..)]);
                 let share_includes_key = !alternatives.is_empty() && best_choice.iter().all(is_class);
                 let cost = if share_includes_key {
                     likelihood * cost::GUARD_CHECK_NS + evaluation_cost
                 } else {
-                    key_cost
+                    cost_of_keys
                 };
                 (RouteAccess::Keys(best_choice), cost)
             }
@@ -330,7 +333,7 @@ impl<'n> AccessPathSelector<'n> {
 
     /// Returns the estimated fraction of messages for which a condition may be true: the messages
     /// within the value ranges of at least one alternative of the condition.
-    fn matching_share(&self, alternatives: &[ValueRanges]) -> f64 {
+    fn share_of_matching_messages(&self, alternatives: &[ValueRanges]) -> f64 {
         let attribute_share = |(attribute, ranges): &(u32, Vec<(ClassId, ClassId)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;
             ranges.iter().map(|(from, to)| shares.share_between(*from, *to)).sum()

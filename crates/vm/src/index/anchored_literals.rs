@@ -17,8 +17,8 @@ type LengthSet = u32;
 /// their first or last eight bytes.
 const EIGHT_OR_MORE_BYTES: LengthSet = !0xff;
 
-/// Finds which literals of a set a text begins with. A separate instance finds which literals a
-/// text ends with.
+/// Finds the literals of a set with which a text begins. A separate instance finds the literals
+/// with which a text ends.
 #[derive(Debug)]
 pub struct EdgeLiterals {
     /// The lengths (in bytes) of the literals that are shorter than four bytes.

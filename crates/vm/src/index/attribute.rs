@@ -203,7 +203,7 @@ impl ValueClasses {
         match value {
             Value::Missing => MISSING_CLASS,
             Value::Bool(value) => FALSE_CLASS + ClassId::from(*value),
-            Value::Str(text) => self.text_class(text.as_bytes()),
+            Value::Str(text) => self.class_of_text(text.as_bytes()),
             Value::Int(_) | Value::Float(_) | Value::Wide(_) => {
                 self.first_number_class() + self.number_position(value)
             }
@@ -241,13 +241,13 @@ impl ValueClasses {
     /// Returns the equivalence class of a normalized text.
     // Not inlined, so that the lookup of a number does not pay for the code.
     #[inline(never)]
-    pub fn text_class(&self, text: &[u8]) -> ClassId {
+    pub fn class_of_text(&self, text: &[u8]) -> ClassId {
         self.constant_text_ids.get(text).unwrap_or(NON_CONSTANT_TEXT_CLASS)
     }
 
     /// Returns the class of a text that is a constant of a predicate; `None` for any other text.
     #[inline(always)]
-    pub fn constant_text_class(&self, text: &str) -> Option<ClassId> {
+    pub fn class_of_constant_text(&self, text: &str) -> Option<ClassId> {
         self.constant_text_ids.get(text.as_bytes())
     }
 
@@ -275,14 +275,14 @@ impl ValueClasses {
             ClassPredicate::Compare(cmp, number) => number_order
                 .map_or(Tri::Unknown, |order| cmp.is_satisfied_by(order.cmp(&position(*number))).into()),
             ClassPredicate::Text(wanted) if is_text => {
-                (self.constant_text_class(wanted) == Some(class)).into()
+                (self.class_of_constant_text(wanted) == Some(class)).into()
             }
             ClassPredicate::Text(_) => Tri::Unknown,
             ClassPredicate::In(_) if class == MISSING_CLASS => Tri::Unknown,
             ClassPredicate::In(members) => match (bool_value, number_order) {
                 (Some(value), _) => members.has_false_and_true[usize::from(value)],
                 (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
-                _ => members.texts.iter().any(|wanted| self.constant_text_class(wanted) == Some(class)),
+                _ => members.texts.iter().any(|wanted| self.class_of_constant_text(wanted) == Some(class)),
             }
             .into(),
         })
@@ -300,7 +300,7 @@ impl ValueClasses {
             self.first_number_class(),
         ]);
         for text in test.texts() {
-            if let Some(class) = self.constant_text_class(text) {
+            if let Some(class) = self.class_of_constant_text(text) {
                 into.extend([class, class + 1]);
             }
         }

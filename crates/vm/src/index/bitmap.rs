@@ -95,7 +95,7 @@ impl Bitmap {
         // Routes that the same values rule out are placed next to each other, so that few chunks
         // have a candidate for a message.
         let mut keyed_routes: Vec<_> =
-            routes.iter().map(|route| (unsorted.sort_key(&route.1), route)).collect();
+            routes.iter().map(|route| (unsorted.sort_key_of_route(&route.1), route)).collect();
         let percent_sum: usize = keyed_routes.iter().map(|(place, _)| place.row_percent).sum();
         if percent_sum * MIN_ROWS_PER_PASSING_ROW > 100 * routes.len() {
             return unsorted;
@@ -115,7 +115,7 @@ impl Bitmap {
 
     /// Returns the sort key of a route: the column in which the fewest rows include the route, and
     /// the first and last of these rows. A column has the bits of one attribute.
-    fn sort_key(&self, ranges: &ValueRanges) -> SortKey {
+    fn sort_key_of_route(&self, ranges: &ValueRanges) -> SortKey {
         let attribute_sort_key = |(attribute, ranges): &(u32, ClassRanges)| {
             let column_index = self.columns.iter().position(|column| column.attribute_id == *attribute)?;
             let column = &self.columns[column_index];
@@ -284,13 +284,13 @@ impl Column {
     /// of blocks of the bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
-        let row = self.row_index(class);
+        let row = self.row_of_class(class);
         self.chunk_summaries.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
     /// Returns the number of the row whose range contains the equivalence class `class` of values.
     #[inline]
-    fn row_index(&self, class: ClassId) -> usize {
+    fn row_of_class(&self, class: ClassId) -> usize {
         match self.row_by_class.get(class as usize) {
             Some(row) => usize::from(*row),
             None => self.row_starts.partition_point(|start| *start <= class).saturating_sub(1),
@@ -301,7 +301,7 @@ impl Column {
     /// one bit per route. `words` is the number of words in each row.
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
-        let row = self.row_index(class);
+        let row = self.row_of_class(class);
         self.all_row_bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
@@ -309,7 +309,7 @@ impl Column {
     /// class `class` of values. Precondition: rows have exactly `N` words.
     #[inline]
     pub fn intersect_with_row<const N: usize>(&self, class: ClassId, bits: &mut [u64; N]) {
-        let row = self.all_row_bits.as_chunks().0.get(self.row_index(class));
+        let row = self.all_row_bits.as_chunks().0.get(self.row_of_class(class));
         bits.iter_mut().zip(row.unwrap_or(&[0; N])).for_each(|(bits, row)| *bits &= row);
     }
 

@@ -7,7 +7,9 @@ use super::anchored_literals::EdgeLiterals;
 use super::attribute::ClassId;
 use super::bitmap::Bitmap;
 use super::cost;
-use super::index_terms::{DecidingLiterals, IndexAtom, IndexAtoms, LAST_IN_GROUP_FLAG, ScannedText, SetId};
+use super::index_terms::{
+    AtomSetId, DecidingLiterals, IndexAtom, IndexAtoms, LAST_IN_GROUP_FLAG, ScannedText,
+};
 use super::literal_selection::{ExpectedTests, select_literals};
 use super::ranges::ValueRanges;
 use super::scan::LiteralScanner;
@@ -36,7 +38,7 @@ const MIN_BITMAP_ROUTES: usize = 48;
 pub fn build_index(normal: &NormalForm, chunk: &Chunk) -> Index {
     let atoms = IndexAtoms::new(normal, chunk);
     let builder = IndexBuilder::new(normal, &atoms);
-    let (mut keys, mut tests) = (KeyIds::default(), ExpectedTests::new(chunk.preds.len()));
+    let (mut keys, mut tests) = (IndexKeyIds::default(), ExpectedTests::new(chunk.preds.len()));
     let tables = (0..).zip(&normal.tables);
     let tables =
         tables.map(|(table, routes)| builder.build_table(table, routes, (&mut keys, &mut tests))).collect();
@@ -45,9 +47,9 @@ pub fn build_index(normal: &NormalForm, chunk: &Chunk) -> Index {
 
 /// Assigns an id to each key (a fact that a message must have) that a route uses.
 #[derive(Default)]
-struct KeyIds {
+struct IndexKeyIds {
     keys: Vec<IndexKey>,
-    id_by_table_and_set: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
+    id_by_table_and_set: HashMap<(u32, AtomSetId), u32, foldhash::fast::FixedState>,
 }
 
 struct IndexBuilder<'n> {
@@ -73,10 +75,10 @@ impl<'n> IndexBuilder<'n> {
         &self,
         table: u32,
         routes: &[NormalRule],
-        (keys, tests): (&mut KeyIds, &mut ExpectedTests),
+        (keys, tests): (&mut IndexKeyIds, &mut ExpectedTests),
     ) -> TableIndex {
         let mut postings: Vec<Vec<u32>> = Vec::new();
-        let mut sets: Vec<SetId> = Vec::new();
+        let mut sets: Vec<AtomSetId> = Vec::new();
         let mut residual = Vec::new();
         let mut index_cost = 0.0;
         for ((rank, route), access) in
@@ -139,7 +141,7 @@ impl<'n> IndexBuilder<'n> {
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
-        key: SetId,
+        key: AtomSetId,
         routes: &[NormalRule],
         postings: &mut Vec<Posting>,
     ) -> PostingList {
@@ -170,7 +172,7 @@ impl<'n> IndexBuilder<'n> {
 
     /// Returns the attribute (message value) of a key that consists of one fact: the attribute's
     /// value is in one equivalence class. Returns `None` for any other key.
-    fn key_attribute(&self, key: SetId) -> Option<u32> {
+    fn key_attribute(&self, key: AtomSetId) -> Option<u32> {
         match self.atoms_by_set[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
             _ => None,
@@ -212,7 +214,7 @@ impl<'n> IndexBuilder<'n> {
 fn assemble_index(
     builder: &IndexBuilder<'_>,
     mut tables: Vec<TableIndex>,
-    keys: KeyIds,
+    keys: IndexKeyIds,
     tests: &ExpectedTests,
 ) -> Index {
     let atoms = builder.atoms;
@@ -275,7 +277,7 @@ fn assemble_index(
         }
         attributes.push(AttributeIndex {
             operand: attribute.operand,
-            form: texts.form_of(attribute.operand, attribute.mode),
+            form: texts.find_or_add_form(attribute.operand, attribute.mode),
             classes: attribute.classes.clone(),
             keys_by_class: PackedLists::new(attribute.classes.class_count() as usize, keys),
             element_keys: PackedLists::new(element_ids.len(), element_keys),
@@ -358,7 +360,7 @@ fn build_subject_index(
     };
     ScannedTextIndex {
         operand: subject.operand,
-        forms: subject.text_modes().map(|mode| texts.form_of(subject.operand, mode)).collect(),
+        forms: subject.text_modes().map(|mode| texts.find_or_add_form(subject.operand, mode)).collect(),
         scanner: LiteralScanner::from_literals(
             searched_at(Anchor::Anywhere).map(|((_, literal), _)| literal.as_bytes()),
         ),
@@ -469,7 +471,7 @@ impl TextForms<'_> {
     /// Returns the form of an operand's text that results from a text mode (case folding and
     /// Unicode normalization). Records the form if it is new. The form has the id under which a
     /// decision caches the normalized text.
-    fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
+    fn find_or_add_form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, cache_id: UNCACHED_SLOT };
         }

@@ -20,7 +20,7 @@ use rulec_lang::value::Value;
 use rulec_sema::normal::NormalForm;
 
 /// Id of a distinct set of atoms (facts about a message).
-pub type SetId = u32;
+pub type AtomSetId = u32;
 
 /// A fact that can be looked up in a message, such as a literal in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,12 +101,12 @@ pub struct IndexAtoms<'c> {
     /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there
     /// is none, or if the operand must not be evaluated before a condition needs it.
     class_predicates: Vec<Option<(ClassPredicate, u32)>>,
-    set_ids: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
+    set_ids: HashMap<Box<[IndexAtom]>, AtomSetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub probability_by_set: Vec<f64>,
     /// For each predicate, the sets of atoms (facts about a message) that it requires. If the
     /// predicate is true, the message has an atom of each set.
-    sets_by_pred: Vec<Option<Box<[SetId]>>>,
+    sets_by_pred: Vec<Option<Box<[AtomSetId]>>>,
     /// For each predicate, the literals in a text that decide its result, if there are any.
     pub deciding_literals: Vec<Option<DecidingLiterals>>,
 }
@@ -128,19 +128,19 @@ impl<'c> IndexAtoms<'c> {
         };
         atoms.find_attributes(&count_predicate_uses(normal));
         let prefilters: Vec<Vec<Prefilter>> =
-            (0..chunk.preds.len()).map(|pred| atoms.literal_prefilters(pred)).collect();
+            (0..chunk.preds.len()).map(|pred| atoms.find_literal_prefilters(pred)).collect();
         atoms.find_subjects(&prefilters);
         for (pred, prefilters) in prefilters.into_iter().enumerate() {
             let sets = atoms.find_atom_sets(pred, prefilters);
             atoms.sets_by_pred.push((!sets.is_empty()).then(|| sets.into()));
         }
-        atoms.probability_by_set = atoms.set_probabilities();
+        atoms.probability_by_set = atoms.compute_set_probabilities();
         atoms
     }
 
     /// Returns, for each set of atoms (facts about a message), the estimated probability that a
     /// message has one of the atoms.
-    fn set_probabilities(&self) -> Vec<f64> {
+    fn compute_set_probabilities(&self) -> Vec<f64> {
         let literals = self.literals_by_subject();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
         elements.resize_with(self.attributes.len(), HashSet::default);
@@ -168,7 +168,7 @@ impl<'c> IndexAtoms<'c> {
 
     /// Returns the sets of atoms (facts) that predicate number `pred` requires. If the predicate is
     /// true, the message has an atom of every set, so each set can be a key.
-    pub fn atom_sets(&self, pred: u32) -> &[SetId] {
+    pub fn atom_sets(&self, pred: u32) -> &[AtomSetId] {
         self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
@@ -255,7 +255,7 @@ impl<'c> IndexAtoms<'c> {
             let Some((test, attribute)) = test else { continue };
             let (classes, use_counts) =
                 (&new_classes[*attribute as usize], &mut use_counts[*attribute as usize]);
-            for class in test.texts().filter_map(|text| classes.constant_text_class(text)) {
+            for class in test.texts().filter_map(|text| classes.class_of_constant_text(text)) {
                 *use_counts.entry(class).or_default() += uses;
             }
         }
@@ -277,7 +277,7 @@ impl<'c> IndexAtoms<'c> {
 
     /// Returns the prefilters of predicate number `pred`: the sets of literals of which a text must
     /// contain one for the predicate to be true. The list is empty if no literal is required.
-    fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
+    fn find_literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
             PredCheck::Keywords(id) if can_evaluate_early(self.chunk, pred.left) => {
@@ -329,16 +329,16 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    fn find_atom_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+    fn find_atom_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<AtomSetId> {
         match self.chunk.preds[pred].check {
-            PredCheck::Keywords(id) => self.keyword_atom_sets(pred, id, prefilters),
-            _ => self.class_atom_set(pred).into_iter().collect(),
+            PredCheck::Keywords(id) => self.build_keyword_atom_sets(pred, id, prefilters),
+            _ => self.build_class_atom_set(pred).into_iter().collect(),
         }
     }
 
     /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
     /// constants, requires. `None` if no fact is required, so that the predicate provides no key.
-    fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
+    fn build_class_atom_set(&mut self, pred: usize) -> Option<AtomSetId> {
         let (test, attribute) = self.class_predicates[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<IndexAtom> = match test {
@@ -346,13 +346,13 @@ impl<'c> IndexAtoms<'c> {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
             ClassPredicate::Text(text) => {
-                vec![IndexAtom::Class(*attribute, classes.constant_text_class(text)?)]
+                vec![IndexAtom::Class(*attribute, classes.class_of_constant_text(text)?)]
             }
             // Times, lists and dicts have no class of their own, so they cannot be keys.
             ClassPredicate::In(members)
                 if members.has_false_and_true == [false, false] && self.elements_can_be_keys(pred) =>
             {
-                let texts = members.texts.iter().filter_map(|text| classes.constant_text_class(text));
+                let texts = members.texts.iter().filter_map(|text| classes.class_of_constant_text(text));
                 let numbers = members.numbers.iter().map(|number| classes.class_of(&number.to_value()));
                 texts.chain(numbers).map(|class| IndexAtom::Class(*attribute, class)).collect()
             }
@@ -383,7 +383,12 @@ impl<'c> IndexAtoms<'c> {
 
     /// Builds the sets of atoms (facts) that a text predicate requires, one for each prefilter (set
     /// of required literals). `id` is the index of its keywords in `Chunk::keywords`.
-    fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+    fn build_keyword_atom_sets(
+        &mut self,
+        pred: usize,
+        id: u32,
+        prefilters: Vec<Prefilter>,
+    ) -> Vec<AtomSetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
         let operand_kinds = self.operand_kinds(predicate.left);
@@ -462,10 +467,10 @@ impl<'c> IndexAtoms<'c> {
         sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.intern_set(atoms)).collect()
     }
 
-    fn intern_set(&mut self, mut atoms: Vec<IndexAtom>) -> SetId {
+    fn intern_set(&mut self, mut atoms: Vec<IndexAtom>) -> AtomSetId {
         atoms.sort_unstable();
         atoms.dedup();
-        let next_id = self.set_ids.len() as SetId;
+        let next_id = self.set_ids.len() as AtomSetId;
         *self.set_ids.entry(atoms.into()).or_insert(next_id)
     }
 }

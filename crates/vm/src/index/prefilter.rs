@@ -89,7 +89,7 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
                 .filter_map(|piece| make_prefilter(piece, Anchor::Anywhere, false))
                 .collect()
         }),
-        Search::Regex => find_by_word(&|pattern| regex_prefilters(pattern, mode.folds_case)),
+        Search::Regex => find_by_word(&|pattern| find_regex_prefilters(pattern, mode.folds_case)),
     }
 }
 
@@ -139,8 +139,9 @@ fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<
 }
 
 /// Returns the prefilters (sets of required literals) of a regular expression. If the expression
-/// ignores case, they may be `folded`: the literals are then searched in the case-folded text.
-fn regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
+/// ignores case, they may have `is_case_folded` set: the literals are then searched in the
+/// case-folded text.
+fn find_regex_prefilters(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parse_cached(pattern, ignore_case) else { return Vec::new() };
     let find_with_folding = |folded: bool| -> Vec<Prefilter> {
         let sets = keep_selective_sets(
@@ -353,7 +354,7 @@ mod tests {
             let pattern: String =
                 (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
             let ignore_case = below(2) == 0;
-            let required = regex_prefilters(&pattern, ignore_case);
+            let required = find_regex_prefilters(&pattern, ignore_case);
             let regex = text::compile_regex(&pattern, ignore_case).expect("it compiles");
             for _ in 0..20 {
                 let text: String =

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn values_that_more_rules_name_are_more_frequent() {
         let classes = ValueClasses::new(["a", "b", "c"], []);
-        let class = |text: &str| classes.constant_text_class(text).unwrap_or_default();
+        let class = |text: &str| classes.class_of_constant_text(text).unwrap_or_default();
         let even = ClassShares::new(&classes, &[(class("a"), 5), (class("b"), 5), (class("c"), 5)]);
         let skewed = ClassShares::new(&classes, &[(class("a"), 13), (class("b"), 1), (class("c"), 1)]);
         assert!((even.share_of_constant_class(class("a")) - 0.25).abs() < 1e-9);

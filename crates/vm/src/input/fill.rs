@@ -2,7 +2,7 @@
 //! message satisfies the input contract. The contract gives the declared or inferred types of the
 //! fields.
 
-use super::plan::{InputPlan, NO_PATH, PlanNode};
+use super::plan::{InputPlan, NO_PATH, PathId, PlanNode};
 use bumpalo::Bump;
 use hashbrown::HashSet;
 use rulec_base::broken_invariant;
@@ -53,9 +53,9 @@ pub struct SlotFiller<'a> {
     /// One bit for each path (sequence of keys) of the plan: whether the message already has a
     /// value at the path. A second value at the same path means a duplicate key.
     pub seen_path_bits: Vec<u64>,
-    /// Order of the keys in the last message, used to predict the next key. There are two entries
-    /// for each path. In the last message, the first entry was the first child of the path, and the
-    /// second entry was the sibling that followed the path.
+    /// Predictions of the next key, from the order of the keys in the last message. There are two
+    /// entries for each path. The first is the child of the path that came first in the last
+    /// message, and the second is the sibling that followed the path.
     ///
     /// Most messages of a stream have their keys in the same order. A wrong prediction is harmless,
     /// even if it is from a message of another rule set: the key is then looked up.
@@ -119,7 +119,7 @@ impl<'a> SlotFiller<'a> {
     /// the object at the path `node`. The prediction is the path of the key that was first in the
     /// last message.
     #[inline(always)]
-    pub fn first_child_index(node: u32) -> usize {
+    pub fn first_child_index(node: PathId) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
@@ -127,7 +127,7 @@ impl<'a> SlotFiller<'a> {
     /// path `node` in the same object. The prediction is the path of the key that came next in the
     /// last message.
     #[inline(always)]
-    pub fn next_sibling_index(node: u32) -> usize {
+    pub fn next_sibling_index(node: PathId) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
@@ -148,7 +148,7 @@ impl<'a> SlotFiller<'a> {
     /// `turn` is the index in [`SlotFiller::predicted_paths`] of the first prediction. If the
     /// message lacks that key, the keys that followed it in the last message are tried.
     #[inline(always)]
-    pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
+    pub(super) fn predict_child(&self, node: PathId, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
         for _ in 0..MAX_KEY_PREDICTIONS {
             let child = *self.predicted_paths.get(turn)?;
@@ -175,7 +175,7 @@ impl<'a> SlotFiller<'a> {
     /// this field in its object, else 0. The caller adds up these numbers for
     /// [`SlotFiller::end_object`].
     #[inline(always)]
-    pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
+    pub fn put_value(&mut self, node: PathId, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
         if value.kind().is_some_and(|kind| hot.unchecked_kinds.has(kind))
             && let Some(cell) = self.slot_values.get_mut(hot.slot_id as usize)
@@ -190,7 +190,7 @@ impl<'a> SlotFiller<'a> {
     /// several slots read the path, or the value must be converted or checked first. Returns 1 if
     /// the input contract requires the field and the value is not missing, else 0.
     #[inline(never)]
-    fn put_converted_value(&mut self, node: u32, value: Value<'a>) -> u32 {
+    fn put_converted_value(&mut self, node: PathId, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node_at(node) else {
             broken_invariant!("a path with hot data is in the plan");
             return 0;
@@ -207,7 +207,7 @@ impl<'a> SlotFiller<'a> {
     /// Checks the input contract for a list or object (`kind`) at the path `node`, which no slot
     /// reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
-    pub fn check_unread_value(&mut self, node: u32, kind: Kind) -> u32 {
+    pub fn check_unread_value(&mut self, node: PathId, kind: Kind) -> u32 {
         let Some(node) = self.plan.node_at(node) else { return 0 };
         self.check_contract(node, |kinds| kinds.has(kind), false)
     }
@@ -231,7 +231,7 @@ impl<'a> SlotFiller<'a> {
     /// requires. `node` is the path of the object, and `given_count` is the number of required
     /// fields that it has.
     #[inline]
-    pub fn end_object(&mut self, node: u32, given_count: u32) {
+    pub fn end_object(&mut self, node: PathId, given_count: u32) {
         self.satisfies_contract &=
             self.plan.node_at(node).is_none_or(|node| node.required_field_count <= given_count);
     }
@@ -239,7 +239,7 @@ impl<'a> SlotFiller<'a> {
     /// Stores a list or object, whose path is `node`, after all its elements or fields have been
     /// read. Also stores the values of slots that read fields inside it. Returns 1 if the input
     /// contract requires this field, else 0.
-    pub fn put_built_value(&mut self, node: u32, value: Value<'a>) -> u32 {
+    pub fn put_built_value(&mut self, node: PathId, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node_at(node)) {
             let inner_required = info

@@ -182,7 +182,7 @@ impl InputPlan {
         let mut plan =
             InputPlan { nodes, hot_nodes: Vec::new(), slot_count, has_declared_contract: declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
-            let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.child_or_new(node, key));
+            let node = info.path.iter().fold(ROOT_PATH, |node, key| plan.find_or_add_child(node, key));
             plan.nodes[node as usize].add_slot(slot as u32, info.kinds);
             if info.values.is_some() {
                 plan.nodes[node as usize].allowed_texts.clone_from(&info.values);
@@ -199,9 +199,9 @@ impl InputPlan {
         Some(plan)
     }
 
-    fn add_contract(&mut self, node: u32, record: &RecordType) {
+    fn add_contract(&mut self, node: PathId, record: &RecordType) {
         for field in &record.fields {
-            let child = self.child_or_new(node, &field.name);
+            let child = self.find_or_add_child(node, &field.name);
             let contract = FieldContract { kinds: field.ty.kinds, is_optional: field.is_optional };
             self.nodes[child as usize].contract = Some(contract);
             self.nodes[child as usize].allowed_texts = field.ty.values().cloned();
@@ -212,7 +212,7 @@ impl InputPlan {
         }
     }
 
-    fn add_decimal_paths(&mut self, node: u32, paths: DecimalPaths) {
+    fn add_decimal_paths(&mut self, node: PathId, paths: DecimalPaths) {
         let children = self.nodes[node as usize].child_paths.clone();
         for (name, child) in children {
             if let Some(inner) = paths.field(&name) {
@@ -222,7 +222,7 @@ impl InputPlan {
         self.nodes[node as usize].decimal_paths = (!paths.is_empty()).then(|| Box::new(paths));
     }
 
-    fn child_or_new(&mut self, node: u32, key: &Arc<str>) -> u32 {
+    fn find_or_add_child(&mut self, node: PathId, key: &Arc<str>) -> u32 {
         let new_path = self.nodes.len() as u32;
         let children = &mut self.nodes[node as usize].child_paths;
         match children.binary_search_by(|(known, _)| known.cmp(key)) {
@@ -292,27 +292,27 @@ impl InputPlan {
 
     /// Returns how to read the value at a path; `None` for `NO_PATH` (a value that can be skipped).
     #[inline]
-    pub(super) fn node_at(&self, node: u32) -> Option<&PlanNode> {
+    pub(super) fn node_at(&self, node: PathId) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 
     /// Returns the path of a key in the object `node`. Returns `NO_PATH` if neither a rule nor the
     /// input contract refers to the key.
     #[inline]
-    pub fn child_named(&self, node: u32, key: &str) -> u32 {
+    pub fn child_named(&self, node: PathId, key: &str) -> u32 {
         self.node_at(node).and_then(|node| node.child_path_by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
     /// Returns the data about a path that is read for nearly every message; `None` for `NO_PATH`.
     #[inline(always)]
-    pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
+    pub(super) fn hot_node(&self, node: PathId) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
     /// Returns the paths at which rules read decimals in the value at the path `node`, relative to
     /// this value. Numbers there keep all their digits. `None` if rules read no decimals there.
     #[inline]
-    pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
+    pub(super) fn decimal_paths(&self, node: PathId) -> Option<&DecimalPaths> {
         self.node_at(node).and_then(|node| node.decimal_paths.as_deref())
     }
 
@@ -321,7 +321,7 @@ impl InputPlan {
     /// `None` if it does not match, if `child` is not a key of the object `node`, or if `ahead` has
     /// fewer than 16 bytes; the caller then reads and looks up the key.
     #[inline(always)]
-    pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
+    pub(super) fn matching_key_len(&self, node: PathId, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);
         let starts_with_key = hot.parent_path == node
             && (u128::from_le_bytes(*first) ^ hot.key_start) & hot.key_start_mask == 0;
@@ -337,7 +337,7 @@ impl InputPlan {
     /// True if a slot accepts a list or dict (`kind`) at this path, so that the list or dict must
     /// be built as one value.
     #[inline]
-    pub fn reads_kind(&self, node: u32, kind: Kind) -> bool {
+    pub fn reads_kind(&self, node: PathId, kind: Kind) -> bool {
         self.hot_node(node).is_some_and(|hot| hot.slot_kinds.has(kind))
     }
 }

@@ -55,7 +55,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// around the value. Returns 1 if the input contract requires this field in its object, else 0.
     /// `None` if the text is invalid, or must be read into a JSON tree.
     #[inline(always)]
-    fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
+    fn read_value(&mut self, node: PathId, depth: usize) -> Option<u32> {
         match self.cursor.peek_token()? {
             b'"' if node == NO_PATH => self.cursor.skip_string().map(|()| 0),
             b'"' => {
@@ -82,7 +82,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// 1 if the input contract requires this field, else 0. `None` if the text is invalid, or must
     /// be read into a JSON tree.
     #[inline(never)]
-    fn read_list_or_object(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
+    fn read_list_or_object(&mut self, node: PathId, kind: Kind, depth: usize) -> Option<u32> {
         if self.filler.plan.reads_kind(node, kind) {
             let paths = self.filler.plan.decimal_paths(node);
             let value = self.build_value(depth, paths)?;
@@ -98,7 +98,7 @@ impl<'a> JsonReader<'_, 'a> {
 
     /// Reads the object at the cursor, whose path is `node`. `depth` is the number of lists and
     /// objects around it. `None` if the text is invalid, or must be read into a JSON tree.
-    fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
+    fn read_object(&mut self, node: PathId, depth: usize) -> Option<()> {
         if !self.skip_opening_bracket(b'}', depth)? {
             self.filler.end_object(node, 0);
             return Some(());
@@ -134,7 +134,7 @@ impl<'a> JsonReader<'_, 'a> {
     /// path to the index `turn` of [`SlotFiller::predicted_paths`], as a prediction for the next
     /// message.
     #[inline(never)]
-    fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
+    fn read_key(&mut self, node: PathId, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_key_text()?;
         let child = self.filler.plan.child_named(node, key);
         keys.add_key(self.filler, key, child)?;

@@ -26,7 +26,7 @@ pub struct BindingSlots<'a> {
     /// The values of the slots that were read so far.
     slot_values: Vec<Value<'a>>,
     /// The version number of slots that are read from the message itself. Each new value of a
-    /// binding gets a higher number; a slot whose stored number is not current must be read again.
+    /// binding gets a higher number. A slot whose stored number is not current must be read again.
     message_version: u64,
     /// The current epoch: a number that is stored with each cached value. A value with another
     /// number is invalid. When the numbers overflow and restart, the stored numbers in `json` must

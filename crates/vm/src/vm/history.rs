@@ -26,7 +26,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// remembered results. Evaluates the condition only for new elements. `summed` is the block
     /// that computes the term of a sum. Returns `None` if results cannot be remembered for this
     /// loop or this list.
-    pub(super) fn remembered_hits(
+    pub(super) fn find_remembered_hits(
         &mut self,
         each: &Loop,
         list: Value<'a>,
@@ -104,7 +104,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
             if self.is_body_true_for(each, history_loop.body, element)
-                && let Some(keys) = self.group_keys(&history_loop)?
+                && let Some(keys) = self.keys_of_current_element(&history_loop)?
             {
                 let hits = match keys.is_empty() {
                     true => &mut memo.hits,
@@ -126,7 +126,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
     /// them is missing, a list or a dict, so that it equals no value by which groups are looked up.
     /// `None` if one of them is of another kind by which elements cannot be grouped.
-    fn group_keys(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys<'a>>> {
+    fn keys_of_current_element(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys<'a>>> {
         let mut keys = GroupKeys::new();
         for groups in history_loop.comparisons() {
             match self.eval_block(groups.key_block) {

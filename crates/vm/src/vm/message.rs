@@ -118,7 +118,7 @@ impl<'a> JsonMessage<'a> {
         let Some(code) = chunk.slots.get(slot).filter(|_| !self.has_read_all_slots) else {
             return usize::MAX;
         };
-        let mut json = self.shared_object(code.object_index);
+        let mut json = self.find_shared_object(code.object_index);
         for key in &code.remaining_keys {
             json = object_field(json, key);
         }
@@ -131,10 +131,10 @@ impl<'a> JsonMessage<'a> {
     }
 
     /// Reads the slots that are direct fields of an object. `object` is the index of the object in
-    /// `Chunk::objects`, or `NO_ENTRY` for the message itself. `by_name` finds these slots by the
-    /// name of the field. Appends the ids of the slots that have a value to `into`.
+    /// `Chunk::shared_objects`, or `NO_ENTRY` for the message itself. `by_name` finds these slots
+    /// by the name of the field. Appends the ids of the slots that have a value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
-        let Some(Json::Object(map)) = self.shared_object(object) else { return };
+        let Some(Json::Object(map)) = self.find_shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
             by_name.slot_ids.iter().for_each(|slot| self.read_slot(*slot, into));
             return;
@@ -173,10 +173,10 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Looks up an object that several slots share, which is at index `node` of `Chunk::objects`.
-    /// Returns `None` if the message lacks it. The recursion is bounded, because lowering limits
-    /// the nesting depth of shared objects.
-    fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
+    /// Looks up an object that several slots share, which is at index `node` of
+    /// `Chunk::shared_objects`. Returns `None` if the message lacks it. The recursion is bounded,
+    /// because lowering limits the nesting depth of shared objects.
+    fn find_shared_object(&mut self, node: u32) -> Option<&'a Json> {
         if node == NO_ENTRY {
             return Some(self.message);
         }
@@ -192,7 +192,7 @@ impl<'a> JsonMessage<'a> {
             .shared_objects
             .get(index)
             .filter(|code| code.parent_index == NO_ENTRY || code.parent_index < node)?;
-        let object = object_field(self.shared_object(code.parent_index), &code.key);
+        let object = object_field(self.find_shared_object(code.parent_index), &code.key);
         if let Some(stamp) = self.object_stamps.get_mut(index) {
             *stamp = EpochStamp { epoch: self.epoch, index: self.objects.len() as u32 };
             self.objects.push(object);

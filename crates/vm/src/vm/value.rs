@@ -194,13 +194,13 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         self.working_values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// Counts the elements for which the condition of the loop with index `each` is true. Missing
-    /// if the operand is no list, or exceeds a limit.
+    /// Counts the elements for which the condition of the loop with index `loop_index` is true.
+    /// Missing if the operand is no list, or exceeds a limit.
     fn eval_count(&mut self, loop_index: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let count_true = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+            if let Some(hits) = vm.find_remembered_hits(&each, list, None) {
                 return i64::try_from(hits.hit_count).unwrap_or(i64::MAX);
             }
             let elements = list.elements().into_iter().flatten();
@@ -210,25 +210,26 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     }
 
     /// Adds the values of the block `value` for the elements for which the condition of the loop
-    /// with index `each` is true. Missing if the operand is no list, or exceeds a limit.
+    /// with index `loop_index` is true. Missing if the operand is no list, or exceeds a limit.
     fn eval_sum(&mut self, loop_index: u32, value: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let add_true = |vm: &mut Self| {
-            let total = vm.remembered_hits(&each, list, Some(value)).and_then(|hits| hits.total);
+            let total = vm.find_remembered_hits(&each, list, Some(value)).and_then(|hits| hits.total);
             total.unwrap_or_else(|| vm.sum_of_elements(&each, list, value))
         };
         self.run_loop(&each, list, add_true).unwrap_or(Value::Missing)
     }
 
-    /// Returns the first or the last element for which the condition of the loop with index `each`
-    /// is true. Missing if there is none, or if the operand is no list or exceeds a limit.
+    /// Returns the first or the last element for which the condition of the loop with index
+    /// `loop_index` is true. Missing if there is none, or if the operand is no list or exceeds a
+    /// limit.
     fn find_element(&mut self, loop_index: u32, last: bool) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let length = list.list_len().unwrap_or(0);
         let find = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+            if let Some(hits) = vm.find_remembered_hits(&each, list, None) {
                 return Some(hits.first_and_last[usize::from(last)].read_as(each.kinds));
             }
             (0..length).find_map(|offset| {
@@ -240,10 +241,10 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         self.run_loop(&each, list, find).flatten().unwrap_or(Value::Missing)
     }
 
-    /// Evaluates `any` or `all` over a list to a bool; `each` is the index of the loop. If the
-    /// condition is not true for an element, the block `fails` decides between false and unknown:
-    /// it yields true if the condition is false. The result is missing if its truth value is
-    /// unknown, or if the operand is no list or exceeds a limit.
+    /// Evaluates `any` or `all` over a list to a bool; `loop_index` is the index of the loop. If
+    /// the condition is not true for an element, the block `fails` decides between false and
+    /// unknown: it yields true if the condition is false. The result is missing if its truth value
+    /// is unknown, or if the operand is no list or exceeds a limit.
     fn eval_quantifier(&mut self, loop_index: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(loop_index as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

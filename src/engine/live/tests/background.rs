@@ -4,7 +4,7 @@
 use super::{MISSING_FIELD_ROUTE, assert_order, live_rules};
 use crate::engine::live::base::{self, BaseRules};
 use crate::engine::live::source_edits::RouteChanges;
-use crate::engine::live::writer::{LiveWriter, WorkOutcome};
+use crate::engine::live::writer::{BackgroundWorkOutcome, LiveWriter};
 use crate::engine::{CompileError, Edit, LiveRules};
 use crate::history::MemoryStore;
 use rulec_base::parallel::ThreadLimit;
@@ -56,7 +56,7 @@ fn a_recompilation_supersedes_a_merge() {
     insert(&rules, &["c"]);
     assert!(!rules.shared.lock_writer().schedule_merge(1), "the superseded merge still runs");
     let completion = rules.shared.lock_writer().finish_merge(&input, merged);
-    assert!(matches!(completion, Ok(WorkOutcome::Superseded)), "{completion:?}");
+    assert!(matches!(completion, Ok(BackgroundWorkOutcome::Superseded)), "{completion:?}");
     assert!(rules.shared.lock_writer().is_idle());
     assert_eq!(rules.pending(), 1, "the recompilation includes the earlier edit");
     assert_order(&rules, &["a", "b", "c"]);
@@ -123,7 +123,11 @@ fn overlap(script: &str) {
                 let completion = shared.lock_writer().finish_compaction(&input, compiled);
                 shared.lock_writer().abort_compaction();
                 let superseded = script.contains("cM") || script.contains("cmM");
-                assert_eq!(matches!(completion, Ok(WorkOutcome::Superseded)), superseded, "{script}");
+                assert_eq!(
+                    matches!(completion, Ok(BackgroundWorkOutcome::Superseded)),
+                    superseded,
+                    "{script}"
+                );
                 completion.ok()
             }
             _ => {
@@ -132,7 +136,7 @@ fn overlap(script: &str) {
                 shared.lock_writer().finish_merge(&input, merged).ok()
             }
         };
-        if completion == Some(WorkOutcome::Installed) {
+        if completion == Some(BackgroundWorkOutcome::Installed) {
             shared.publish(&shared.lock_writer());
         }
         assert_eq!(rules.matched(&json!({})), expected, "{script} after {step}");
@@ -161,7 +165,7 @@ fn a_merge_keeps_what_a_route_inserted_meanwhile_reads_of_the_history() {
     edit_alone(&rules, &Edit::insert(format!("route new {again}")));
     let merged = compiled(&rules, &input.base, &input.changes);
     let completion = rules.shared.lock_writer().finish_merge(&input, merged);
-    assert!(matches!(completion, Ok(WorkOutcome::Superseded)), "{completion:?}");
+    assert!(matches!(completion, Ok(BackgroundWorkOutcome::Superseded)), "{completion:?}");
     assert!(rules.shared.lock_writer().is_idle());
     rules.shared.publish(&rules.shared.lock_writer());
     let store = MemoryStore::default();

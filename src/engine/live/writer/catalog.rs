@@ -6,7 +6,7 @@ use super::super::base::BaseRules;
 use super::super::declarations::table_name;
 use super::super::error::UnknownStatement;
 use super::super::route::{Route, RouteKey, RouteKeyRef};
-use super::super::segment::{FIRST_INSERTED_SEQUENCE, Segment, SequenceNumber};
+use super::super::segment::{FIRST_INSERTED_SEQUENCE, RouteSegment, SequenceNumber};
 use super::super::source_edits::RouteChanges;
 use super::super::statement_ref::StatementHead;
 use hashbrown::{HashMap, HashSet};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// id in the segment.
 #[derive(Clone)]
 pub(super) struct RouteLocation {
-    pub segment: Arc<Segment>,
+    pub segment: Arc<RouteSegment>,
     pub rule: RuleId,
 }
 
@@ -115,7 +115,7 @@ impl RouteCatalog {
 
     /// Adds a route to the catalog, under its name. `segment` is the group of inserted routes that
     /// contains it, and `rule` is its id in this segment.
-    pub fn register_route(&mut self, segment: &Arc<Segment>, rule: RuleId) {
+    pub fn register_route(&mut self, segment: &Arc<RouteSegment>, rule: RuleId) {
         let location = RouteLocation { segment: Arc::clone(segment), rule };
         self.inserted_by_key.insert(segment.routes[rule.index()].key(), location);
     }
@@ -164,8 +164,8 @@ impl RouteCatalog {
 
     /// Returns the current routes of the given segments (groups of inserted routes), ordered by
     /// their sequence numbers.
-    pub fn inserted_routes_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
-        let numbered_routes = |segment: &Segment| {
+    pub fn inserted_routes_in(&self, segments: &[Arc<RouteSegment>]) -> Vec<(Arc<Route>, SequenceNumber)> {
+        let numbered_routes = |segment: &RouteSegment| {
             let with_sequence = |(at, route)| (Arc::clone(route), segment.sequence_number(RuleId(at as u32)));
             segment.routes.iter().enumerate().map(with_sequence).collect::<Vec<_>>()
         };

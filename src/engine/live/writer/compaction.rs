@@ -5,8 +5,8 @@
 use super::super::base::BaseRules;
 use super::super::declarations::table_name;
 use super::super::route::Route;
-use super::super::segment::{Segment, SequenceNumber};
-use super::{LiveWriter, WorkOutcome};
+use super::super::segment::{RouteSegment, SequenceNumber};
+use super::{BackgroundWorkOutcome, LiveWriter};
 use rulec_sema::check::KnownFields;
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(in super::super) struct CompactionInput {
     /// The types and uses of message fields in the current rules. The check of the routes needs
     /// them, because all rules must agree on the type of a field.
     pub known_fields: KnownFields,
-    pub segments: Vec<Arc<Segment>>,
+    pub segments: Vec<Arc<RouteSegment>>,
     /// The current routes that the compaction compiles together, in the order of their sequence
     /// numbers (which order routes of equal priority).
     pub routes: Vec<(Arc<Route>, SequenceNumber)>,
@@ -64,7 +64,7 @@ pub(in super::super) struct CompactionInput {
 
 /// Error: routes that edits inserted one by one do not compile together.
 #[derive(Debug)]
-pub(in super::super) struct Incompatible;
+pub(in super::super) struct IncompatibleRoutes;
 
 impl LiveWriter {
     /// Schedules a compaction (which compiles several groups of inserted routes into one) if one is
@@ -106,20 +106,20 @@ impl LiveWriter {
     pub fn finish_compaction(
         &mut self,
         input: &CompactionInput,
-        compiled: Result<Segment, Incompatible>,
-    ) -> Result<WorkOutcome, Incompatible> {
+        compiled: Result<RouteSegment, IncompatibleRoutes>,
+    ) -> Result<BackgroundWorkOutcome, IncompatibleRoutes> {
         let is_current = Arc::ptr_eq(&input.base, self.base());
         debug_assert_eq!(
             self.background.compaction,
             if is_current { CompactionState::Running } else { CompactionState::Superseded }
         );
         if !is_current {
-            return Ok(WorkOutcome::Superseded);
+            return Ok(BackgroundWorkOutcome::Superseded);
         }
         match compiled {
             Ok(segment) => {
                 self.replace_segments(&input.segments, segment);
-                Ok(WorkOutcome::Installed)
+                Ok(BackgroundWorkOutcome::Installed)
             }
             Err(error) => {
                 self.background.compaction = CompactionState::Failed;
@@ -138,17 +138,17 @@ impl LiveWriter {
     /// [`MAX_UNCOMPACTED_SEGMENTS`] could be compacted. All returned segments have routes of the
     /// file of the newest segment, because routes are checked with the settings of one file.
     /// Segments of a running merge are left out, because the new base will replace them.
-    fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
+    fn segments_to_compact(&self) -> Option<Vec<Arc<RouteSegment>>> {
         let BaseRules { rules, declarations, .. } = &**self.base();
-        let file_of = |segment: &Segment| {
+        let file_of = |segment: &RouteSegment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);
             declarations.file_index_of_table(table_name(rules, table))
         };
         let newest_file = file_of(self.added_segments.last()?);
-        let is_candidate = |segment: &Segment| {
+        let is_candidate = |segment: &RouteSegment| {
             segment.routes.len() < MAX_COMPACTED_ROUTES && file_of(segment) == newest_file
         };
-        let candidates: Vec<&Arc<Segment>> =
+        let candidates: Vec<&Arc<RouteSegment>> =
             self.added_segments.iter().rev().filter(|segment| is_candidate(segment)).collect();
         if candidates.len() <= MAX_UNCOMPACTED_SEGMENTS {
             return None;
@@ -167,9 +167,9 @@ impl LiveWriter {
     /// Replaces the segments (groups of routes compiled together) in `old` by `new`, which was
     /// compiled from their routes. Routes removed during the compilation are removed from `new`
     /// too.
-    fn replace_segments(&mut self, old: &[Arc<Segment>], new: Segment) {
+    fn replace_segments(&mut self, old: &[Arc<RouteSegment>], new: RouteSegment) {
         let new = Arc::new(new);
-        let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
+        let is_old = |segment: &Arc<RouteSegment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
         // A merge may have begun during the compaction. The old segments are then in the list of
         // the merge.
         let merging_list = self.background.merge.segments_mut().filter(|list| list.iter().any(is_old));

@@ -4,9 +4,9 @@
 
 use super::super::base::BaseRules;
 use super::super::route::{Route, RouteKey};
-use super::super::segment::{Segment, SequenceNumber};
+use super::super::segment::{RouteSegment, SequenceNumber};
 use super::super::source_edits::RouteChanges;
-use super::{LiveWriter, WorkOutcome, keeps_history_for};
+use super::{BackgroundWorkOutcome, LiveWriter, records_history_needed_by};
 use crate::engine::CompileError;
 use hashbrown::HashSet;
 use rulec_sema::check::CountedFields;
@@ -29,7 +29,7 @@ pub(super) enum MergeState {
 pub(super) struct RunningMerge {
     /// The segments (groups of inserted routes) whose routes the merge compiles into the new base,
     /// oldest first. Decisions use them until the merge is installed.
-    segments: Vec<Arc<Segment>>,
+    segments: Vec<Arc<RouteSegment>>,
     /// The routes that edits removed or replaced since the merge began, as table and name. If the
     /// newly compiled rules have them, they are marked as removed there.
     removed_routes: Vec<RouteKey>,
@@ -42,14 +42,14 @@ impl MergeState {
 
     /// Returns the segments (groups of inserted routes) that a running merge compiles into the new
     /// base. Empty if no merge runs.
-    pub fn segments(&self) -> &[Arc<Segment>] {
+    pub fn segments(&self) -> &[Arc<RouteSegment>] {
         match self {
             MergeState::Running(merge) => &merge.segments,
             _ => &[],
         }
     }
 
-    pub fn segments_mut(&mut self) -> Option<&mut Vec<Arc<Segment>>> {
+    pub fn segments_mut(&mut self) -> Option<&mut Vec<Arc<RouteSegment>>> {
         match self {
             MergeState::Running(merge) => Some(&mut merge.segments),
             _ => None,
@@ -77,7 +77,7 @@ impl MergeState {
 
     /// Begins a merge (a recompilation of all rules). Moves the segments (groups of inserted
     /// routes) from `added_segments` into this state. Returns false if a merge already runs.
-    fn start_running(&mut self, added_segments: &mut Vec<Arc<Segment>>) -> bool {
+    fn start_running(&mut self, added_segments: &mut Vec<Arc<RouteSegment>>) -> bool {
         let can_begin = matches!(self, MergeState::Idle | MergeState::Scheduled);
         debug_assert!(can_begin, "two merges at a time");
         if can_begin {
@@ -92,7 +92,7 @@ impl MergeState {
     /// Records that other fully compiled rules replace the current ones, so that the result of a
     /// running merge will be discarded. Returns the segments (groups of inserted routes) of that
     /// merge, for the caller to free.
-    pub fn mark_superseded(&mut self) -> Vec<Arc<Segment>> {
+    pub fn mark_superseded(&mut self) -> Vec<Arc<RouteSegment>> {
         match std::mem::take(self) {
             MergeState::Running(merge) => {
                 *self = MergeState::Superseded;
@@ -173,21 +173,24 @@ impl LiveWriter {
         &mut self,
         input: &MergeInput,
         compiled: Result<(BaseRules, CountedFields), CompileError>,
-    ) -> Result<WorkOutcome, CompileError> {
+    ) -> Result<BackgroundWorkOutcome, CompileError> {
         let merge = self.background.merge.end();
         let is_current = Arc::ptr_eq(&input.base, self.base());
         debug_assert_eq!(merge.is_some(), is_current, "a replaced base supersedes the merge");
-        let Some(merge) = merge else { return Ok(WorkOutcome::Superseded) };
+        let Some(merge) = merge else { return Ok(BackgroundWorkOutcome::Superseded) };
         match compiled {
             Ok((base, _))
-                if !self.added_segments.iter().all(|new| keeps_history_for(&base.rules, &new.rules)) =>
+                if !self
+                    .added_segments
+                    .iter()
+                    .all(|new| records_history_needed_by(&base.rules, &new.rules)) =>
             {
                 self.restore_segments(merge);
-                Ok(WorkOutcome::Superseded)
+                Ok(BackgroundWorkOutcome::Superseded)
             }
             Ok((base, counted)) => {
                 self.install_merge(input, base, counted, &merge.removed_routes);
-                Ok(WorkOutcome::Installed)
+                Ok(BackgroundWorkOutcome::Installed)
             }
             Err(error) => {
                 self.restore_segments(merge);
@@ -213,8 +216,9 @@ impl LiveWriter {
         self.added_segments.splice(0..0, merge.segments);
     }
 
-    /// Installs `base`, the rule set that a merge compiled. Routes inserted during the merge stay
-    /// in their segments. `removed` are the routes removed or replaced during the merge.
+    /// Installs `base`, the rule set that a merge (a recompilation of all rules) compiled. Routes
+    /// inserted during the merge stay in their segments (groups of routes compiled together).
+    /// `removed` are the routes removed or replaced during the merge.
     fn install_merge(
         &mut self,
         input: &MergeInput,
@@ -250,7 +254,7 @@ impl LiveWriter {
     /// A new route keeps its number. A route with a number below `next_sequence` (the first number
     /// that was free when the merge began) replaces a route of the new base. It gets the number of
     /// the replaced route, which is a rule id.
-    fn renumbered_segment(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
+    fn renumbered_segment(&self, segment: &RouteSegment, next_sequence: SequenceNumber) -> RouteSegment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {
             let sequence = segment.sequence_number(RuleId(at as u32));

@@ -162,7 +162,7 @@ pub fn normalize_money(text: &str, found: &mut EntityMatch) -> bool {
     else {
         return false;
     };
-    let places = exponent_of_scale(take_lowercase_text(fields, "scale").as_deref());
+    let places = power_of_ten_of_scale(take_lowercase_text(fields, "scale").as_deref());
     let currency = match &*currency {
         "$" | "us$" | "美元" | "美金" => "USD".to_owned(),
         "€" | "欧元" => "EUR".to_owned(),
@@ -177,14 +177,15 @@ pub fn normalize_money(text: &str, found: &mut EntityMatch) -> bool {
         word if word.starts_with("pound") => "GBP".to_owned(),
         code => code.to_uppercase(),
     };
-    fields.insert("amount".to_owned(), shift_decimal_point(&with_decimal_point(&amount), places).into());
+    fields
+        .insert("amount".to_owned(), shift_decimal_point(&write_with_decimal_point(&amount), places).into());
     fields.insert("currency".to_owned(), currency.into());
     is_whole_word_or_number(text, found)
 }
 
 /// Returns the exponent of the power of ten by which the unit `scale` multiplies, such as 4 for 万.
 /// Without a unit, or for an unknown one, returns 0.
-fn exponent_of_scale(scale: Option<&str>) -> usize {
+fn power_of_ten_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,
         Some("万") => 4,
@@ -202,7 +203,7 @@ fn exponent_of_scale(scale: Option<&str>) -> usize {
 
 /// Removes the separators of thousands from a number, and writes its decimal separator as a point.
 /// A single comma before one or two digits, and a comma after points, is a decimal comma.
-fn with_decimal_point(number: &str) -> String {
+fn write_with_decimal_point(number: &str) -> String {
     let is_european = match (number.rfind(','), number.rfind('.')) {
         (Some(comma), Some(point)) => comma > point,
         (Some(comma), None) => number.len() - comma <= 3,
@@ -259,11 +260,11 @@ pub fn normalize_number(text: &str, found: &mut EntityMatch) -> bool {
     if let Some(rest) = sign {
         found.range.start = rest.len();
     }
-    let places = exponent_of_scale(take_lowercase_text(&mut found.fields, "scale").as_deref());
+    let places = power_of_ten_of_scale(take_lowercase_text(&mut found.fields, "scale").as_deref());
     let matched = &text[found.range.clone()];
     let written = matched.trim_end_matches(['%', '％', ' ', '十', '百', '千', '万', '亿']);
     let (sign, written) = written.strip_prefix('-').map_or(("", written), |rest| ("-", rest));
-    let value = format!("{sign}{}", shift_decimal_point(&with_decimal_point(written), places));
+    let value = format!("{sign}{}", shift_decimal_point(&write_with_decimal_point(written), places));
     if found.fields.remove("percent").is_some() {
         found.fields.insert("percent".to_owned(), value.clone().into());
     }

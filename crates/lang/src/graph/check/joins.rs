@@ -73,7 +73,8 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
             }
         }
         let exclusion = dominated_sources.into_iter().find(|(router_node, dominated_sources)| {
-            dominated_sources.len() > 1 && !has_feeding_route(graph, *router_node, dominated_sources, join)
+            dominated_sources.len() > 1
+                && !routes_all_sources_to_join(graph, *router_node, dominated_sources, join)
         });
         if let Some((router_node, dominated_sources)) = exclusion {
             let dominated_sources: Vec<NodeId> =
@@ -90,7 +91,12 @@ pub(super) fn check_joins(graph: &WorkflowGraph<'_>, findings: &mut Vec<Finding>
 
 /// True if the router of `router_node` has a route for which every node in `sources` delivers its
 /// output to `join`. The join is a node that waits for several inputs.
-fn has_feeding_route(graph: &WorkflowGraph<'_>, router_node: usize, sources: &[usize], join: usize) -> bool {
+fn routes_all_sources_to_join(
+    graph: &WorkflowGraph<'_>,
+    router_node: usize,
+    sources: &[usize],
+    join: usize,
+) -> bool {
     let Some(routes) = graph.routes_of_vertex(router_node) else {
         broken_invariant!("a node that chooses among the sources has routes");
         return true;

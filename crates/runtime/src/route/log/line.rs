@@ -1,7 +1,7 @@
 //! Converts a decision to a line of the decision log. Private values are masked by the same code as
 //! in explanations.
 
-use super::super::difference::Difference;
+use super::super::difference::DecisionDifference;
 use super::super::outcome::{Attempt, HandlerOutcome, Outcome};
 use super::credentials::Credentials;
 use rulec::Explanation;
@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 
 /// Selects the optional parts of each log line; see [`super::DecisionLogBuilder`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LineOptions {
+pub(super) struct LogLineOptions {
     pub includes_message: bool,
     pub includes_explanation: bool,
     pub includes_analysis: bool,
@@ -34,7 +34,7 @@ pub(in crate::route) struct DecisionRecord {
     pub message: Arc<Json>,
     /// How the decision of the shadow rules (which decide for comparison only) differs from this
     /// decision. `None` if there is no difference or there are no shadow rules.
-    pub shadow_difference: Option<Difference>,
+    pub shadow_difference: Option<DecisionDifference>,
 }
 
 /// A decision in the queue of the log, with the outcome of its message.
@@ -80,7 +80,7 @@ struct LogLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shadow: Option<&'a Difference>,
+    shadow: Option<&'a DecisionDifference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ impl QueuedDecision {
 
     /// Returns the log line as JSON, including the line feed at its end. Returns an error if the
     /// message contains a number that is not valid JSON.
-    pub(super) fn to_json_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
+    pub(super) fn to_json_line(&self, options: LogLineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let record = &self.record;
         let explanation = options
             .includes_explanation
@@ -132,7 +132,7 @@ impl QueuedDecision {
             Some(Err(_)) => Some("the edited rules could not be merged"),
             _ => None,
         };
-        LineParts {
+        LogLineParts {
             time: record.time,
             decision: &record.decision,
             message: &record.message,
@@ -236,7 +236,7 @@ impl<'a> DecidedMessage<'a> {
         if let Some(flow) = self.flow_name {
             outcome.route = Some(flow.to_owned());
         }
-        LineParts {
+        LogLineParts {
             time: OffsetDateTime::now_utc(),
             decision: self.decision,
             message: self.message,
@@ -294,7 +294,7 @@ pub(in crate::route) fn decided_result_name(outcome: &Outcome, decision: &Decisi
 }
 
 /// The data of a log line before private values are masked.
-struct LineParts<'a> {
+struct LogLineParts<'a> {
     time: OffsetDateTime,
     decision: &'a Decision,
     message: &'a Json,
@@ -304,15 +304,15 @@ struct LineParts<'a> {
     result: &'a str,
     error: Option<&'a str>,
     missing_permissions: &'a [String],
-    shadow: Option<&'a Difference>,
+    shadow: Option<&'a DecisionDifference>,
     explanation: Option<Explanation>,
     missing_explanation_reason: Option<&'a str>,
     analysis: Option<Json>,
 }
 
-impl LineParts<'_> {
+impl LogLineParts<'_> {
     fn into_json_line(self) -> Result<Vec<u8>, serde_json::Error> {
-        let LineParts { decision, outcome, .. } = self;
+        let LogLineParts { decision, outcome, .. } = self;
         let mut message = decision.masked_message(self.message);
         let credentials = Credentials::mask_in_message(&mut message);
         let mut args = decision.masked_args();

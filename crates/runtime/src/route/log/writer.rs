@@ -2,7 +2,7 @@
 //! Such a failure does not affect any decision, and every line is counted as written or failed. A
 //! partly written line is completed before the next one.
 
-use super::line::{LineOptions, QueuedDecision};
+use super::line::{LogLineOptions, QueuedDecision};
 use super::{LogCounters, LogTask};
 use crate::task::catch_panic;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ const MAX_UNFLUSHED_LINES: u64 = 256;
 
 pub(super) struct LogWriter<W> {
     output: W,
-    line_options: LineOptions,
+    line_options: LogLineOptions,
     counters: Arc<LogCounters>,
     /// The bytes of the current line; the first `written_byte_count` bytes are already written.
     /// After a failure in the middle of a line, both fields keep their values until the rest is
@@ -30,7 +30,7 @@ pub(super) struct LogWriter<W> {
 }
 
 impl<W: Write> LogWriter<W> {
-    pub(super) fn new(output: W, options: LineOptions, counters: Arc<LogCounters>) -> Self {
+    pub(super) fn new(output: W, options: LogLineOptions, counters: Arc<LogCounters>) -> Self {
         LogWriter {
             output,
             line_options: options,

@@ -26,8 +26,8 @@ impl Checker<'_> {
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         let key = self.find_session_field();
         let comparison = self
-            .sources_after(span)
-            .and_then(|after| Some((bucket_comparison(args, after)?, after)))
+            .source_text_after(span)
+            .and_then(|after| Some((translate_random_comparison(args, after)?, after)))
             .map(|((comparison, rest), after)| (comparison, span.end + (after.len() - rest.len()) as u32));
         Some(match (comparison, key) {
             (Some((comparison, end)), Some(key)) => {
@@ -51,7 +51,7 @@ impl Checker<'_> {
         })
     }
 
-    fn sources_after(&self, span: Span) -> Option<&str> {
+    fn source_text_after(&self, span: Span) -> Option<&str> {
         self.loaded.sources.get(span.file)?.text.get(span.end as usize..)
     }
 }
@@ -89,7 +89,7 @@ fn is_random_function(name: &str) -> bool {
 /// Returns the comparison with a bucket in place of one with a random number, and the text after
 /// it: `< 10` for `RAND() < 0.1`. `after` is the source text after the call. `None` if
 /// the share is no whole number of percents.
-fn bucket_comparison<'t>(args: &[&str], after: &'t str) -> Option<(String, &'t str)> {
+fn translate_random_comparison<'t>(args: &[&str], after: &'t str) -> Option<(String, &'t str)> {
     let rest = after.trim_start_matches(' ');
     let sign = ["<=", ">=", "<", ">"].into_iter().find(|sign| rest.starts_with(sign))?;
     let rest = rest[sign.len()..].trim_start_matches(' ');
@@ -115,12 +115,12 @@ fn bucket_comparison<'t>(args: &[&str], after: &'t str) -> Option<(String, &'t s
 
 #[cfg(test)]
 mod tests {
-    use super::bucket_comparison;
+    use super::translate_random_comparison;
 
     #[test]
     fn shares_of_random_numbers_become_percents() {
         let check = |args: &[&str], after: &str, expected: Option<&str>| {
-            let found = bucket_comparison(args, after).map(|(comparison, _)| comparison);
+            let found = translate_random_comparison(args, after).map(|(comparison, _)| comparison);
             assert_eq!(found.as_deref(), expected, "{args:?} {after}");
         };
         check(&[], " < 0.1 -> a", Some("< 10"));

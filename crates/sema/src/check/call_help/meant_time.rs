@@ -14,9 +14,9 @@ impl Checker<'_> {
     pub(super) fn time_call_diagnostic(&self, name: &Ident, args: &[&str], span: Span) -> Option<Diagnostic> {
         let message = message!("there is no function `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
-        if let Some((earlier, later, unit)) = time_difference_parts(&name.node, args) {
+        if let Some((earlier, later, unit)) = split_time_difference(&name.node, args) {
             let (difference, one) = (format!("{later} - {earlier}"), meant_number(&format!("1 {unit}"))?);
-            let (span, written) = match self.comparison_after(span) {
+            let (span, written) = match self.find_comparison_after(span) {
                 Some((end, "==", "0")) if unit == "day" => {
                     (Span { end, ..span }, format!("date({later}) == date({earlier})"))
                 }
@@ -30,14 +30,14 @@ impl Checker<'_> {
             return Some(diagnostic.help(help).likely_fix(span, written));
         }
         let written =
-            time_sum_expression(&name.node, args).or_else(|| time_part_expression(&name.node, args))?;
+            translate_time_sum(&name.node, args).or_else(|| translate_time_part(&name.node, args))?;
         let help = message!("write `{replacement}`", replacement = written.clone());
         Some(diagnostic.help(help).likely_fix(span, written))
     }
 
     /// Returns the comparison with a whole number that follows a span in the source text, as in
     /// `> 5`: the byte offset of its end, its operator, and the number.
-    fn comparison_after(&self, span: Span) -> Option<(u32, &str, &str)> {
+    fn find_comparison_after(&self, span: Span) -> Option<(u32, &str, &str)> {
         let text = self.loaded.sources.get(span.file)?.text.get(span.end as usize..)?;
         let rest = text.trim_start_matches(' ');
         let sign = [">=", "<=", "==", ">", "<"].into_iter().find(|sign| rest.starts_with(sign))?;
@@ -67,7 +67,7 @@ fn unit_of_time(word: &str) -> Option<&'static str> {
 }
 
 /// Returns the unit in a name such as `daysBetween` or `differenceInHours`.
-fn unit_in_name(name: &str) -> Option<&'static str> {
+fn time_unit_in_name(name: &str) -> Option<&'static str> {
     let unit = name.strip_suffix("between").or_else(|| name.strip_prefix("differencein"));
     unit_of_time(unit?.trim_start_matches("calendar"))
 }
@@ -81,7 +81,7 @@ fn parenthesize_operand(text: &str) -> String {
 
 /// Returns the earlier time, the later time and the unit of a call that subtracts two times. `None`
 /// for other calls.
-fn time_difference_parts(name: &str, args: &[&str]) -> Option<(String, String, &'static str)> {
+fn split_time_difference(name: &str, args: &[&str]) -> Option<(String, String, &'static str)> {
     let lower = name.to_lowercase();
     let has_unit_last = args.last().is_some_and(|unit| unit_of_time(unit).is_some());
     let (earlier, later, unit) = match (lower.replace('_', "").as_str(), args) {
@@ -98,8 +98,10 @@ fn time_difference_parts(name: &str, args: &[&str]) -> Option<(String, String, &
             (earlier, later, unit_of_time(unit)?)
         }
         ("datediff" | "days", [later, earlier]) => (earlier, later, "day"),
-        (name, [later, earlier]) if name.starts_with("differencein") => (earlier, later, unit_in_name(name)?),
-        (name, [earlier, later]) => (earlier, later, unit_in_name(name)?),
+        (name, [later, earlier]) if name.starts_with("differencein") => {
+            (earlier, later, time_unit_in_name(name)?)
+        }
+        (name, [earlier, later]) => (earlier, later, time_unit_in_name(name)?),
         _ => return None,
     };
     Some((parenthesize_operand(earlier), parenthesize_operand(later), unit))
@@ -107,7 +109,7 @@ fn time_difference_parts(name: &str, args: &[&str]) -> Option<(String, String, &
 
 /// Returns the expression for a call that adds a duration to a time, or that only gives a duration:
 /// `created + 3d` for `DATEADD(day, 3, created)`, and `3d` for `days(3)`. `None` for other calls.
-fn time_sum_expression(name: &str, args: &[&str]) -> Option<String> {
+fn translate_time_sum(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let duration = |count: &str, unit: &str| {
         let count = count.trim();
@@ -144,7 +146,7 @@ fn time_sum_expression(name: &str, args: &[&str]) -> Option<String> {
 
 /// Returns the call that reads a part of a time: `hour(now)` for `strftime(now, "%H")`. `None` for
 /// other calls.
-fn time_part_expression(name: &str, args: &[&str]) -> Option<String> {
+fn translate_time_part(name: &str, args: &[&str]) -> Option<String> {
     let lower = name.to_lowercase().replace('_', "");
     let unquoted = |text: &str| text.trim_matches(['"', '\'']).to_owned();
     let (function, time) = match (lower.as_str(), args) {
@@ -193,7 +195,7 @@ mod tests {
     fn calls_with_times_are_translated() {
         let between = |name: &str, args: &[&str], earlier: &str, later: &str, unit: &str| {
             let expected = Some((earlier.to_owned(), later.to_owned(), unit));
-            let found = time_difference_parts(name, args);
+            let found = split_time_difference(name, args);
             assert_eq!(found.as_ref().map(|(a, b, c)| (a.clone(), b.clone(), *c)), expected, "{name}");
         };
         between("DATEDIFF", &["day", "a", "b"], "a", "b", "day");
@@ -202,9 +204,9 @@ mod tests {
         between("datediff", &["b", "a"], "a", "b", "day");
         between("daysBetween", &["x.a", "b ?? c"], "x.a", "(b ?? c)", "day");
         between("differenceInHours", &["b", "a"], "a", "b", "hour");
-        assert_eq!(time_difference_parts("min", &["a", "b"]), None);
+        assert_eq!(split_time_difference("min", &["a", "b"]), None);
         let check = |name: &str, args: &[&str], expected: Option<&str>| {
-            let found = time_sum_expression(name, args).or_else(|| time_part_expression(name, args));
+            let found = translate_time_sum(name, args).or_else(|| translate_time_part(name, args));
             assert_eq!(found.as_deref(), expected, "{name}");
         };
         check("DATEADD", &["day", "3", "a"], Some("(a + 3d)"));

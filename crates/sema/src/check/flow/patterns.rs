@@ -39,7 +39,7 @@ impl PatternMode {
 
     /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
     /// pattern of this mode can hide a later pattern of the mode `other`.
-    fn covers(self, other: PatternMode) -> bool {
+    fn equates_all_texts_of(self, other: PatternMode) -> bool {
         let folds_chars = self.text_mode.folds_case && self.text_mode.maps_single_chars();
         let is_coarser = self.text_mode == other.text_mode || folds_chars && other.text_mode.is_plain();
         is_coarser && (self.trims || !other.trims)
@@ -56,7 +56,7 @@ pub(super) struct KeywordPattern {
 }
 
 /// Maximum number of searches for regular expressions of keyword patterns in the example messages
-/// of flows that an intent triggers.
+/// of flows that are chosen by meaning.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
 /// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
@@ -126,8 +126,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example message of a flow which an intent
-/// triggers. Patterns are tried before intents, so such a message selects the flow of the pattern.
+/// Finds the first keyword pattern that matches an example message of another flow, one that is
+/// chosen by meaning. Patterns are tried first, so such a message never reaches that flow.
 struct PatternMatcher<'m> {
     literal_matchers: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -161,7 +161,7 @@ impl<'m> PatternMatcher<'m> {
 
 impl Checker<'_> {
     /// Warns about patterns that are never reached. Also warns about patterns that match an example
-    /// message of a flow which an intent triggers: the message then never reaches that flow.
+    /// message of a flow that is chosen by meaning: the message then never reaches that flow.
     pub(super) fn warn_pattern_conflicts(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
@@ -184,7 +184,8 @@ impl Checker<'_> {
                     Some(*first_regexes.entry(key).or_insert(index))
                 }
                 operator => {
-                    let covering = matchers.iter().filter(|matcher| matcher.mode.covers(pattern.mode));
+                    let covering =
+                        matchers.iter().filter(|matcher| matcher.mode.equates_all_texts_of(pattern.mode));
                     let searched = pattern.mode.strip_ignored_space(&pattern.text);
                     covering.filter_map(|matcher| matcher.first_match(searched, operator == Op::Eq)).min()
                 }
@@ -208,8 +209,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns about keyword patterns that match an example message of a flow which an intent
-    /// triggers. Patterns are tried first, so the message would select the flow of the pattern.
+    /// Warns about keyword patterns that match an example message of a flow that is chosen by
+    /// meaning. Patterns are tried first, so the message would select the flow of the pattern.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
         let flows = self.program.flows.clone();
         let mut remaining_searches = MAX_REGEX_SEARCHES;

@@ -17,7 +17,7 @@ impl Checker<'_> {
         span: Span,
         is_flow: bool,
     ) -> Checked<()> {
-        let Some((joined, op)) = items.iter().find_map(|item| Some((item, joining_word(item)?))) else {
+        let Some((joined, op)) = items.iter().find_map(|item| Some((item, find_joining_word(item)?))) else {
             return Ok(());
         };
         let mut texts = Vec::new();
@@ -45,12 +45,12 @@ impl Checker<'_> {
 }
 
 /// Returns `and` or `or` if this word joins only texts and numbers. `None` for other expressions.
-fn joining_word(item: &ast::Expr) -> Option<Op> {
+fn find_joining_word(item: &ast::Expr) -> Option<Op> {
     match &item.kind {
         ExprKind::Logic(op @ (Op::And | Op::Or), parts) => {
             let mut inner = parts.iter().map(|part| match &part.kind {
                 ExprKind::Literal(Literal::String(_) | Literal::Int(_) | Literal::Float(_)) => Some(*op),
-                _ => joining_word(part),
+                _ => find_joining_word(part),
             });
             inner.all(|other| other == Some(*op)).then_some(*op)
         }
@@ -62,7 +62,7 @@ fn joining_word(item: &ast::Expr) -> Option<Op> {
 /// instead.
 fn collect_joined_parts<'e>(item: &'e ast::Expr, parts: &mut Vec<&'e ast::Expr>) {
     match &item.kind {
-        ExprKind::Logic(_, inner) if joining_word(item).is_some() => {
+        ExprKind::Logic(_, inner) if find_joining_word(item).is_some() => {
             inner.iter().for_each(|part| collect_joined_parts(part, parts));
         }
         _ => parts.push(item),

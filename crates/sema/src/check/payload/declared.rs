@@ -102,7 +102,7 @@ impl Checker<'_> {
             return matches!(&value.kind, ExprKind::Read(inner, _) if self.is_required_field(inner));
         };
         let slot = self.fields.slot(*id);
-        let object = slot.root.as_ref().and_then(|root| self.object_of(root.id));
+        let object = slot.root.as_ref().and_then(|root| self.schema_of_binding(root.id));
         object.is_some_and(|object| has_required_path(object, &slot.path))
     }
 
@@ -112,16 +112,16 @@ impl Checker<'_> {
         match &value.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.slot(*id);
-                self.field_at(slot.root.as_ref()?.id, &slot.path)
+                self.declared_field_at_path(slot.root.as_ref()?.id, &slot.path)
             }
             ExprKind::Read(inner, _) => self.declared_field(inner),
             _ => None,
         }
     }
 
-    fn field_at(&self, root: BindingId, path: &[Arc<str>]) -> Option<&PayloadField> {
+    fn declared_field_at_path(&self, root: BindingId, path: &[Arc<str>]) -> Option<&PayloadField> {
         let (name, objects) = path.split_last()?;
-        let object = objects.iter().try_fold(self.object_of(root)?, |object, key| {
+        let object = objects.iter().try_fold(self.schema_of_binding(root)?, |object, key| {
             match &object.fields.iter().find(|field| field.name == *key)?.shape {
                 FieldShape::Object(inner) => Some(inner),
                 _ => None,
@@ -132,7 +132,7 @@ impl Checker<'_> {
 
     /// Returns the schema of the object that a binding names: the validated object, or an element
     /// of a list in it. `None` for any other binding.
-    fn object_of(&self, binding: BindingId) -> Option<&ObjectSchema> {
+    fn schema_of_binding(&self, binding: BindingId) -> Option<&ObjectSchema> {
         let Some(ObjectPath { root, steps, dotted: None }) = self.payload.list_paths.get(&binding) else {
             return (binding == BindingId(0)).then_some(&self.payload.object);
         };
@@ -143,7 +143,7 @@ impl Checker<'_> {
                 ObjectStep::At(_) => None,
             })
             .collect();
-        match &self.field_at(*root, &path?)?.shape {
+        match &self.declared_field_at_path(*root, &path?)?.shape {
             FieldShape::Objects(elements) => Some(elements),
             _ => None,
         }

@@ -1,8 +1,8 @@
 //! Lowers `each`, whose rules apply to every element of a list or dict. Also lowers `closed`, which
 //! reports every undeclared key.
 
-use super::super::constant::constant_expr;
-use super::super::decide::always_true;
+use super::super::constant::build_constant;
+use super::super::decide::build_always_true_condition;
 use super::super::{Binding, Checked, Checker};
 use super::{ItemOwner, ItemSite, ViolationReport};
 use crate::hir::{BindingId, Cond, EachBlock, Expr, ExprKind, ObjectPath, ObjectStep};
@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
         let declared_names: Vec<Json> = site.declared_names.iter().map(|name| Json::from(&**name)).collect();
         let names: Vec<&str> = site.declared_names.iter().map(|name| &**name).collect();
         let call = |function, args| Expr::call(function, args, Ty::list(Ty::STRING), span);
-        let declared_names = constant_expr(Json::Array(declared_names), span);
+        let declared_names = build_constant(Json::Array(declared_names), span);
         let keys = call(Function::Keys, vec![site.object.clone()]);
         let list = call(Function::Without, vec![keys, declared_names]);
         let (element, key) = self.new_binding("key", Ty::STRING, false, span);
@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner_name), |id| id.node.clone());
         let elements = EachElements { list, place: None, key: None, element, when: None };
         self.add_each_block(elements, &site.owner_name, span, |this| {
-            this.add_requirement(&id, vec![always_true(span)], violation, site)
+            this.add_requirement(&id, vec![build_always_true_condition(span)], violation, site)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Lowers the fields of a payload. Each declaration implies rules, such as that a required field is
 //! present and has the declared type.
 
-use super::super::constant::{constant_expr, constant_json_of};
+use super::super::constant::{build_constant, json_of_constant};
 use super::super::{Binding, Checked, Checker};
 use super::each::EachElements;
 use super::shape::{describe_accepted_value, describe_shape};
@@ -46,11 +46,11 @@ impl<'a> DeclaredField<'a, '_> {
 
     /// Returns the condition that the parent of the field is an object. `None` if the parent is
     /// always an object.
-    fn parent_object_condition(&self) -> Option<Cond> {
+    fn build_parent_object_condition(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
 
-    fn violation_report(
+    fn build_violation_report(
         &self,
         message: Message,
         shows_value: bool,
@@ -93,8 +93,8 @@ impl<'a> Checker<'a> {
             }
             first_spans.insert(name, span);
             let ty = self.lower_shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
-            let expr = self.field_read(&site.object, name, ty.clone(), span);
-            let guard = self.elements_fit_condition(&expr, &ty, span);
+            let expr = self.build_field_read(&site.object, name, ty.clone(), span);
+            let guard = self.build_elements_fit_condition(&expr, &ty, span);
             let place = Some(site.place.with_step(ObjectStep::Key(name.as_str().into())));
             self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
         }
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
 
     /// Builds the condition that all elements of a list or dict have the element type. `None` if
     /// the condition would always be true or if other rules check the elements.
-    fn elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
+    fn build_elements_fit_condition(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
         let InnerType::Element(element) = &ty.inner else { return None };
         // Lists of objects are skipped: separate rules check each element.
         if element.kinds == KindSet::MESSAGE_KINDS || element.fields().is_some() {
@@ -131,8 +131,8 @@ impl<'a> Checker<'a> {
         let shape = self.lower_shape(&field.ty, &mut self.payload.inlined_groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
         let ty = shape.ty();
-        let any = self.field_read(&site.object, name, Ty::ANY, span);
-        let typed = self.field_read(&site.object, name, ty.clone(), span);
+        let any = self.build_field_read(&site.object, name, Ty::ANY, span);
+        let typed = self.build_field_read(&site.object, name, ty.clone(), span);
         let limits = self.lower_limits(field, &typed)?;
         let constant_limits =
             limits.as_ref().and_then(|_| self.try_constant_limits(field.allowed_values.as_ref()?));
@@ -154,23 +154,24 @@ impl<'a> Checker<'a> {
         self.warn_refused_default(field, default.as_ref(), constant_limits.as_ref());
         if !field.optional {
             let parts = declared
-                .parent_object_condition()
+                .build_parent_object_condition()
                 .into_iter()
                 .chain([is_missing_condition(&declared.untyped_read, span)])
                 .collect();
-            let violation = declared.violation_report(message!("`{name}` is required"), false, default);
+            let violation = declared.build_violation_report(message!("`{name}` is required"), false, default);
             self.add_requirement(&declared.rule_id("required"), parts, violation, site)?;
         } else if default.is_some() && site.reported_id.is_none() {
             let is_absent = negate(has_key_condition(&declared));
-            let parts = declared.parent_object_condition().into_iter().chain([is_absent]).collect();
-            let completion = declared.violation_report(message!("`{name}` has a default"), false, default);
+            let parts = declared.build_parent_object_condition().into_iter().chain([is_absent]).collect();
+            let completion =
+                declared.build_violation_report(message!("`{name}` has a default"), false, default);
             let completion = ViolationReport { is_only_corrected: true, ..completion };
             self.add_requirement(&declared.rule_id("default"), parts, completion, site)?;
         }
         if ty.kinds != KindSet::MESSAGE_KINDS {
             let message = message!("`{name}` must be {}", describe_shape(&shape, field.nullable));
-            let violation = declared.violation_report(message, true, declared.removal.clone());
-            let parts = self.wrong_type_conditions(&declared);
+            let violation = declared.build_violation_report(message, true, declared.removal.clone());
+            let parts = self.build_wrong_type_conditions(&declared);
             self.add_requirement(&declared.rule_id("type"), parts, violation, site)?;
         }
         if let Some(span) = field.not_blank_span {
@@ -178,7 +179,8 @@ impl<'a> Checker<'a> {
         }
         if let Some((rule, allowed, clamp)) = limits {
             let clamp = clamp.or(declared.removal.clone());
-            let violation = declared.violation_report(message!("`{name}` must be {wants}"), true, clamp);
+            let violation =
+                declared.build_violation_report(message!("`{name}` must be {wants}"), true, clamp);
             self.add_requirement(&declared.rule_id(rule), vec![negate(allowed)], violation, site)?;
         }
         if let Some(value) = &field.const_value {
@@ -188,7 +190,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns a list of conditions. If all are true, the field is present but has a wrong type.
-    fn wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
+    fn build_wrong_type_conditions(&mut self, declared: &DeclaredField<'a, '_>) -> Vec<Cond> {
         let DeclaredField { field, typed_read: typed, .. } = declared;
         let span = field.name.span;
         let is_present = if field.optional && !field.nullable {
@@ -196,14 +198,14 @@ impl<'a> Checker<'a> {
         } else {
             is_present_condition(&declared.untyped_read, span)
         };
-        let has_wrong_type = match self.elements_fit_condition(typed, &typed.ty, span) {
+        let has_wrong_type = match self.build_elements_fit_condition(typed, &typed.ty, span) {
             None => is_missing_condition(typed, span),
             Some(elements_fit) => Cond {
                 kind: CondKind::Or(vec![is_missing_condition(typed, span), negate(elements_fit)]),
                 span,
             },
         };
-        declared.parent_object_condition().into_iter().chain([is_present, has_wrong_type]).collect()
+        declared.build_parent_object_condition().into_iter().chain([is_present, has_wrong_type]).collect()
     }
 
     /// Adds the rule for `not blank`. `span` is the span of the words `not blank`.
@@ -218,8 +220,10 @@ impl<'a> Checker<'a> {
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
         let parts = vec![is_present_condition(typed, span), is_missing_condition(&text, span)];
         let message = message!("`{name}` must not be blank");
-        let violation =
-            ViolationReport { span, ..declared.violation_report(message, false, declared.removal.clone()) };
+        let violation = ViolationReport {
+            span,
+            ..declared.build_violation_report(message, false, declared.removal.clone())
+        };
         self.add_requirement(&declared.rule_id("empty"), parts, violation, declared.site)
     }
 
@@ -237,7 +241,7 @@ impl<'a> Checker<'a> {
         }
         let kind = ExprKind::Read(Box::new(declared.untyped_read.clone()), kinds);
         let typed_value = Expr { kind, ty: Ty::from_kinds(kinds), may_be_missing: true, span };
-        let wants = constant_json_of(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
+        let wants = json_of_constant(&value).map_or_else(|| self.source_on_one_line(span), Json::to_string);
         let is_different = negate(test_condition(Op::Eq, typed_value.clone(), Operand::Value(value), span));
         let is_wrong_value =
             Cond { kind: CondKind::Or(vec![is_missing_condition(&typed_value, span), is_different]), span };
@@ -245,7 +249,7 @@ impl<'a> Checker<'a> {
         let present_value =
             if ty.kinds == KindSet::MESSAGE_KINDS { &declared.untyped_read } else { &declared.typed_read };
         let parts = vec![is_present_condition(present_value, span), is_wrong_value];
-        let violation = declared.violation_report(message!("`{name}` must be {wants}"), true, None);
+        let violation = declared.build_violation_report(message!("`{name}` must be {wants}"), true, None);
         let violation = ViolationReport { span, repair: message!("write {wants}"), ..violation };
         self.add_requirement(&declared.rule_id("match"), parts, violation, declared.site)
     }
@@ -474,7 +478,7 @@ impl<'a> Checker<'a> {
 fn has_key_condition(declared: &DeclaredField<'_, '_>) -> Cond {
     let DeclaredField { field, site, .. } = declared;
     let span = field.name.span;
-    let key = constant_expr(Json::from(field.name.node.as_str()), span);
+    let key = build_constant(Json::from(field.name.node.as_str()), span);
     // The condition reads the object as a dict, not as its record type. Otherwise each hash of the
     // condition would hash all fields of the record.
     let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };

@@ -1,8 +1,8 @@
 //! Lowers paths in the validated object: the path after `at`, and the path that an expression
 //! reads.
 
-use super::super::constant::constant_json_of;
-use super::super::nested::path_to_field;
+use super::super::constant::json_of_constant;
+use super::super::nested::find_path_to_field;
 use super::super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{DottedPath, ObjectPath, ObjectStep};
 use rulec_base::diag::{Code, Diagnostic};
@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
     fn object_path_error(&self, written: &ast::Expr) -> Option<Diagnostic> {
         let is_path =
             |path: &str| !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
-        let (path, root_span) = root_text(written).filter(|(path, _)| is_path(path))?;
+        let (path, root_span) = root_name_of_path(written).filter(|(path, _)| is_path(path))?;
         let name = path.split(['.', '[']).next().unwrap_or_default();
         let is_quoted = matches!(written.kind, ExprKind::Literal(_));
         let bindings = || self.scope.bindings().iter().filter(|binding| binding.place.is_some());
@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
     /// to other fields of this name. `None` if there is no such field, or if several others have
     /// the name.
     fn suggest_nested_path(&self, path: &ast::Expr) -> Option<String> {
-        let (root, _) = root_text(path)?;
+        let (root, _) = root_name_of_path(path)?;
         let text = match &path.kind {
             ExprKind::Literal(_) => &root,
             _ => self.loaded.sources.slice(path.span),
@@ -127,7 +127,7 @@ impl<'a> Checker<'a> {
             let ty = binding.expr.ty.clone();
             record.push(Field { name: binding.name.clone(), ty, is_optional: false, is_private: false });
         }
-        Some(format!("{}{rest}", path_to_field(&record, &[root.as_str()])?))
+        Some(format!("{}{rest}", find_path_to_field(&record, &[root.as_str()])?))
     }
 
     /// Returns the path that an expression reads in the validated object; `None` if it reads
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
             ExprKind::Index(base, index) => {
                 let base = self.object_path_of(base)?;
                 let index = self.check_value(index).ok()?;
-                Some(base.with_step(match constant_json_of(&index).and_then(Json::as_str) {
+                Some(base.with_step(match json_of_constant(&index).and_then(Json::as_str) {
                     Some(key) => ObjectStep::Key(key.into()),
                     None => ObjectStep::At(self.add_value(index)),
                 }))
@@ -157,11 +157,13 @@ impl<'a> Checker<'a> {
 
 /// Returns the first name of a path, and its span. If the path is written as a text, returns the
 /// whole text and its span. `None` for other expressions.
-fn root_text(path: &ast::Expr) -> Option<(String, rulec_base::span::Span)> {
+fn root_name_of_path(path: &ast::Expr) -> Option<(String, rulec_base::span::Span)> {
     match &path.kind {
         ExprKind::Name(name) => Some((name.clone(), path.span)),
         ExprKind::Literal(ast::Literal::String(text)) => Some((text.clone(), path.span)),
-        ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::As(base, _) => root_text(base),
+        ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::As(base, _) => {
+            root_name_of_path(base)
+        }
         _ => None,
     }
 }

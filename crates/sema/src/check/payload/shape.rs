@@ -1,7 +1,7 @@
 //! The schema of an object: its fields with their shapes (accepted values). The fields of included
 //! groups are part of the schema.
 
-use super::super::constant::constant_json_of;
+use super::super::constant::json_of_constant;
 use super::super::{Checked, Checker};
 use super::MAX_ITEM_DEPTH;
 use crate::hir::{AllowedValues, FieldShape, ObjectSchema, PayloadField};
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
         if !self.looks_constant(value) {
             return None;
         }
-        constant_json_of(&self.check_value(value).ok()?).cloned()
+        json_of_constant(&self.check_value(value).ok()?).cloned()
     }
 
     /// True if no name in an expression can refer to the message or the payload. The expression can

@@ -2,7 +2,7 @@
 
 use super::super::fields::NarrowingReason;
 use super::super::path::ConstantPath;
-use super::super::read::typed_read;
+use super::super::read::wrap_in_typed_read;
 use super::super::{AlreadyReported, Checked, Checker, join_names};
 use super::{CONTEXT_SCORE, TEXT_FIELD};
 use crate::check::read::UNDECLARED_KINDS;
@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
             "intent_score" => (self.check_intent_field(INTENT_SCORE_FIELD, span_up_to(1))?, 2),
             "entities" => (self.check_entity_value(path, span_up_to(2))?, 3),
             "keywords" => (
-                self.feature_call(
+                self.build_analysis_call(
                     AnalysisFeature::Keywords,
                     REQUEST_ROOT,
                     name,
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
     /// Builds a call of the built-in function for `feature`, such as finding the intent. The
     /// function receives the text of the message. In explanations, the name of the function is
     /// `owner` and `name` with a dot between them, such as `request.intent`.
-    fn feature_call(
+    fn build_analysis_call(
         &mut self,
         feature: AnalysisFeature,
         owner: &str,
@@ -135,12 +135,13 @@ impl<'a> Checker<'a> {
                 ),
             );
         }
-        let record = optional_record([
+        let record = build_optional_record_type([
             (INTENT_FIELD, Ty::STRING),
             (BEST_INTENT_FIELD, Ty::STRING),
             (INTENT_SCORE_FIELD, Ty::FLOAT),
         ]);
-        let base = self.feature_call(AnalysisFeature::Intent, REQUEST_ROOT, INTENT_FIELD, record, span)?;
+        let base =
+            self.build_analysis_call(AnalysisFeature::Intent, REQUEST_ROOT, INTENT_FIELD, record, span)?;
         self.check_field(base, &Spanned::new(field.to_owned(), span), span)
     }
 
@@ -165,8 +166,8 @@ impl<'a> Checker<'a> {
             Some(symbol) => {
                 let index = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
                 let fields = &self.program.analysis.entities[index].fields;
-                let ty = optional_record(fields.iter().map(|field| (&**field, Ty::STRING)));
-                self.feature_call(AnalysisFeature::Entity(index), "request.entities", name, ty, span)
+                let ty = build_optional_record_type(fields.iter().map(|field| (&**field, Ty::STRING)));
+                self.build_analysis_call(AnalysisFeature::Entity(index), "request.entities", name, ty, span)
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
@@ -191,7 +192,7 @@ impl<'a> Checker<'a> {
             declared.is_none_or(|declared_span| self.symbols.is_visible(span.file, declared_span))
         }) {
             Some(index) => {
-                self.feature_call(AnalysisFeature::Lexicon(index), REQUEST_ROOT, name, Ty::FLOAT, span)
+                self.build_analysis_call(AnalysisFeature::Lexicon(index), REQUEST_ROOT, name, Ty::FLOAT, span)
             }
             None => {
                 let names = self.request_field_names(span);
@@ -249,7 +250,7 @@ impl<'a> Checker<'a> {
                     KindSet::NUMBER,
                     &NarrowingReason::Fixed(message!("a number, the context score")),
                 );
-                Ok(typed_read(value, &Ty::NUMBER))
+                Ok(wrap_in_typed_read(value, &Ty::NUMBER))
             }
             other => {
                 let what = match other {
@@ -283,7 +284,7 @@ enum UnknownPartOwner {
 }
 
 /// Returns a record type with these fields, all of them optional.
-fn optional_record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
+fn build_optional_record_type<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field =
         |(name, ty): (&str, Ty)| Field { name: name.into(), ty, is_optional: true, is_private: false };
     Ty::record(fields.into_iter().map(field).collect())

@@ -3,7 +3,7 @@
 //! value is probably a mistake, of the test or of the rules.
 
 use super::super::Checker;
-use super::value::value_fits;
+use super::value::is_readable_as_kinds;
 use crate::hir::{Slot, TableId, TableKind};
 use rulec_base::diag::Code;
 use rulec_base::message;
@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
         let slots = || self.fields.slots().iter().filter(|slot| slot.root.is_none());
         let is_read = |path: &[_], value: Value<'_>| {
-            slots().any(|slot| slot.path == path && value_fits(value, slot.kinds))
+            slots().any(|slot| slot.path == path && is_readable_as_kinds(value, slot.kinds))
         };
         let found = slots().find_map(|slot| {
             let (first, rest) = slot.path.split_first()?;

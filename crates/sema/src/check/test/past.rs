@@ -1,6 +1,6 @@
 //! Reads the earlier messages of a test: `given history = [ { tool: "login", ago: 5m } ]`.
 
-use super::value::value_mismatch;
+use super::value::value_mismatch_message;
 use crate::check::history::{AGO_FIELD, HISTORY_NAME};
 use crate::check::{Checked, Checker};
 use rulec_base::diag::Code;
@@ -20,7 +20,8 @@ pub(super) struct GivenHistory {
 }
 
 impl<'a> Checker<'a> {
-    /// True if this `given` path names the history, and not a field of the message.
+    /// True if `path`, to which a test gives a value, is the list of earlier messages and not a
+    /// field of the message.
     pub(super) fn is_given_history(&self, path: &[Ident]) -> bool {
         matches!(path, [name] if name.node == HISTORY_NAME && self.is_history_name(HISTORY_NAME))
     }
@@ -28,7 +29,7 @@ impl<'a> Checker<'a> {
     /// Reads a list of earlier messages. Each may have some of the fields of the input, a
     /// `decision`, and its time as `at` or its age as `ago`.
     pub(super) fn read_given_history(&mut self, value: &'a ast::Expr) -> Checked<GivenHistory> {
-        let (json, span) = (self.constant_json(value)?, value.span);
+        let (json, span) = (self.evaluate_constant(value)?, value.span);
         let element = self.history_element_type.clone().unwrap_or(Ty::ANY);
         let mut record = element.fields().cloned().unwrap_or_default();
         record.push(Field { name: AGO_FIELD.into(), ty: Ty::NUMBER, is_optional: true, is_private: false });
@@ -39,7 +40,7 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.report_unknown_key(value, &list, HISTORY_NAME) {
             return found;
         }
-        if let Some(message) = value_mismatch(&json, &Ty::list(Ty::record(record)), HISTORY_NAME) {
+        if let Some(message) = value_mismatch_message(&json, &Ty::list(Ty::record(record)), HISTORY_NAME) {
             return self.fail(Code::TestInput, span, message, help);
         }
         let Json::Array(elements) = json else {

@@ -163,26 +163,31 @@ impl<'a> Checker<'a> {
             }
         }
         let handler = name.node.as_str();
-        self.check_known_name(name, &handlers, message!("no route leads to `{handler}`"))?;
+        self.check_name_is_among(name, &handlers, message!("no route leads to `{handler}`"))?;
         for (argument, _) in &then.args {
             let message = message!("no route passes `{handler}` an argument `{}`", argument.node);
-            self.check_known_name(argument, &argument_names, message)?;
+            self.check_name_is_among(argument, &argument_names, message)?;
         }
         for (key, _) in &then.metadata {
             let message = message!("no route to `{handler}` has `{}` in its metadata", key.node);
-            self.check_known_name(key, &metadata_keys, message)?;
+            self.check_name_is_among(key, &metadata_keys, message)?;
         }
         Ok(OutcomeExpectations {
             handler: Some(handler.into()),
-            args: self.constant_map(&then.args)?,
-            metadata: self.constant_map(&then.metadata)?,
+            args: self.evaluate_constant_entries(&then.args)?,
+            metadata: self.evaluate_constant_entries(&then.metadata)?,
             ..OutcomeExpectations::default()
         })
     }
 
     /// Reports an error if `names` does not contain `name`, the name of a handler, argument or
     /// metadata key.
-    fn check_known_name(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
+    fn check_name_is_among(
+        &mut self,
+        name: &Ident,
+        names: &BTreeSet<String>,
+        message: Message,
+    ) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());
         }

@@ -25,7 +25,7 @@ pub(super) fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], va
 
 /// True if a value can be read as one of these kinds. A text can be read as a date-time if it is
 /// one in RFC 3339 notation.
-pub(super) fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
+pub(super) fn is_readable_as_kinds(value: Value<'_>, kinds: KindSet) -> bool {
     match value {
         Value::Missing => true,
         Value::Str(text) => {
@@ -38,13 +38,13 @@ pub(super) fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
 /// Compares a value with the declared type. Returns the message about the first value, at any
 /// depth, that does not have its type. Accepts null for every type, because tests use null for a
 /// missing field.
-pub(super) fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
+pub(super) fn value_mismatch_message(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let mismatch = |found: Message| Some(message!("`{path}` is declared as {ty}, but this is {found}"));
     if value.read_one_of(ty.values()).is_missing() && !value.is_missing() {
         return mismatch(message!("another text"));
     }
-    if !value_fits(value, ty.kinds) {
+    if !is_readable_as_kinds(value, ty.kinds) {
         let kind = value.kind();
         return mismatch(
             kind.map_or(Message::verbatim("null"), |kind| {
@@ -54,23 +54,24 @@ pub(super) fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message
     }
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
-            Some(field) => value_mismatch(value, &field.ty, &format!("{path}.{key}")),
+            Some(field) => value_mismatch_message(value, &field.ty, &format!("{path}.{key}")),
             None => mismatch(message!("a record with a field `{key}`")),
         }),
-        (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| value_mismatch(item, &ty.element(), &format!("{path}[{index}]"))),
-        (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
-            map.iter().find_map(|(key, value)| value_mismatch(value, &ty.element(), &format!("{path}.{key}")))
+        (Json::Array(items), None) if ty.kinds == KindSet::LIST => {
+            items.iter().enumerate().find_map(|(index, item)| {
+                value_mismatch_message(item, &ty.element(), &format!("{path}[{index}]"))
+            })
         }
+        (Json::Object(map), None) if ty.kinds == KindSet::DICT => map
+            .iter()
+            .find_map(|(key, value)| value_mismatch_message(value, &ty.element(), &format!("{path}.{key}"))),
         _ => None,
     }
 }
 
-/// Returns the innermost part of a given value that is a literal without its declared type, and
-/// this type. The part is the whole value if no literal inside has another type.
-pub(super) fn mismatched_part<'e>(value: &'e ast::Expr, ty: &Ty) -> (&'e ast::Expr, Ty) {
+/// Finds the first literal inside a test's value that does not have its declared type, and returns
+/// it with this type. If there is none, returns the whole value and its type.
+pub(super) fn find_mistyped_literal<'e>(value: &'e ast::Expr, ty: &Ty) -> (&'e ast::Expr, Ty) {
     fn find<'e>(value: &'e ast::Expr, ty: &Ty) -> Option<(&'e ast::Expr, Ty)> {
         let literal = match &value.kind {
             ExprKind::Literal(Literal::String(text)) => Value::Str(text),
@@ -85,13 +86,13 @@ pub(super) fn mismatched_part<'e>(value: &'e ast::Expr, ty: &Ty) -> (&'e ast::Ex
             ExprKind::List(items) => return items.iter().find_map(|item| find(item, &ty.element())),
             _ => return None,
         };
-        (!value_fits(literal, ty.kinds)).then(|| (value, ty.clone()))
+        (!is_readable_as_kinds(literal, ty.kinds)).then(|| (value, ty.clone()))
     }
     find(value, ty).unwrap_or_else(|| (value, ty.clone()))
 }
 
-/// Returns the number in the quotes of a given text whose declared type is a number. `None` for
-/// other values.
+/// Returns the number that a test's value has in quotes, such as `5` for `"5"`, if the declared
+/// type is a number. `None` for other values.
 pub(super) fn number_in_quotes<'e>(value: &'e ast::Expr, ty: &Ty) -> Option<&'e str> {
     let ExprKind::Literal(Literal::String(text)) = &value.kind else { return None };
     let is_number = text.parse::<f64>().is_ok() && text.starts_with(|c: char| c == '-' || c.is_ascii_digit());

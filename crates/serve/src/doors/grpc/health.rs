@@ -27,7 +27,7 @@ fn health_response(status: ServingStatus) -> HealthCheckResponse {
 /// Returns a stream with the current health of a service; if `is_known` is false, the health is
 /// "unknown service". When the server stops, a healthy service is reported as not serving, and the
 /// stream ends. So no open stream delays the shutdown.
-fn serving_states(
+fn stream_health_states(
     is_known: bool,
     stopping: watch::Receiver<bool>,
 ) -> BoxStream<'static, HealthCheckResponse> {
@@ -67,7 +67,7 @@ impl health_server::Health for HealthService {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let is_known = is_known_service(&request.into_inner().service);
-        let states = serving_states(is_known, self.0.service().stopping());
+        let states = stream_health_states(is_known, self.0.service().stopping());
         Ok(Response::new(states.map(Ok).boxed()))
     }
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     async fn all_states(is_known: bool, stopping: watch::Receiver<bool>) -> Vec<ServingStatus> {
-        serving_states(is_known, stopping).map(|state| state.status()).collect().await
+        stream_health_states(is_known, stopping).map(|state| state.status()).collect().await
     }
 
     #[tokio::test]

@@ -21,8 +21,8 @@ pub(super) fn grpc_code(problem: &Problem) -> Code {
     row.map_or(Code::Unknown, |(_, _, code)| *code)
 }
 
-/// Returns the start of an error message, at most [`MAX_STATUS_MESSAGE_BYTES`] bytes. The message
-/// may be long, because it may repeat a name that a client sent.
+/// Returns an error message, truncated to [`MAX_STATUS_MESSAGE_BYTES`] bytes. The message may be
+/// long, because it may repeat a name that a client sent.
 fn truncate_detail(words: &str) -> &str {
     let end = (0..=words.len().min(MAX_STATUS_MESSAGE_BYTES)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]

@@ -2,7 +2,7 @@
 //! separators, types and schema keywords. Each diagnostic gives the syntax of this language
 //! instead.
 
-use super::super::foreign_comments::foreign_comment;
+use super::super::foreign_comments::foreign_comment_error;
 use super::super::{Rule, foreign, remedy};
 use super::{ParseFailure, is_payload_item};
 use crate::lex::TokenKind;
@@ -13,7 +13,7 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for syntax of another language, in any kind of statement. `None`
     /// without such a mistake.
-    pub(super) fn foreign_syntax(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_syntax_in_statement_error(&self) -> Option<Diagnostic> {
         if self.is_at_end() {
             return None;
         }
@@ -22,23 +22,23 @@ impl ParseFailure<'_, '_> {
         if let Some(before) = touching.filter(|before| matches!(self.token_text(*before), "/" | "("))
             && self.found_text == "*"
         {
-            return foreign_comment(self.cx.file, self.cx.text, before.start as usize)
+            return foreign_comment_error(self.cx.file, self.cx.text, before.start as usize)
                 .map(|diagnostic| Diagnostic { code: Code::Unexpected, ..diagnostic });
         }
         if self.rest_of_source().starts_with("--") && !self.is_value_expected()
             || self.rest_of_source().starts_with("/*")
         {
             let start = self.span.range().start;
-            return foreign_comment(self.cx.file, self.cx.text, start)
+            return foreign_comment_error(self.cx.file, self.cx.text, start)
                 .map(|diagnostic| Diagnostic { code: Code::Unexpected, ..diagnostic });
         }
         if is_payload_item(self.rule) {
-            return self.foreign_schema();
+            return self.foreign_schema_error();
         }
         if self.statement_declares_fields() {
-            return self.foreign_type();
+            return self.foreign_type_error();
         }
-        self.foreign_symbol().or_else(|| self.foreign_value())
+        self.foreign_symbol_error().or_else(|| self.foreign_value_error())
     }
 
     /// Returns the source text from the unexpected token on.
@@ -53,7 +53,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a symbol where this language uses another symbol or none. `None`
     /// without such a mistake.
-    fn foreign_symbol(&self) -> Option<Diagnostic> {
+    fn foreign_symbol_error(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
             let message = message!("{what} by `{wanted}`, not `{}`", self.found_text);
             Some(foreign::foreign_syntax_error(self.span, message, wanted))
@@ -62,9 +62,9 @@ impl ParseFailure<'_, '_> {
             "=" if self.expects_rule(Rule::colon) => {
                 swap(":", message!("a name and its value are separated"))
             }
-            ":" if self.expects_rule(Rule::equals) && self.rule == Rule::let_statement => {
-                self.typed_definition().or_else(|| swap("=", message!("a name and its value are separated")))
-            }
+            ":" if self.expects_rule(Rule::equals) && self.rule == Rule::let_statement => self
+                .typed_definition_error()
+                .or_else(|| swap("=", message!("a name and its value are separated"))),
             ":" if self.expects_rule(Rule::equals) => {
                 swap("=", message!("a name and its value are separated"))
             }
@@ -77,7 +77,7 @@ impl ParseFailure<'_, '_> {
                     message!("a range is written with `..` or `..=`"),
                     message!("write it without brackets, as in `x in 1..=3`"),
                 ),
-            ":" if self.expects_rule(Rule::close_bracket) => self.part_of_text().or_else(|| {
+            ":" if self.expects_rule(Rule::close_bracket) => self.text_slice_error().or_else(|| {
                 self.unexpected_token(
                     message!("an index must be one value"),
                     message!("write `list[0]`; slices of a list are not supported"),
@@ -103,7 +103,7 @@ impl ParseFailure<'_, '_> {
                 swap(",", message!("the elements of a list are separated"))
             }
             "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => {
-                self.list_without_brackets()
+                self.list_without_brackets_error()
             }
             "," if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
                 message!("a route can lead to only one handler"),
@@ -124,7 +124,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a value in the syntax of another language. `None` without such a
     /// mistake.
-    fn foreign_value(&self) -> Option<Diagnostic> {
+    fn foreign_value_error(&self) -> Option<Diagnostic> {
         let is_number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.token_before().map(|token| token.kind);
         if self.expects_rule(Rule::kw_then)
@@ -152,12 +152,12 @@ impl ParseFailure<'_, '_> {
                 message!("several values need a list"),
                 message!("write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`"),
             ),
-            "=>" | ":" | "->" if self.expects_rule(Rule::close_paren) => self.function_for_elements(),
+            "=>" | ":" | "->" if self.expects_rule(Rule::close_paren) => self.unnamed_function_error(),
             "else" | "otherwise" | "default" if self.is_preceded_by("when") => self.unexpected_token(
                 message!("`{}` is not a condition", self.found_text),
                 message!("for messages that no route matches, write `default -> HANDLER`"),
             ),
-            "then" | "else" => self.foreign_condition(),
+            "then" | "else" => self.foreign_condition_error(),
             "input" if self.token_text_ahead(1) == "." => self.unexpected_token(
                 message!("`input` is not a value"),
                 message!(
@@ -169,9 +169,11 @@ impl ParseFailure<'_, '_> {
                 message!("a route can lead to only one handler"),
                 message!("write `-> HANDLER`, and a separate route for each other handler"),
             ),
-            _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => self.number_after_dot(),
+            _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => {
+                self.number_after_dot_error()
+            }
             _ if self.rule == Rule::default_statement && self.is_preceded_by("default") => {
-                self.words_before_arrow()
+                self.words_after_default_error()
             }
             _ => None,
         }
@@ -179,7 +181,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for the unexpected token, a number after a dot. The author meant the
     /// index of an element, as in `list.0`, or a fraction without its first digit, as in `.5`.
-    fn number_after_dot(&self) -> Option<Diagnostic> {
+    fn number_after_dot_error(&self) -> Option<Diagnostic> {
         let number = self.found_text;
         let before_dot = self.token_index.checked_sub(2).filter(|index| *index >= self.cx.tokens.start);
         let before_dot = before_dot.map(|index| self.cx.significant[index].token);
@@ -205,7 +207,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for words between `default` and its arrow: a condition or a name, which
     /// a default does not have, or a handler without the arrow. `None` without such words.
-    fn words_before_arrow(&self) -> Option<Diagnostic> {
+    fn words_after_default_error(&self) -> Option<Diagnostic> {
         let target_index = (self.token_index..self.cx.tokens.end)
             .find(|index| self.token_text(self.cx.significant[*index].token) == "->")
             .map(|index| index + 1);
@@ -251,13 +253,13 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a type in the syntax of another language, or for a foreign mark
     /// such as `?` after a field. `None` without such a mistake.
-    fn foreign_type(&self) -> Option<Diagnostic> {
+    fn foreign_type_error(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found_text {
             "[" | "(" if self.is_preceded_by("list") => {
                 (message!("write the type of the elements in `<` and `>`"), message!("write `list<string>`"))
             }
             "[" => (message!("a type of lists is written `list<…>`"), message!("write `list<string>`")),
-            "<" if self.generic_type().is_some() => return self.generic_type(),
+            "<" if self.generic_type_error().is_some() => return self.generic_type_error(),
             "<" => (
                 message!("only `list` and `dict` take a type in `<` and `>`"),
                 message!("write `list<string>`, or `dict<int>` for values with string keys"),
@@ -276,7 +278,7 @@ impl ParseFailure<'_, '_> {
             ),
             ")" | "," if self.expects_rule(Rule::colon) => {
                 let name = self.token_before().map_or("x", |token| self.token_text(token));
-                if let Some(diagnostic) = self.parameter_without_type() {
+                if let Some(diagnostic) = self.parameter_without_type_error() {
                     return Some(diagnostic);
                 }
                 let help = message!("write its type after it, such as `{name}: string` or `{name}: int`");
@@ -298,7 +300,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
     /// payload. `None` without such a mistake.
-    fn foreign_schema(&self) -> Option<Diagnostic> {
+    fn foreign_schema_error(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         let (message, help) = match (self.rule, found) {
             (Rule::closed_item, "[") => (
@@ -328,7 +330,7 @@ impl ParseFailure<'_, '_> {
                 ),
             ),
             (Rule::field_item, _) if self.expects_rule(Rule::EOI) => (
-                message!("`{}` is not part of a field declaration", self.cx.shortened_source(self.span)),
+                message!("`{}` is not part of a field declaration", self.cx.shorten_source(self.span)),
                 foreign::schema_help(
                     found,
                     self.token_text(self.cx.significant[self.cx.tokens.start].token),
@@ -344,7 +346,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a time of day or a duration with colons, as in `00:30:00`. The
     /// unexpected token is the first colon.
-    fn time_of_day(&self) -> Option<Diagnostic> {
+    fn time_of_day_error(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         let mut parts = vec![self.token_text(self.cx.significant[first].token)];
         let mut last = first;
@@ -385,7 +387,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a route without an arrow. Its condition contains a conditional,
     /// quantifier or time of day in the syntax of another language. `None` without such a mistake.
-    pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_condition_error(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let significant = &self.cx.significant[self.cx.tokens.start..self.token_index];
         let word = |index: usize| self.token_text(significant[index].token);
@@ -415,7 +417,7 @@ impl ParseFailure<'_, '_> {
             && is_number(self.token_before().map(|token| token.kind))
             && is_number(self.cx.significant.get(self.token_index + 1).map(|item| item.token.kind))
         {
-            return self.time_of_day();
+            return self.time_of_day_error();
         }
         None
     }

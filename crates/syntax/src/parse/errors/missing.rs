@@ -16,10 +16,10 @@ const SUGGESTED_TYPE_NAMES: [&str; 8] =
     ["string", "int", "number", "float", "bool", "decimal", "datetime", "list"];
 
 impl ParseFailure<'_, '_> {
-    pub(super) fn missing_when(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_when_error(&self) -> Option<Diagnostic> {
         let (span, found) = (self.span, self.found_text);
         if self.rule == Rule::router_statement {
-            return self.missing_router_case_word();
+            return self.missing_router_case_word_error();
         }
         if matches!(found, "salience" | "order" | "weight" | "rank") {
             let message = message!("the order of routes is set with `priority`, not `{found}`");
@@ -69,7 +69,7 @@ impl ParseFailure<'_, '_> {
             let diagnostic = unexpected_token(span, message, message!("remove the `{found}`"));
             return Some(diagnostic.fix(span, ""));
         }
-        if let Some(joined) = foreign::joined_name(self.cx.text, self.span.range().start) {
+        if let Some(joined) = foreign::join_words_to_name(self.cx.text, self.span.range().start) {
             return self.unexpected_token(
                 message!("a name is one word, but `{found}` is a second word"),
                 message!("write `{joined}`"),
@@ -82,7 +82,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`. `None`
     /// without such a mistake.
-    pub(super) fn missing_router_case_word(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_router_case_word_error(&self) -> Option<Diagnostic> {
         let fallback_word_error = |token: Token| {
             let message =
                 message!("the fallback case of a router is `otherwise`, not `{}`", self.token_text(token));
@@ -105,7 +105,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a condition without `->` after it. The author may have meant
     /// another word or symbol as the arrow. `None` without such a mistake.
-    pub(super) fn missing_arrow(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_arrow_error(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let arrow_error = |span: Span| {
             let what = &self.cx.text[span.range()];
@@ -115,11 +115,11 @@ impl ParseFailure<'_, '_> {
                 "->",
             ))
         };
-        if let Some(diagnostic) = self.foreign_condition() {
+        if let Some(diagnostic) = self.foreign_condition_error() {
             return Some(diagnostic);
         }
         if matches!(self.found_text, ":" | "then" | "THEN" | "Then") {
-            return self.foreign_mark_in_condition().or_else(|| arrow_error(self.span));
+            return self.foreign_mark_in_condition_error().or_else(|| arrow_error(self.span));
         }
         let significant = &self.cx.significant[self.cx.tokens.start..self.token_index];
         let has_text = |index: usize, word: &str| self.token_text(significant[index].token) == word;
@@ -183,7 +183,7 @@ impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for `:` or `then` within the condition of a route, where an arrow
     /// follows later. `None` if no arrow follows, because the symbol or word was then meant as the
     /// arrow.
-    fn foreign_mark_in_condition(&self) -> Option<Diagnostic> {
+    fn foreign_mark_in_condition_error(&self) -> Option<Diagnostic> {
         let after = self.token_index + 1;
         let is_arrow = |index: &usize| matches!(self.text_of_token(*index), "->" | "=>");
         (after..self.cx.tokens.end).find(is_arrow)?;
@@ -213,7 +213,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic for a field and its value with `:` between them, as in a JSON object:
     /// `when n: 3 -> h`. The unexpected token is the colon. `None` without such a mistake.
-    pub(super) fn colon_as_comparison(&self) -> Option<Diagnostic> {
+    pub(super) fn colon_as_comparison_error(&self) -> Option<Diagnostic> {
         let is_condition = matches!(
             self.rule,
             Rule::route_statement | Rule::let_statement | Rule::def_statement | Rule::router_statement
@@ -262,7 +262,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let written = match word {
-            "{" => self.comparisons_of_record(field, value)?,
+            "{" => self.write_comparisons_of_record(field, value)?,
             "[" => format!("{field} in {}", self.source_of_tokens(value..end)),
             "null" => format!("{field} is missing"),
             _ => format!("{field} == {}", self.source_of_tokens(value..end)),
@@ -276,12 +276,12 @@ impl ParseFailure<'_, '_> {
     /// Returns the comparisons of a field that a record of operators means: `n >= 3 and n < 9` for
     /// `{ gte: 3, lt: 9 }`. `open` is the token of the record's opening brace. `None` for other
     /// records.
-    fn comparisons_of_record(&self, field: &str, open: usize) -> Option<String> {
+    fn write_comparisons_of_record(&self, field: &str, open: usize) -> Option<String> {
         let close = self.closing_bracket_or_end(open);
         let mut comparisons = Vec::new();
         let mut index = open + 1;
         while index < close {
-            let operator = foreign::operator_of_name(self.text_of_token(index).trim_matches('"'))?;
+            let operator = foreign::operator_for_query_name(self.text_of_token(index).trim_matches('"'))?;
             let end = (index + 2..close).find(|end| self.text_of_token(*end) == ",").unwrap_or(close);
             if self.text_of_token(index + 1) != ":"
                 || end == index + 2

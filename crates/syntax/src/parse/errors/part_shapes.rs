@@ -38,12 +38,13 @@ pub(in super::super) enum Part {
     Weight,
 }
 
-/// A row of the table.
+/// A row of the table of shapes: a part of a statement, and the pattern by which help texts show
+/// how it is written.
 pub(in super::super) struct PartShape {
     pub(in super::super) part: Part,
     /// The phrase that names the part in messages, such as "a quantifier".
     name: Message,
-    /// The part with a word in capitals for each thing that the author chooses.
+    /// How the part is written, with a word in capitals for each thing that the author chooses.
     shape: &'static str,
     pub(in super::super) example: &'static str,
 }
@@ -115,7 +116,8 @@ shapes! {
     Part::Weight, message!("a word of a lexicon"), "TEXT: WEIGHT", r#""furious": 0.8"#;
 }
 
-/// Returns the help text that shows how a part is written. `None` for a part without a row.
+/// Returns the help text that shows how a part of a statement is written. `None` for a part that
+/// the table of shapes lacks.
 pub(in super::super) fn shape_help(part: Part) -> Option<Message> {
     let row = SHAPES.iter().find(|row| row.part == part)?;
     let (shape, example) = (row.shape.to_owned(), row.example.to_owned());
@@ -130,11 +132,11 @@ impl ParseFailure<'_, '_> {
                 "each rule of a payload begins a line, or follows `;`, as in `name: string not blank; closed`"
             ));
         }
-        shape_help(self.failed_part())
+        shape_help(self.innermost_failed_part())
     }
 
-    /// Returns the innermost part that contains the unexpected token.
-    fn failed_part(&self) -> Part {
+    /// Returns the innermost part of the statement that contains the unexpected token.
+    fn innermost_failed_part(&self) -> Part {
         let mut open_brackets = vec![];
         for index in self.cx.tokens.start..self.token_index.min(self.cx.tokens.end) {
             let kind = self.cx.significant[index].token.kind;
@@ -147,7 +149,7 @@ impl ParseFailure<'_, '_> {
         loop {
             let open = open_brackets.pop();
             let start = open.map_or(self.cx.tokens.start, |open| open + 1);
-            let part = self.clause_after(start).or_else(|| self.part_in_brackets(open?));
+            let part = self.find_clause_containing_error(start).or_else(|| self.part_in_brackets(open?));
             match (part, open) {
                 (Some(part), _) => return part,
                 (None, Some(_)) => {}
@@ -159,13 +161,13 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the clause that contains the unexpected token and begins with a word. `start` is the
     /// first token of the innermost brackets, or of the statement. `None` without such a clause.
-    fn clause_after(&self, start: usize) -> Option<Part> {
+    fn find_clause_containing_error(&self, start: usize) -> Option<Part> {
         let (mut part, mut depth) = (None, 0_usize);
         for index in start..self.token_index.min(self.cx.tokens.end) {
             let kind = self.cx.significant[index].token.kind;
             depth += usize::from(kind.opens_bracket());
             if depth == 0 {
-                part = self.clause_at(index, part);
+                part = self.clause_at_token(index, part);
             }
             depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
         }
@@ -174,7 +176,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the clause that contains the token after `index`, if `part` contains the token at
     /// `index`.
-    fn clause_at(&self, index: usize, part: Option<Part>) -> Option<Part> {
+    fn clause_at_token(&self, index: usize, part: Option<Part>) -> Option<Part> {
         let word = self.text_of_token(index);
         if index > self.cx.tokens.start && self.text_of_token(index - 1) == "." {
             return part;

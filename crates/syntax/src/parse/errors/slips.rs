@@ -41,59 +41,59 @@ use std::ops::Range;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a small mistake at the unexpected token. `None` if none is
     /// recognized.
-    pub(super) fn small_mistake(&self) -> Option<Diagnostic> {
-        let first = self.spaced_unit().or_else(|| self.comprehension());
-        let first = first.or_else(|| self.loop_as_quantifier());
+    pub(super) fn small_mistake_error(&self) -> Option<Diagnostic> {
+        let first = self.spaced_unit_error().or_else(|| self.foreign_element_condition_error());
+        let first = first.or_else(|| self.loop_as_quantifier_error());
         if let Some(diagnostic) = first.or_else(|| case_when_error(self.cx, self.token_index)) {
             return Some(diagnostic);
         }
         if self.is_at_end() {
-            return self.quantifier_without_condition();
+            return self.quantifier_without_condition_error();
         }
-        if let Some(diagnostic) = self.malformed_list_file() {
+        if let Some(diagnostic) = self.malformed_list_file_error() {
             return Some(diagnostic);
         }
-        self.part_in_other_form()
-            .or_else(|| self.address())
-            .or_else(|| self.node_slip())
-            .or_else(|| self.definition_or_target_slip())
-            .or_else(|| self.let_with_parameters())
-            .or_else(|| self.let_after_where())
-            .or_else(|| self.local_with_colon())
-            .or_else(|| self.declaration_in_words())
-            .or_else(|| self.window_before_list())
-            .or_else(|| self.text_in_parts())
-            .or_else(|| self.keyword_before_name())
-            .or_else(|| self.test_slip())
-            .or_else(|| self.word_slip())
-            .or_else(|| self.type_of_definition())
-            .or_else(|| self.body_of_extern())
-            .or_else(|| self.symbol_in_name())
-            .or_else(|| self.misplaced_word_or_symbol())
-            .or_else(|| self.misordered_clauses())
-            .or_else(|| self.field_slip())
-            .or_else(|| self.type_of_other_language())
-            .or_else(|| self.comma_after_condition())
-            .or_else(|| self.colon_as_comparison())
-            .or_else(|| self.unquoted_literal())
-            .or_else(|| self.ternary())
-            .or_else(|| self.unnamed_arguments())
-            .or_else(|| self.entry_without_value())
-            .or_else(|| self.arrow_as_comparison())
-            .or_else(|| self.else_after_route())
-            .or_else(|| self.wrong_quantifier_separator())
-            .or_else(|| self.allowed_values_in_type())
-            .or_else(|| self.dashed_list())
-            .or_else(|| self.comma_in_test())
-            .or_else(|| self.next_index_in_test())
-            .or_else(|| self.late_priority())
-            .or_else(|| self.unquoted_text())
-            .or_else(|| self.part_synonym())
+        self.foreign_part_error()
+            .or_else(|| self.unquoted_address_error())
+            .or_else(|| self.workflow_or_router_part_error())
+            .or_else(|| self.foreign_definition_or_target_error())
+            .or_else(|| self.let_with_parameters_error())
+            .or_else(|| self.let_after_where_error())
+            .or_else(|| self.local_name_with_colon_error())
+            .or_else(|| self.declaration_in_words_error())
+            .or_else(|| self.window_before_list_error())
+            .or_else(|| self.text_in_parts_error())
+            .or_else(|| self.keyword_before_name_error())
+            .or_else(|| self.test_part_error())
+            .or_else(|| self.misused_word_error())
+            .or_else(|| self.type_of_definition_error())
+            .or_else(|| self.body_of_extern_error())
+            .or_else(|| self.symbol_in_name_error())
+            .or_else(|| self.misplaced_word_or_symbol_error())
+            .or_else(|| self.misordered_clauses_error())
+            .or_else(|| self.field_declaration_error())
+            .or_else(|| self.foreign_type_form_error())
+            .or_else(|| self.comma_after_condition_error())
+            .or_else(|| self.colon_as_comparison_error())
+            .or_else(|| self.unquoted_literal_error())
+            .or_else(|| self.ternary_error())
+            .or_else(|| self.unnamed_arguments_error())
+            .or_else(|| self.entry_without_value_error())
+            .or_else(|| self.arrow_as_comparison_error())
+            .or_else(|| self.else_after_route_error())
+            .or_else(|| self.wrong_quantifier_separator_error())
+            .or_else(|| self.allowed_values_in_type_error())
+            .or_else(|| self.dashed_list_error())
+            .or_else(|| self.comma_in_test_error())
+            .or_else(|| self.next_index_in_test_error())
+            .or_else(|| self.priority_after_target_error())
+            .or_else(|| self.unquoted_text_error())
+            .or_else(|| self.foreign_part_word_error())
     }
 
     /// Returns the diagnostic for a list with elements from a file if the `=` or the quotes are
     /// missing: `list words from "a.txt"`, `list words = a.txt`. `None` without such a mistake.
-    fn malformed_list_file(&self) -> Option<Diagnostic> {
+    fn malformed_list_file_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement {
             return None;
         }
@@ -105,7 +105,7 @@ impl ParseFailure<'_, '_> {
                 super::unexpected_token(self.span, message, message!("write `{written}`")).fix(start, "= "),
             );
         }
-        shapes::unquoted_file_name(self.cx)
+        shapes::unquoted_file_name_error(self.cx)
     }
 
     /// Returns the text of a token of the statement, or an empty text. `index` is the index of the
@@ -134,7 +134,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a declaration keyword before a name that the statement only
     /// refers to: `-> handler bot`. `None` without such a mistake.
-    fn keyword_before_name(&self) -> Option<Diagnostic> {
+    fn keyword_before_name_error(&self) -> Option<Diagnostic> {
         let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
         let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
         let after = self.token_index + 1;
@@ -162,7 +162,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an address, version or date without quotes: `10.0.0.1`, `1.2.3`,
     /// `2026-01-31T10:00:00Z`. `None` without such a mistake.
-    fn unquoted_literal(&self) -> Option<Diagnostic> {
+    fn unquoted_literal_error(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| {
             use TokenKind::{Colon, Dot, Number, Operator};
             let kind = self.kind_of_token(index)?;
@@ -223,7 +223,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `a ? b : c`, as a value or as the target of a route. `None`
     /// without such a mistake.
-    fn ternary(&self) -> Option<Diagnostic> {
+    fn ternary_error(&self) -> Option<Diagnostic> {
         let is_mark = |index: &usize| self.text_of_token(*index) == "?";
         let is_value = self.found_text == ":";
         let mark = match is_value {
@@ -262,7 +262,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an arrow instead of `>=`, as in `n => 3`. `None` without such a
     /// mistake.
-    fn arrow_as_comparison(&self) -> Option<Diagnostic> {
+    fn arrow_as_comparison_error(&self) -> Option<Diagnostic> {
         let is_arrow = |index: usize| self.text_of_token(index) == "=>";
         let is_literal =
             |index: usize| matches!(self.kind_of_token(index), Some(TokenKind::Number | TokenKind::String));
@@ -285,7 +285,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an `else` after a route: `-> h else -> g`, `else if C -> g`.
     /// `None` without such a mistake.
-    fn else_after_route(&self) -> Option<Diagnostic> {
+    fn else_after_route_error(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let is_else =
             matches!(self.found_text, "else" | "otherwise" | "elif" | "elsif" | "elseif" | "ELSE" | "Else");
@@ -314,7 +314,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a quantifier that has another word or symbol where `:` is
     /// required, such as `any a in list where a > 3`. `None` without such a mistake.
-    fn wrong_quantifier_separator(&self) -> Option<Diagnostic> {
+    fn wrong_quantifier_separator_error(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");
         let expects_condition = self.expects_rule(Rule::colon)
@@ -331,7 +331,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a list of allowed values in a type: `x: enum["a", "b"]`, `x:
     /// string in ["a", "b"]`. `None` without such a mistake.
-    fn allowed_values_in_type(&self) -> Option<Diagnostic> {
+    fn allowed_values_in_type_error(&self) -> Option<Diagnostic> {
         if !self.statement_declares_fields() {
             return None;
         }
@@ -384,12 +384,12 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `list words:` with a dash before each element, as in YAML. `None`
     /// without such a mistake.
-    fn dashed_list(&self) -> Option<Diagnostic> {
+    fn dashed_list_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::list_statement || self.found_text != ":" {
             return None;
         }
         let elements = self.token_index + 1..self.cx.tokens.end;
-        let list = foreign::dashed_elements(self.source_of_tokens(elements))?;
+        let list = foreign::dashed_lines_to_list(self.source_of_tokens(elements))?;
         let span = self.span_of_tokens(self.token_index..self.cx.tokens.end);
         let message = message!("the elements of a list are written in brackets");
         let diagnostic = super::unexpected_token(self.span, message, message!("write `= {list}`"));
@@ -398,7 +398,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `next[0]` where a test expects a node, as in `expect check ->
     /// next[0]`. A test must name the node itself. `None` without such a mistake.
-    fn next_index_in_test(&self) -> Option<Diagnostic> {
+    fn next_index_in_test_error(&self) -> Option<Diagnostic> {
         let is_next = self.found_text == "["
             && self.is_preceded_by("next")
             && self.token_index >= 2
@@ -416,7 +416,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a definition with a type: `let x: bool = …`. `None` without such
     /// a mistake.
-    pub(super) fn typed_definition(&self) -> Option<Diagnostic> {
+    pub(super) fn typed_definition_error(&self) -> Option<Diagnostic> {
         let equals =
             (self.token_index..self.cx.tokens.end).find(|index| self.text_of_token(*index) == "=")?;
         let span = self.span_of_tokens(self.token_index..equals);
@@ -427,7 +427,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a list without brackets: `list words = "a", "b"`. `None` without
     /// such a mistake.
-    pub(super) fn list_without_brackets(&self) -> Option<Diagnostic> {
+    pub(super) fn list_without_brackets_error(&self) -> Option<Diagnostic> {
         let equals =
             (self.cx.tokens.start..self.token_index).find(|index| self.text_of_token(*index) == "=")?;
         let elements = equals + 1..self.cx.tokens.end;
@@ -440,7 +440,7 @@ impl ParseFailure<'_, '_> {
 
     /// Finds a field whose `?` follows its type, as in `n: int?`, and returns its span and its
     /// correct spelling. The unexpected token is the `?`. `None` if no field ends before the `?`.
-    pub(super) fn misplaced_optional_mark(&self) -> Option<(Span, String)> {
+    pub(super) fn find_misplaced_optional_mark(&self) -> Option<(Span, String)> {
         let colon = self.colon_before(self.token_index)?;
         let first = colon - 1;
         let field =
@@ -450,7 +450,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `priority` or `disabled` at the end of a route, as in `-> h
     /// priority 10`. Both must precede `when`. `None` without such a mistake.
-    fn late_priority(&self) -> Option<Diagnostic> {
+    fn priority_after_target_error(&self) -> Option<Diagnostic> {
         let is_late = self.rule == Rule::route_statement
             && matches!(self.found_text, "priority" | "disabled")
             && self.expects_rule(Rule::EOI);
@@ -464,7 +464,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a text without quotes that contains `@`: `contains @example.com`.
     /// `None` without such a mistake.
-    fn unquoted_text(&self) -> Option<Diagnostic> {
+    fn unquoted_text_error(&self) -> Option<Diagnostic> {
         if self.found_text != "@" || self.statement_declares_fields() {
             return None;
         }
@@ -480,7 +480,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for several fields or results after one `given` or `expect` of a
     /// test: `given a = 1, b = 2`. `None` without such a mistake.
-    fn comma_in_test(&self) -> Option<Diagnostic> {
+    fn comma_in_test_error(&self) -> Option<Diagnostic> {
         let next = self.text_of_token(self.token_index + 1);
         if self.rule != Rule::test_statement
             || !matches!(self.found_text, "," | ";")

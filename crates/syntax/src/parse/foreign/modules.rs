@@ -1,7 +1,7 @@
 //! Replacements for calls of a function in a module of another language, such as
 //! `strings.HasPrefix(url, "https")`, whose first argument is the value.
 
-use super::{is_condition_operator, operator_of_name};
+use super::{is_condition_operator, operator_for_query_name};
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::Op;
 
@@ -31,7 +31,7 @@ const FOREIGN_MODULES: [&str; 19] = [
 /// Returns the operator or call of this language that means the same as a call of a module's
 /// function. `base` is the text before the dot, `name` the function, and `args` the text in the
 /// parentheses. `None` for other calls.
-pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Option<String> {
+pub(in super::super) fn translate_module_call(base: &str, name: &str, args: &str) -> Option<String> {
     let module = base.to_lowercase();
     if !FOREIGN_MODULES.contains(&module.as_str()) {
         return None;
@@ -79,7 +79,7 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
             match function.or_else(|| builtins::builtin_for_foreign_name(&lower)) {
                 Some(function) => format!("{function}({first}, {second})"),
                 None => {
-                    let operator = operator_of_name(name)?;
+                    let operator = operator_for_query_name(name)?;
                     let op = Op::from_spelling(operator.trim_start_matches("not "))?;
                     is_condition_operator(op).then(|| format!("{first} {operator} {second}"))?
                 }
@@ -90,7 +90,7 @@ pub(in super::super) fn module_call(base: &str, name: &str, args: &str) -> Optio
 
 /// Returns the number with a unit that a call reads from a text: `10MB` for
 /// `units.parse_bytes("10MB")`. `None` for other calls.
-pub(super) fn parsed_quantity(base: &str, name: &str, args: &str) -> Option<String> {
+pub(super) fn translate_parsed_quantity(base: &str, name: &str, args: &str) -> Option<String> {
     let words = format!("{base}_{name}").to_lowercase();
     let reads = words.contains("parse") || words.contains("from") || words.ends_with("_of");
     let is_quantity = ["unit", "byte", "size", "duration", "time", "period"];
@@ -102,8 +102,8 @@ pub(super) fn parsed_quantity(base: &str, name: &str, args: &str) -> Option<Stri
 
 /// Returns the comparison that a method means: `a > 10.50` for
 /// `a.greaterThan(decimal("10.50"))`. `None` for other methods.
-pub(super) fn comparison_of_method(base: &str, name: &str, args: &str) -> Option<String> {
-    let operator = operator_of_name(name)?;
+pub(super) fn translate_comparison_method(base: &str, name: &str, args: &str) -> Option<String> {
+    let operator = operator_for_query_name(name)?;
     let lower = args.to_lowercase();
     let wrapped = ["decimal(", "bigdecimal(", "number(", "int(", "long(", "float("];
     let inner = wrapped.into_iter().find_map(|word| lower.strip_prefix(word)?.strip_suffix(')'));
@@ -160,11 +160,11 @@ pub(in super::super) fn split_arguments(args: &str) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::module_call;
+    use super::translate_module_call;
 
     #[test]
     fn calls_of_modules_become_operators_and_functions() {
-        let call = |base, name, args| module_call(base, name, args);
+        let call = |base, name, args| translate_module_call(base, name, args);
         assert_eq!(call("strings", "HasPrefix", "url, \"a,b\"").as_deref(), Some("url starts_with \"a,b\""));
         assert_eq!(call("slices", "Contains", "tags, \"a\"").as_deref(), Some("\"a\" in tags"));
         assert_eq!(call("re", "match", "r\"a\", text").as_deref(), Some("text matches r\"a\""));

@@ -7,17 +7,17 @@ use rulec_lang::operators::Op;
 
 /// Returns the parameters of a `def` from the names of a function's parameters, and from the
 /// function's value. A parameter with a type keeps its text: `a: number, b: string`.
-pub(in super::super) fn typed_parameters(params: &[&str], value: &str) -> String {
+pub(in super::super) fn write_typed_parameters(params: &[&str], value: &str) -> String {
     let typed = params.iter().map(|param| match param.contains(':') {
         true => (*param).to_owned(),
-        false => format!("{param}: {}", type_of_use(param, value)),
+        false => format!("{param}: {}", type_shown_by_uses(param, value)),
     });
     typed.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the type that the uses of a name in an expression show; `string` if no use shows
 /// another type.
-fn type_of_use(name: &str, value: &str) -> &'static str {
+fn type_shown_by_uses(name: &str, value: &str) -> &'static str {
     let tokens: Vec<_> = tokenize(value, 0).filter(|token| !token.kind.is_trivia()).collect();
     let text = |index: usize| tokens.get(index).map_or("", |token| token.text(value));
     let kind = |index: usize| tokens.get(index).map(|token| token.kind);
@@ -49,12 +49,12 @@ fn type_of_use(name: &str, value: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::typed_parameters;
+    use super::write_typed_parameters;
 
     #[test]
     fn the_types_of_parameters_follow_from_their_uses() {
         let check = |params: &[&str], value: &str, expected: &str| {
-            assert_eq!(typed_parameters(params, value), expected, "{value}");
+            assert_eq!(write_typed_parameters(params, value), expected, "{value}");
         };
         check(&["x"], "x > 100", "x: number");
         check(&["a", "b"], "a * b > 3", "a: number, b: number");

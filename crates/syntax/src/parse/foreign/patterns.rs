@@ -3,7 +3,7 @@
 /// Converts the regular expression between slashes with which a text begins to a raw text literal:
 /// `/a+/i` becomes `r"(?i)a+"`. Also returns its length in bytes. `None` if the second slash is
 /// missing, or for a flag without an equivalent.
-pub(in super::super) fn regex_literal(text: &str) -> Option<(String, usize)> {
+pub(in super::super) fn slashes_to_raw_string(text: &str) -> Option<(String, usize)> {
     let inner = text.strip_prefix('/')?;
     let mut is_escaped = false;
     let (close, _) = inner.char_indices().take_while(|(_, c)| *c != '\n').find(|(_, c)| {
@@ -26,12 +26,16 @@ pub(in super::super) fn regex_literal(text: &str) -> Option<(String, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::regex_literal;
+    use super::slashes_to_raw_string;
 
     #[test]
     fn regular_expressions_in_slashes_become_raw_texts() {
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(regex_literal(text).map(|(literal, _)| literal).as_deref(), expected, "{text}");
+            assert_eq!(
+                slashes_to_raw_string(text).map(|(literal, _)| literal).as_deref(),
+                expected,
+                "{text}"
+            );
         };
         check("/a+/.test(x)", Some("r\"a+\""));
         check("/a\\/b/gi", Some("r\"(?i)a/b\""));

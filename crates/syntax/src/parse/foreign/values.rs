@@ -8,7 +8,7 @@ use rulec_lang::builtins::{Function, canonical_clock_text};
 
 /// Returns the string that replaces a string with a prefix of another language, such as `f"hi
 /// {name}"`. `text` includes the quotes. `None` if no language has this prefix.
-pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String> {
+pub(in super::super) fn string_without_prefix(prefix: &str, text: &str) -> Option<String> {
     match prefix {
         "R" => Some(format!("r{text}")),
         "b" | "B" | "u" | "U" | "s" | "t" | "f" | "F" | "fr" | "rf" => {
@@ -110,7 +110,7 @@ fn is_version(text: &str) -> bool {
 
 /// Converts lines with dashes, as in YAML, to a list literal. Elements that are not numbers get
 /// quotes. `None` if a line has no dash, or if there is no line.
-pub(in super::super) fn dashed_elements(text: &str) -> Option<String> {
+pub(in super::super) fn dashed_lines_to_list(text: &str) -> Option<String> {
     let mut elements = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let element = line.strip_prefix('-')?.trim();
@@ -125,7 +125,7 @@ pub(in super::super) fn dashed_elements(text: &str) -> Option<String> {
 }
 
 /// Returns the condition of this language that means the same as `left between low and high`.
-pub(in super::super) fn between_replacement(left: &str, low: &str, high: &str) -> String {
+pub(in super::super) fn translate_between(left: &str, low: &str, high: &str) -> String {
     let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if is_number(low) && is_number(high) {
         return format!("{left} in {low}..={high}");
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn between_becomes_a_range() {
         let check = |left: &str, low: &str, high: &str, expected: &str| {
-            assert_eq!(between_replacement(left, low, high), expected);
+            assert_eq!(translate_between(left, low, high), expected);
         };
         check("n", "3", "5", "n in 3..=5");
         check("hour(now)", "\"09:00\"", "\"18:00\"", "time(now) in \"09:00\"..=\"18:00\"");

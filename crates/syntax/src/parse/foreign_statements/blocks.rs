@@ -17,7 +17,7 @@ impl StatementReader<'_> {
 
     /// Returns the block with indented lines after `:` at the token `start`. `None` for a statement
     /// without braces of its own.
-    pub(super) fn block_after_colon(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_block_after_colon(&self, start: usize) -> Option<ForeignStatement> {
         let has_braces = matches!(
             self.text(start),
             "table" | "choice" | "router" | "payload" | "group" | "workflow" | "intent" | "lexicon"
@@ -25,7 +25,7 @@ impl StatementReader<'_> {
         let colon = self.next_line_start(start) - 1;
         let head = self.token(start).start as usize..self.token(colon).start as usize;
         let head = self.text.get(head)?.trim_end();
-        let end = self.end_of_block(colon, self.significant[start].indent()?);
+        let end = self.index_after_block(colon, self.significant[start].indent()?);
         let name = start + 1;
         let is_name = matches!(self.kind(name), Some(TokenKind::Word | TokenKind::String));
         if !has_braces || !is_name || head.contains('\n') {
@@ -41,7 +41,7 @@ impl StatementReader<'_> {
 
     /// Returns the test at the token `start` that is written as a call: `test("refund", () => { …
     /// })`. `None` for another call.
-    pub(super) fn test_call(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_test_written_as_call(&self, start: usize) -> Option<ForeignStatement> {
         let (open, name) = (start + 1, start + 2);
         let close = self.closing_bracket(open)?;
         if !matches!(self.kind(name), Some(TokenKind::String | TokenKind::SingleQuoted)) {

@@ -13,7 +13,7 @@ const MAX_SWITCH_TOKENS: usize = 200;
 impl StatementReader<'_> {
     /// Returns the `switch`, `match` or `case` statement of another language at the token `start`.
     /// `None` for other statements.
-    pub(super) fn switch_statement(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_switch_statement(&self, start: usize) -> Option<ForeignStatement> {
         let margin = self.significant[start].indent()?;
         let line_end = self.next_line_start(start);
         let open = self.find_outside_brackets(start + 1..line_end, |index| {
@@ -22,7 +22,7 @@ impl StatementReader<'_> {
         let open = open.unwrap_or(line_end);
         let (body, end) = match self.text(open) {
             "{" => (open + 1..self.closing_bracket(open)?, self.closing_bracket(open)? + 1),
-            ":" => (open + 1..self.end_of_block(open, margin), self.end_of_block(open, margin)),
+            ":" => (open + 1..self.index_after_block(open, margin), self.index_after_block(open, margin)),
             _ if matches!(self.lowercase_text(open).as_str(), "when" | "in") => {
                 let limit = self.significant.len().min(open + MAX_SWITCH_TOKENS);
                 let last = (open..limit).find(|index| self.lowercase_text(*index) == "end")?;
@@ -33,8 +33,8 @@ impl StatementReader<'_> {
         if open == start + 1 || body.is_empty() {
             return None;
         }
-        let value = self.translated_without_parentheses(start + 1..open);
-        let routes = self.routes_of_cases(&value, body);
+        let value = self.translate_without_parentheses(start + 1..open);
+        let routes = self.translate_cases_to_routes(&value, body);
         let help = routes.and_then(|routes| routes_help(&routes)).unwrap_or_else(|| {
             message!(
                 "write a route for each value: `route NAME when {value} == VALUE -> HANDLER`, and `default -> \
@@ -46,7 +46,7 @@ impl StatementReader<'_> {
 
     /// Returns the routes that the cases between the tokens `body` mean. The cases compare the
     /// expression `value`. `None` if the meaning of a case is not certain.
-    fn routes_of_cases(&self, value: &str, body: Range<usize>) -> Option<Vec<MeantRoute>> {
+    fn translate_cases_to_routes(&self, value: &str, body: Range<usize>) -> Option<Vec<MeantRoute>> {
         let mut routes = Vec::new();
         let mut at = body.start;
         while at < body.end {
@@ -67,7 +67,7 @@ impl StatementReader<'_> {
                     let values = at..mark?;
                     let is_list = self
                         .find_outside_brackets(values.clone(), |index| matches!(self.text(index), "," | "|"));
-                    let written = self.translated_expression(values.clone()).replace(" | ", ", ");
+                    let written = self.translate_expression(values.clone()).replace(" | ", ", ");
                     if values.is_empty() {
                         return None;
                     }
@@ -78,7 +78,7 @@ impl StatementReader<'_> {
                     (Some(condition), mark? + 1)
                 }
             };
-            let (target, end) = self.target_at(after)?;
+            let (target, end) = self.read_target(after)?;
             routes.push(MeantRoute::new(condition, target));
             at = end;
         }

@@ -20,7 +20,7 @@ struct ConditionalBranch {
 impl StatementReader<'_> {
     /// Returns the conditional statement at the token `start`. `None` for other statements, and for
     /// a condition around routes, which has a diagnostic of its own.
-    pub(super) fn conditional_statement(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_conditional_statement(&self, start: usize) -> Option<ForeignStatement> {
         let margin = self.significant[start].indent()?;
         let mut routes = Vec::new();
         let mut is_clear = true;
@@ -28,7 +28,7 @@ impl StatementReader<'_> {
         // `CASE WHEN a THEN b`
         next += usize::from(self.lowercase_text(next) == "case" && self.lowercase_text(next + 1) == "when");
         let end = loop {
-            let branch = self.branch_at(next, margin)?;
+            let branch = self.read_conditional_branch(next, margin)?;
             is_clear &= branch.route.is_some();
             routes.extend(branch.route);
             let end = branch.end_token;
@@ -58,7 +58,7 @@ impl StatementReader<'_> {
     /// Returns the branch at the token `start`, which is `if`, `else` or a similar word. The line
     /// of the whole statement is indented by `margin` bytes. `None` if this is no such branch, or
     /// if it contains statements of this language.
-    fn branch_at(&self, start: usize, margin: u32) -> Option<ConditionalBranch> {
+    fn read_conditional_branch(&self, start: usize, margin: u32) -> Option<ConditionalBranch> {
         let mut first = start + 1;
         let word = self.lowercase_text(start);
         let is_else = matches!(word.as_str(), "else" | "otherwise");
@@ -68,7 +68,7 @@ impl StatementReader<'_> {
         let mark = self.result_separator(first, has_condition)?;
         let condition = match has_condition {
             true if mark == first => return None,
-            true => Some(self.translated_without_parentheses(first..mark)),
+            true => Some(self.translate_without_parentheses(first..mark)),
             false => None,
         };
         let condition = condition.map(|text| if is_negated { format!("not ({text})") } else { text });
@@ -81,13 +81,13 @@ impl StatementReader<'_> {
         }
         let block_end = match sign {
             "{" => self.closing_bracket(mark)?,
-            ":" if self.begins_line(body) => self.end_of_block(mark, margin),
+            ":" if self.begins_line(body) => self.index_after_block(mark, margin),
             _ if self.lowercase_text(mark) == "then" && self.begins_line(body) => {
                 self.block_end_word(body)?
             }
             _ => 0,
         };
-        let target = self.target_at(body);
+        let target = self.read_target(body);
         let (target, end) = match (target, block_end) {
             (Some((target, after)), 0) => (Some(target), after),
             (Some((target, after)), end) => {
@@ -146,8 +146,8 @@ impl StatementReader<'_> {
 
     /// Returns the statement that gives its result before the condition: `return h if C`, `h unless
     /// C`. `None` for any other line.
-    pub(super) fn condition_after_target(&self, start: usize) -> Option<ForeignStatement> {
-        let (target, after) = self.target_at(start).filter(|_| self.is_word(start))?;
+    pub(super) fn read_target_before_condition(&self, start: usize) -> Option<ForeignStatement> {
+        let (target, after) = self.read_target(start).filter(|_| self.is_word(start))?;
         let is_result =
             self.lowercase_text(start) == "return" || self.declared().declares("handler", self.text(start));
         let is_negated = self.lowercase_text(after) == "unless";
@@ -157,7 +157,7 @@ impl StatementReader<'_> {
             return None;
         }
         let last = end - usize::from(self.text(end - 1) == ";");
-        let condition = self.translated_without_parentheses(after + 1..last);
+        let condition = self.translate_without_parentheses(after + 1..last);
         let condition = if is_negated { format!("not ({condition})") } else { condition };
         let routes = [MeantRoute::new(Some(condition), target)];
         let help = routes_help(&routes).unwrap_or_else(general_routes_help);
@@ -166,7 +166,7 @@ impl StatementReader<'_> {
 
     /// Returns a condition that is a line of its own: `age >= 18 && vip`, `age >= 18 ? a : b` or
     /// `=IF(age >= 18, a, b)`. `None` for any other line.
-    pub(super) fn bare_condition(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_bare_condition(&self, start: usize) -> Option<ForeignStatement> {
         let end = self.next_line_start(start);
         let is_sign = |index: usize| matches!(self.text(index), "=" | ":=" | ":");
         if is_sign(start + 1) || self.text(start) == "=" && !self.is_word(start + 1) {
@@ -177,16 +177,16 @@ impl StatementReader<'_> {
         let mark = self.find_outside_brackets(start..last, |index| self.text(index) == "?");
         let colon = self.find_outside_brackets(start..last, |index| self.text(index) == ":");
         let routes = if self.lowercase_text(open - 1) == "if" && self.text(open) == "(" {
-            self.routes_of_if_call(open, last)?
+            self.translate_if_call_to_routes(open, last)?
         } else if matches!(self.lowercase_text(start).as_str(), "if" | "unless" | "when" | "case") {
             return None;
         } else if let (Some(mark), Some(colon)) = (mark, colon) {
-            let (target, target_end) = self.target_at(mark + 1)?;
-            let (other, other_end) = self.target_at(colon + 1)?;
+            let (target, target_end) = self.read_target(mark + 1)?;
+            let (other, other_end) = self.read_target(colon + 1)?;
             if mark == start || target_end != colon || other_end != last {
                 return None;
             }
-            let condition = self.translated_without_parentheses(start..mark);
+            let condition = self.translate_without_parentheses(start..mark);
             vec![MeantRoute::new(Some(condition), target), MeantRoute::new(None, other)]
         } else {
             let is_operator = |index: usize| {
@@ -195,10 +195,7 @@ impl StatementReader<'_> {
                     || matches!(text, "===" | "&&" | "||" | "and" | "or")
             };
             self.find_outside_brackets(start..last, is_operator).filter(|operator| *operator > start)?;
-            vec![MeantRoute::new(
-                Some(self.translated_without_parentheses(start..last)),
-                "HANDLER".to_owned(),
-            )]
+            vec![MeantRoute::new(Some(self.translate_without_parentheses(start..last)), "HANDLER".to_owned())]
         };
         let help = routes_help(&routes)?;
         Some(ForeignStatement { end_token: end, help, declared_names: Vec::new() })
@@ -206,16 +203,16 @@ impl StatementReader<'_> {
 
     /// Returns the routes that the call `IF(C, a, b)` means. `open` is its opening bracket. `None`
     /// if its closing bracket is not the token before `last`, or if `a` or `b` is no target.
-    fn routes_of_if_call(&self, open: usize, last: usize) -> Option<Vec<MeantRoute>> {
+    fn translate_if_call_to_routes(&self, open: usize, last: usize) -> Option<Vec<MeantRoute>> {
         let close = self.closing_bracket(open).filter(|close| *close + 1 == last)?;
         let is_comma = |index: usize| self.text(index) == ",";
         let first =
             self.find_outside_brackets(open + 1..close, is_comma).filter(|first| *first > open + 1)?;
         let second = self.find_outside_brackets(first + 1..close, is_comma);
-        let (target, target_end) = self.target_at(first + 1)?;
-        let mut routes = vec![MeantRoute::new(Some(self.translated_expression(open + 1..first)), target)];
+        let (target, target_end) = self.read_target(first + 1)?;
+        let mut routes = vec![MeantRoute::new(Some(self.translate_expression(open + 1..first)), target)];
         if let Some(second) = second {
-            let (other, other_end) = self.target_at(second + 1)?;
+            let (other, other_end) = self.read_target(second + 1)?;
             routes.push(MeantRoute::new(None, other));
             return (target_end == second && other_end == close).then_some(routes);
         }

@@ -42,28 +42,28 @@ const DEFINITION_WORDS: [&str; 17] = [
 impl StatementReader<'_> {
     /// Returns the definition in the syntax of another language at the token `start`. `None` for
     /// other statements.
-    pub(super) fn definition(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_definition(&self, start: usize) -> Option<ForeignStatement> {
         let word = self.lowercase_text(start);
         if word == "variable" && self.kind(start + 1) == Some(TokenKind::String) {
-            return self.variable_block(start);
+            return self.read_variable_block(start);
         }
         if DEFINITION_BLOCK_WORDS.contains(&word.as_str())
-            && let Some(found) = self.block_of_definitions(start)
+            && let Some(found) = self.read_block_of_definitions(start)
         {
             return Some(found);
         }
-        DEFINITION_WORDS.contains(&word.as_str()).then(|| self.typed_definition(start)).flatten()
+        DEFINITION_WORDS.contains(&word.as_str()).then(|| self.read_typed_definition(start)).flatten()
     }
 
     /// Returns the block of definitions at the token `start`: `locals { a = 1 }`, `const ( a = 1
     /// )`, or `vars:` with indented lines. `None` for other statements.
-    fn block_of_definitions(&self, start: usize) -> Option<ForeignStatement> {
+    fn read_block_of_definitions(&self, start: usize) -> Option<ForeignStatement> {
         let mut open = start + 1;
         open += usize::from(matches!(self.text(open), "=" | ":") && matches!(self.text(open + 1), "{" | "("));
         let (body, end) = match self.text(open) {
             "{" | "(" => (open + 1..self.closing_bracket(open)?, self.closing_bracket(open)? + 1),
             ":" if self.begins_line(open + 1) => {
-                let end = self.end_of_block(open, self.significant[start].indent()?);
+                let end = self.index_after_block(open, self.significant[start].indent()?);
                 (open + 1..end, end)
             }
             _ => return None,
@@ -72,7 +72,7 @@ impl StatementReader<'_> {
         let mut written = Vec::new();
         for (position, head) in heads.iter().enumerate() {
             let next = heads.get(position + 1).copied().unwrap_or(body.end);
-            written.push(self.definition_source(*head, head + 2..next));
+            written.push(self.write_definition(*head, head + 2..next));
         }
         if heads.first() != Some(&body.start) {
             return None;
@@ -122,18 +122,18 @@ impl StatementReader<'_> {
 
     /// Returns the definition of a name as a statement of this language, a `list` or a `let`.
     /// `None` if this statement would have an error.
-    fn definition_source(&self, name: usize, value: Range<usize>) -> Option<String> {
+    fn write_definition(&self, name: usize, value: Range<usize>) -> Option<String> {
         let is_separator = |index: &usize| matches!(self.text(*index), "," | ";");
         let end = value.clone().rev().find(|index| !is_separator(index))? + 1;
         let keyword = if self.text(value.start) == "[" { "list" } else { "let" };
         let name = self.text(name).trim_matches('"');
-        let written = format!("{keyword} {name} = {}", self.translated_expression(value.start..end));
+        let written = format!("{keyword} {name} = {}", self.translate_expression(value.start..end));
         is_valid_short_statement(&written).then_some(written)
     }
 
     /// Returns the block `variable "a" { type = number, default = 3 }` at the token `start`. `None`
     /// if no braces follow the name.
-    fn variable_block(&self, start: usize) -> Option<ForeignStatement> {
+    fn read_variable_block(&self, start: usize) -> Option<ForeignStatement> {
         let open = start + 2;
         let close = self.closing_bracket(open).filter(|_| self.text(open) == "{")?;
         let heads = self.entry_names(open + 1..close);
@@ -143,7 +143,7 @@ impl StatementReader<'_> {
             Some(heads[position] + 2..next).filter(|value| !value.is_empty())
         };
         let name = self.text(start + 1).trim_matches('"');
-        let written = value_of("default").and_then(|value| self.definition_source(start + 1, value));
+        let written = value_of("default").and_then(|value| self.write_definition(start + 1, value));
         let ty = value_of("type").map(|value| self.text(value.start));
         let field =
             ty.map(|ty| format!("input {{ {name}: {ty} }}")).filter(|field| is_valid_short_statement(field));
@@ -167,7 +167,7 @@ impl StatementReader<'_> {
 
     /// Returns the definition with a type, several words or a semicolon, as in `const int n = 3;`,
     /// at the token `start`. `None` for a definition in which only the first word is wrong.
-    fn typed_definition(&self, start: usize) -> Option<ForeignStatement> {
+    fn read_typed_definition(&self, start: usize) -> Option<ForeignStatement> {
         let line_end = self.next_line_start(start);
         let is_sign = |index: usize| {
             matches!(self.text(index), "=" | ":=")
@@ -195,7 +195,7 @@ impl StatementReader<'_> {
         if is_simple || last <= sign + 1 {
             return None;
         }
-        let value = self.translated_expression(sign + 1..last);
+        let value = self.translate_expression(sign + 1..last);
         let written = format!("let {} = {value}", self.text(name));
         let help = match is_valid_short_statement(&written) {
             true => message!("a definition is written with `let`: write `{written}`"),
@@ -210,8 +210,8 @@ impl StatementReader<'_> {
 
     /// Returns the statement `default NAME := VALUE` at the token `start`, by which other languages
     /// give a decision or a definition its first value. `None` for other statements.
-    pub(super) fn default_of_other_language(&self, start: usize) -> Option<ForeignStatement> {
-        if let Some(found) = self.default_without_arrow(start) {
+    pub(super) fn read_default_of_other_language(&self, start: usize) -> Option<ForeignStatement> {
+        if let Some(found) = self.read_default_without_arrow(start) {
             return Some(found);
         }
         let name = start + 1;
@@ -223,7 +223,7 @@ impl StatementReader<'_> {
             return None;
         }
         let value = sign + 1..end;
-        let is_value = is_valid_expression(&self.translated_expression(value.clone()));
+        let is_value = is_valid_expression(&self.translate_expression(value.clone()));
         let handler = self.text(value.start).trim_matches(['"', '\'']);
         let names_handler = end <= value.start + 3 && self.declared().declares("handler", handler);
         let help = match self.other_default_target(start) {
@@ -241,7 +241,7 @@ impl StatementReader<'_> {
 
     /// Returns the default with a verb or in braces, as in `default return h` and `default { h }`.
     /// `None` for other defaults, and if the file declares no such handler.
-    fn default_without_arrow(&self, start: usize) -> Option<ForeignStatement> {
+    fn read_default_without_arrow(&self, start: usize) -> Option<ForeignStatement> {
         let first = start + 1;
         let has_brace = self.text(first) == "{";
         let is_verb = matches!(
@@ -255,7 +255,7 @@ impl StatementReader<'_> {
         let mut name = first + usize::from(!is_text);
         name += usize::from(matches!(self.text(name), "return" | "->"));
         let handler = self.text(name).trim_matches('"');
-        let (target, end) = self.target_at(name)?;
+        let (target, end) = self.read_target(name)?;
         let end = end + usize::from(self.text(end) == ";");
         let end = end + usize::from(has_brace && self.text(end) == "}");
         let is_declared = self.declared().declares("handler", handler) || target.starts_with("goto ");

@@ -11,7 +11,7 @@ const MAX_REPEATED_BYTES: usize = 100;
 impl StatementReader<'_> {
     /// Returns the documentation in quotes at the token `start`: at least three texts without white
     /// space between them, alone on their line. `None` for other tokens.
-    pub(super) fn documentation_in_quotes(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_documentation_in_quotes(&self, start: usize) -> Option<ForeignStatement> {
         let is_text =
             |index: usize| matches!(self.kind(index), Some(TokenKind::String | TokenKind::SingleQuoted));
         let touches = |index: usize| self.token(index - 1).end == self.token(index).start;

@@ -12,7 +12,7 @@ const MAX_FACTS: usize = 20;
 impl StatementReader<'_> {
     /// Returns the facts with one name that begin at the token `start`, as in `word("refund").`
     /// `None` for other lines.
-    pub(super) fn facts(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_facts(&self, start: usize) -> Option<ForeignStatement> {
         let name = self.text(start);
         let (mut values, mut index) = (Vec::new(), start);
         while self.is_name(index) && self.text(index) == name && self.begins_line(index) {
@@ -43,7 +43,7 @@ impl StatementReader<'_> {
 
     /// Returns the annotation at the token `start`, as in `@zone("Europe/Berlin")`. `None` for
     /// other lines.
-    pub(super) fn annotation(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_annotation(&self, start: usize) -> Option<ForeignStatement> {
         let name = start + 1;
         if self.text(start) != "@" || !self.is_word(name) {
             return None;
@@ -84,7 +84,7 @@ impl StatementReader<'_> {
 
     /// Returns the declaration of Drools at the token `start`: `declare NAME`, a line for each
     /// field, and `end`. `None` for other statements.
-    pub(super) fn declare_block(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_drools_declaration(&self, start: usize) -> Option<ForeignStatement> {
         let name = start + 1;
         let limit =
             (name + 1..self.significant.len()).find(|index| self.significant[*index].indent() == Some(0))?;

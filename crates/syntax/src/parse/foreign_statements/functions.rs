@@ -11,13 +11,13 @@ use std::ops::Range;
 impl StatementReader<'_> {
     /// Returns the function at the token `start`: `function f(a) { return a > 3; }` or `function
     /// f(a) = a > 3`. `None` for other statements.
-    pub(super) fn function_definition(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_function_definition(&self, start: usize) -> Option<ForeignStatement> {
         // C and Java write the type of the result before the name.
         let has_type = self.is_word(start + 1) && self.is_word(start + 2) && self.text(start + 3) == "(";
         let name = start + 1 + usize::from(has_type);
         let open = name + 1;
         let is_def = self.text(start) == "def" && !has_type;
-        let found = self.function(start, name, open)?;
+        let found = self.read_function_after_name(start, name, open)?;
         // A `def` with a plain value is a statement of this language.
         let close = self.closing_bracket(open)?;
         (!is_def || self.text(close + 1) != "=").then_some(found)
@@ -26,7 +26,7 @@ impl StatementReader<'_> {
     /// Returns the definition of a name as a function at the token `start`: `let f = (a) => a > 3`,
     /// `let f = lambda a: a > 3` or `let f = function(a) { return a > 3 }`. `None` for other
     /// values.
-    pub(super) fn function_as_value(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_function_as_value(&self, start: usize) -> Option<ForeignStatement> {
         let (name, sign) = (start + 1, start + 2);
         if self.text(sign) != "=" || !self.is_name(name) {
             return None;
@@ -37,7 +37,7 @@ impl StatementReader<'_> {
         if self.text(open) == "(" {
             let close = self.closing_bracket(open)?;
             let is_arrow = matches!(self.text(close + 1), "=>" | "->");
-            return (is_word || is_arrow).then(|| self.function(start, name, open)).flatten();
+            return (is_word || is_arrow).then(|| self.read_function_after_name(start, name, open)).flatten();
         }
         // `lambda a, b: …`, `|a| …` and `a => …` have no parentheses.
         let params_start = first + usize::from(matches!(self.text(first), "lambda" | "|"));
@@ -56,7 +56,7 @@ impl StatementReader<'_> {
 
     /// Returns the function with the name `name` and with parameters after the bracket `open`. Its
     /// value follows `=`, an arrow or a colon, or is in braces.
-    fn function(&self, start: usize, name: usize, open: usize) -> Option<ForeignStatement> {
+    fn read_function_after_name(&self, start: usize, name: usize, open: usize) -> Option<ForeignStatement> {
         let close = self.closing_bracket(open).filter(|_| self.is_word(name) && self.text(open) == "(")?;
         let line_end = self.next_line_start(close);
         let is_mark = |index| matches!(self.text(index), "{" | ":" | "=" | "=>" | ":=");
@@ -67,7 +67,7 @@ impl StatementReader<'_> {
                 (mark + 2..self.closing_bracket(mark + 1)?, self.closing_bracket(mark + 1)? + 1)
             }
             Some((mark, ":")) => {
-                let end = self.end_of_block(mark, self.significant[start].indent()?);
+                let end = self.index_after_block(mark, self.significant[start].indent()?);
                 (mark + 1..end, end)
             }
             Some((mark, _)) => (mark + 1..line_end, line_end),
@@ -100,12 +100,12 @@ impl StatementReader<'_> {
             return None;
         }
         let has_return = first > body.start;
-        let value = self.translated_expression(first..last);
+        let value = self.translate_expression(first..last);
         let has_one = !(first..last).any(|index| self.text(index) == ";");
         let value = if has_one && is_valid_expression(&value) { value } else { "VALUE".to_owned() };
         let name_text = self.text(name);
         let (names, typed) = params;
-        let params = typed.map_or_else(|| foreign::typed_parameters(names, &value), str::to_owned);
+        let params = typed.map_or_else(|| foreign::write_typed_parameters(names, &value), str::to_owned);
         let written = format!("def {name_text}({params}) = {value}");
         let help = match has_return {
             true => message!("a definition has one value and no `return`: write `{written}`"),
@@ -116,7 +116,7 @@ impl StatementReader<'_> {
 
     /// Returns the block `resource "a" "b" { … }` at the token `start`, which has no equivalent.
     /// `None` for other statements.
-    pub(super) fn block_without_equivalent(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_block_without_equivalent(&self, start: usize) -> Option<ForeignStatement> {
         let mut open = start + 1;
         while self.kind(open) == Some(TokenKind::String) {
             open += 1;

@@ -77,9 +77,9 @@ impl StatementReader<'_> {
             || !self.declared().declares_any("handler") && !crate::parse::is_reserved(name)
     }
 
-    /// Returns the target of a route at the token `start`, and the index after it: the name of a
-    /// handler with its arguments, after an optional verb. `None` if no name is there.
-    pub(super) fn target_at(&self, start: usize) -> Option<(String, usize)> {
+    /// Reads the target of a route at the token `start`: the name of a handler with its arguments,
+    /// after an optional verb. Also returns the index after it. `None` if no name is there.
+    pub(super) fn read_target(&self, start: usize) -> Option<(String, usize)> {
         let mut name = start;
         while RESULT_VERBS.contains(&self.lowercase_text(name).as_str())
             || matches!(self.text(name), "->" | "=>")
@@ -102,13 +102,13 @@ impl StatementReader<'_> {
         if !is_called {
             return Some((text.to_owned(), end));
         }
-        let arguments = self.named_arguments(text, name + 2..end - 1);
+        let arguments = self.write_named_arguments(text, name + 2..end - 1);
         Some((arguments.map_or_else(|| "HANDLER".to_owned(), |arguments| format!("{text}{arguments}")), end))
     }
 
     /// Returns the arguments of a call with the names of the handler's parameters, in parentheses.
     /// Empty for no arguments. `None` if a name is not known.
-    fn named_arguments(&self, handler: &str, tokens: Range<usize>) -> Option<String> {
+    fn write_named_arguments(&self, handler: &str, tokens: Range<usize>) -> Option<String> {
         let mut values = Vec::new();
         let mut start = tokens.start;
         while start < tokens.end {
@@ -129,7 +129,7 @@ impl StatementReader<'_> {
                 true => String::new(),
                 false => format!("{}: ", names.get(index)?),
             };
-            written.push(format!("{name}{}", self.translated_expression(value.clone())));
+            written.push(format!("{name}{}", self.translate_expression(value.clone())));
         }
         Some(if written.is_empty() { String::new() } else { format!("({})", written.join(", ")) })
     }

@@ -14,7 +14,7 @@ const MAX_RULE_TOKENS: usize = 200;
 impl StatementReader<'_> {
     /// Returns the rule `rule NAME when CONDITION then RESULT end` at the token `start`. `None` for
     /// other statements.
-    pub(super) fn production_rule(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_production_rule(&self, start: usize) -> Option<ForeignStatement> {
         let name = match self.kind(start + 1)? {
             TokenKind::String | TokenKind::SingleQuoted | TokenKind::Word => self.text(start + 1),
             _ => return None,
@@ -38,14 +38,15 @@ impl StatementReader<'_> {
         let salience = (start + 2..when)
             .find(|index| matches!(self.lowercase_text(*index).as_str(), "salience" | "priority"));
         let priority = salience.filter(|index| self.kind(index + 1) == Some(TokenKind::Number));
-        let routes = self.target_of_rule(result).zip(self.condition_of_rule(when + 1..then)).map(
-            |(target, condition)| MeantRoute {
+        let routes = self
+            .translate_rule_target(result)
+            .zip(self.translate_rule_condition(when + 1..then))
+            .map(|(target, condition)| MeantRoute {
                 name: Some(to_route_name(name)),
                 priority: priority.map(|index| self.text(index + 1).to_owned()),
                 condition: Some(condition),
                 target,
-            },
-        );
+            });
         let help = routes_help(routes.as_slice()).unwrap_or_else(|| {
             message!("a rule is written `route {name} when CONDITION -> HANDLER`", name = to_route_name(name))
         });
@@ -54,7 +55,7 @@ impl StatementReader<'_> {
 
     /// Returns the condition of a rule, which may consist of patterns such as `$m : Message(text ==
     /// "a", size > 3)`. `None` for patterns that have no equivalent.
-    fn condition_of_rule(&self, tokens: Range<usize>) -> Option<String> {
+    fn translate_rule_condition(&self, tokens: Range<usize>) -> Option<String> {
         let mut parts = Vec::new();
         let mut at = tokens.start;
         while at < tokens.end {
@@ -71,7 +72,7 @@ impl StatementReader<'_> {
             let Some(close) = close else {
                 // No patterns: the whole is a condition, as in other languages with `rule`.
                 return (parts.is_empty() && at == tokens.start)
-                    .then(|| self.translated_without_parentheses(tokens));
+                    .then(|| self.translate_without_parentheses(tokens));
             };
             let mut start = ty + 2;
             while start < close {
@@ -81,7 +82,7 @@ impl StatementReader<'_> {
                 if end == start || (start..end).any(|index| self.text(index) == ":") {
                     return None;
                 }
-                let condition = self.translated_expression(start..end);
+                let condition = self.translate_expression(start..end);
                 let has_or = self
                     .find_outside_brackets(start..end, |index| matches!(self.text(index), "||" | "or"))
                     .is_some();
@@ -101,15 +102,15 @@ impl StatementReader<'_> {
 
     /// Returns the target of a rule. If the rule has several results, this is the placeholder
     /// `HANDLER`. `None` if the first result is no target.
-    fn target_of_rule(&self, tokens: Range<usize>) -> Option<String> {
-        let (target, end) = self.target_at(tokens.start)?;
+    fn translate_rule_target(&self, tokens: Range<usize>) -> Option<String> {
+        let (target, end) = self.read_target(tokens.start)?;
         let end = end + usize::from(self.text(end) == ";");
         Some(if end == tokens.end { target } else { "HANDLER".to_owned() })
     }
 
     /// Returns the policy `permit (…) when { … };` at the token `start`. `None` for other
     /// statements.
-    pub(super) fn policy(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_permission_policy(&self, start: usize) -> Option<ForeignStatement> {
         let mut end = self.closing_bracket(start + 1)? + 1;
         let mut conditions = Vec::new();
         let mut is_clear = true;
@@ -117,7 +118,7 @@ impl StatementReader<'_> {
             let close = self.closing_bracket(end + 1)?;
             is_clear &= close > end + 2;
             if close > end + 2 {
-                let condition = self.translated_expression(end + 2..close);
+                let condition = self.translate_expression(end + 2..close);
                 conditions.push(match self.text(end) {
                     "when" => condition,
                     _ => format!("not ({condition})"),
@@ -136,7 +137,7 @@ impl StatementReader<'_> {
 
     /// Returns the rule `allow { … }`, `allow if { … }` or `deny[msg] { … }` at the token `start`.
     /// `None` for other statements.
-    pub(super) fn rule_in_braces(&self, start: usize) -> Option<ForeignStatement> {
+    pub(super) fn read_rule_in_braces(&self, start: usize) -> Option<ForeignStatement> {
         if !self.is_name(start) {
             return None;
         }
@@ -174,7 +175,7 @@ impl StatementReader<'_> {
             let is_next = |index: usize| index > first && self.begins_line(index) || self.text(index) == ";";
             let next = self.find_outside_brackets(first..body.end, is_next).unwrap_or(body.end);
             if next > first {
-                conditions.push(self.translated_expression(first..next));
+                conditions.push(self.translate_expression(first..next));
             }
             first = next + usize::from(self.text(next) == ";" && next < body.end);
         }

@@ -1,7 +1,7 @@
 //! Units of numbers: durations and sizes. Also recognizes words and symbols that authors write in
 //! place of a unit, such as `seconds` or `元`.
 
-use super::BadLiteral;
+use super::LiteralError;
 use rulec_base::message;
 
 /// The units of numbers, each with its name, factor and divisor. A number with a unit is multiplied
@@ -69,7 +69,7 @@ pub(in super::super) fn meant_unit(word: &str) -> Option<&'static str> {
 /// Returns the number with the unit that a word probably means, such as `30s` for `30` and
 /// `seconds`. Months and years become days, because the language has no such unit. `None` for other
 /// words.
-pub(in super::super) fn with_unit(digits: &str, word: &str) -> Option<String> {
+pub(in super::super) fn number_with_meant_unit(digits: &str, word: &str) -> Option<String> {
     if let Some(unit) = meant_unit(word) {
         return Some(format!("{digits}{unit}"));
     }
@@ -85,7 +85,7 @@ pub(in super::super) fn with_unit(digits: &str, word: &str) -> Option<String> {
 /// Returns the number that an author means by digits and a word for a power of ten: `10_000` for
 /// `1万`. A currency may follow the word, as in `万元`. `None` for other words, and for a result that
 /// is no whole number of at most 10^15.
-pub(in super::super) fn with_factor(digits: &str, word: &str) -> Option<String> {
+pub(in super::super) fn number_times_power_of_ten(digits: &str, word: &str) -> Option<String> {
     let word = word.trim_end_matches(is_currency_sign).to_lowercase();
     let factor = match word.as_str() {
         "百" => 100.0,
@@ -120,10 +120,10 @@ pub fn meant_number(text: &str) -> Option<String> {
     let number = match unit {
         "" if plain == written => return None,
         "" | "$" | "€" | "£" | "¥" => digits.to_owned(),
-        _ => with_unit(digits, unit)
-            .or_else(|| with_factor(digits, unit))
+        _ => number_with_meant_unit(digits, unit)
+            .or_else(|| number_times_power_of_ten(digits, unit))
             .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
-            .or_else(|| joined_duration(&plain))?,
+            .or_else(|| add_joined_durations(&plain))?,
     };
     super::parse_number(&number, false).is_ok().then_some(number)
 }
@@ -141,7 +141,7 @@ fn without_group_commas(text: &str) -> String {
 
 /// Returns the sum of durations, such as `90m` for `1h` and `30m`. The sum has the smallest of the
 /// units. `None` if an element is no whole number with a unit of time.
-pub(in super::super) fn sum_of_durations(parts: &[&str]) -> Option<String> {
+pub(in super::super) fn write_sum_of_durations(parts: &[&str]) -> Option<String> {
     let mut read = Vec::new();
     for part in parts {
         let (digits, unit) = part.split_at(digits_end(part));
@@ -221,7 +221,7 @@ fn to_decimal_digits(text: &str) -> Option<String> {
 
 /// Returns the sum of a duration that is written in several parts without spaces: `90m` for
 /// `1h30m`. `None` for other texts.
-fn joined_duration(text: &str) -> Option<String> {
+fn add_joined_durations(text: &str) -> Option<String> {
     let is_start = |(index, c): &(usize, char)| {
         c.is_ascii_digit() && text[..*index].ends_with(|before: char| before.is_alphabetic())
     };
@@ -229,12 +229,12 @@ fn joined_duration(text: &str) -> Option<String> {
     let ends = starts.iter().copied().chain([text.len()]);
     let begins = std::iter::once(0).chain(starts.iter().copied());
     let parts: Vec<&str> = begins.zip(ends).map(|(start, end)| &text[start..end]).collect();
-    if parts.len() < 2 { None } else { sum_of_durations(&parts) }
+    if parts.len() < 2 { None } else { write_sum_of_durations(&parts) }
 }
 
-pub(super) fn unknown_unit_error(text: &str, digits: &str, unit: &str) -> BadLiteral {
-    if let Some(sum) = joined_duration(text) {
-        return BadLiteral {
+pub(super) fn unknown_unit_error(text: &str, digits: &str, unit: &str) -> LiteralError {
+    if let Some(sum) = add_joined_durations(text) {
+        return LiteralError {
             error_range: 0..text.len(),
             message: message!("a duration has one number and one unit"),
             help: message!("write `{replacement}`", replacement = sum.clone()),
@@ -242,8 +242,8 @@ pub(super) fn unknown_unit_error(text: &str, digits: &str, unit: &str) -> BadLit
         };
     }
     let names: Vec<String> = UNITS_WITH_FACTORS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let number = with_factor(digits, unit);
-    let replacement = with_unit(digits, unit)
+    let number = number_times_power_of_ten(digits, unit);
+    let replacement = number_with_meant_unit(digits, unit)
         .or_else(|| number.clone())
         .or_else(|| is_currency_or_counting_word(unit).then(|| digits.to_owned()))
         .or_else(|| to_decimal_digits(text));
@@ -279,5 +279,5 @@ pub(super) fn unknown_unit_error(text: &str, digits: &str, unit: &str) -> BadLit
         }
     };
     let message = message!("`{unit}` is not a unit");
-    BadLiteral { error_range: digits.len()..text.len(), message, help, replacement }
+    LiteralError { error_range: digits.len()..text.len(), message, help, replacement }
 }

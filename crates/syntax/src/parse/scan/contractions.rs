@@ -20,7 +20,7 @@ const MAX_NEGATION_CHARS: usize = 200;
 /// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
 /// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
 pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic> {
-    let (span, meant) = negation_meaning(text, apostrophe)?;
+    let (span, meant) = find_negation_meaning(text, apostrophe)?;
     let message = message!("`{}` is not an operator", &text[span.range()]);
     let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
     Some(match meant {
@@ -35,12 +35,12 @@ pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic>
 enum NegationMeaning {
     /// An operator or test of this language, which the help suggests instead of the negation.
     Operator(String),
-    /// One of several tests is meant; the help text names them.
+    /// One of several tests may be meant; the help text names them.
     Choice(Message),
 }
 
 /// Returns the span of a negation, and what it means. `None` for other words.
-fn negation_meaning(text: &str, apostrophe: Span) -> Option<(Span, NegationMeaning)> {
+fn find_negation_meaning(text: &str, apostrophe: Span) -> Option<(Span, NegationMeaning)> {
     let before = &text[..apostrophe.start as usize];
     let start = before.trim_end_matches(char::is_alphabetic).len();
     let verb = before[start..].to_lowercase();
@@ -94,7 +94,7 @@ fn negation_meaning(text: &str, apostrophe: Span) -> Option<(Span, NegationMeani
         empty @ ("empty" | "blank") if is_be => {
             (NegationMeaning::Choice(help_for_empty(&before[..start], empty)), 1)
         }
-        verb => match negated_operator(verb) {
+        verb => match write_negated_operator(verb) {
             Some(operator) => (NegationMeaning::Operator(operator), 1),
             None => (
                 NegationMeaning::Choice(message!("`not` comes before the operator: `x not contains \"a\"`")),
@@ -117,9 +117,9 @@ fn is_constant(word: &str) -> bool {
 
 /// Returns the negation of the operator that a verb names, such as `not contains` for `contain`.
 /// `None` for other words.
-fn negated_operator(verb: &str) -> Option<String> {
-    let operator = foreign::infix_operator(verb)
-        .or_else(|| foreign::infix_operator(&format!("{verb}s")))
+fn write_negated_operator(verb: &str) -> Option<String> {
+    let operator = foreign::meant_infix_operator(verb)
+        .or_else(|| foreign::meant_infix_operator(&format!("{verb}s")))
         .or_else(|| (verb == "in").then_some("in"))?;
     match Op::from_spelling(operator)?.info().negation {
         Negation::Op(opposite) => Some(opposite.info().spelling.to_owned()),
@@ -164,7 +164,7 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
         // A definition can name a pattern that a later `matches` uses.
         "=" if is_definition(&before[..word_start]) => Some("matches"),
         "=" | "!=" => Some("=="),
-        word => foreign::infix_operator(word),
+        word => foreign::meant_infix_operator(word),
     };
     let is_quantity = matches!(&before[word_start..], "any" | "all" | "none" | "word");
     // A slash after a value divides it.
@@ -177,7 +177,7 @@ pub(super) fn regex_in_slashes_error(text: &str, backslash: Span) -> Option<Diag
         return None;
     }
     let message = message!("a regular expression is not written between slashes");
-    let Some((written, length)) = foreign::regex_literal(&text[open..]) else {
+    let Some((written, length)) = foreign::slashes_to_raw_string(&text[open..]) else {
         let line = text[at..].lines().next().unwrap_or_default();
         let span = Span { start: open as u32, end: (at + line.rfind('/')? + 1) as u32, ..backslash };
         return Some(Diagnostic::new(Code::StrayCharacter, span, message).help(REGEX_HELP));

@@ -22,7 +22,7 @@ pub(super) fn prose_line_error(span: Span, text: &str) -> Diagnostic {
 
 /// Returns the diagnostic for a text that begins with `"` and ends with `'` on the line of an
 /// unclosed string, as in `["root', "backup"]`. `None` without such a text.
-fn mixed_quotes(span: Span, text: &str) -> Option<Diagnostic> {
+fn mixed_quotes_error(span: Span, text: &str) -> Option<Diagnostic> {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = &text[start..(span.start as usize).max(start)];
     // The texts between the quotes of the line before the unclosed string.
@@ -50,7 +50,7 @@ fn mixed_quotes(span: Span, text: &str) -> Option<Diagnostic> {
 
 /// Returns the diagnostic for a text in three quotes, as other languages write it: `"""text"""`.
 /// `None` without such a text.
-fn triple_quotes(span: Span, text: &str) -> Option<Diagnostic> {
+fn triple_quotes_error(span: Span, text: &str) -> Option<Diagnostic> {
     let start = span.start as usize;
     if !text[..start].ends_with("\"\"") {
         return None;
@@ -69,7 +69,7 @@ fn triple_quotes(span: Span, text: &str) -> Option<Diagnostic> {
 }
 
 pub(super) fn unclosed_string_error(token: Token, span: Span, slice: &str, text: &str) -> Diagnostic {
-    if let Some(diagnostic) = triple_quotes(span, text).or_else(|| mixed_quotes(span, text)) {
+    if let Some(diagnostic) = triple_quotes_error(span, text).or_else(|| mixed_quotes_error(span, text)) {
         return diagnostic;
     }
     if token.kind == TokenKind::UnclosedRaw {
@@ -94,7 +94,7 @@ pub(super) fn unclosed_string_error(token: Token, span: Span, slice: &str, text:
 
 /// If the word `interval` directly precedes a token, as in SQL, returns the span of both together.
 /// `span` is the span of the token. `None` for any other word.
-fn interval_before(text: &str, span: Span) -> Option<Span> {
+fn span_with_interval_before(text: &str, span: Span) -> Option<Span> {
     let before = text[..span.start as usize].trim_end();
     let start = before.len().checked_sub("interval".len())?;
     let is_interval = before.get(start..)?.eq_ignore_ascii_case("interval");
@@ -108,7 +108,7 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
 /// statement.
 pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow: bool) -> Diagnostic {
     // The word with which SQL writes a duration.
-    let interval = interval_before(text, span);
+    let interval = span_with_interval_before(text, span);
     let before = text[..span.start as usize].trim_end();
     let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     let mut inner = slice.chars();
@@ -120,9 +120,9 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow
         return diagnostic.help(message!("write `\"…\"`"));
     }
     let interval = interval.zip(inner.split_once(' '));
-    if let Some((interval, duration)) =
-        interval.and_then(|(interval, (digits, unit))| Some((interval, literal::with_unit(digits, unit)?)))
-    {
+    if let Some((interval, duration)) = interval.and_then(|(interval, (digits, unit))| {
+        Some((interval, literal::number_with_meant_unit(digits, unit)?))
+    }) {
         let help = message!("a duration has no quotes: write `{duration}`");
         return diagnostic.help(help).likely_fix(interval.to(span), duration);
     }

@@ -20,7 +20,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for the elements of a list in parentheses and without commas, as in
     /// `("show" "list")`. The parser is at the second element. `None` for other values.
-    pub(in super::super) fn list_in_other_brackets(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn list_in_other_brackets_error(&self) -> Option<Diagnostic> {
         let element = self.token_index(self.element_span(self.position).start);
         let is_element = |index: usize| {
             let kind = self.cx.significant.get(index).map(|item| item.token.kind);
@@ -52,7 +52,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a condition in braces after `when` or `unless`, as other
     /// languages write it. The fix removes the braces of all conditions that follow. `None` for
     /// other braces.
-    pub(in super::super) fn condition_in_braces(&self, element: ExprElement) -> Option<Diagnostic> {
+    pub(in super::super) fn condition_in_braces_error(&self, element: ExprElement) -> Option<Diagnostic> {
         let introduces = |index: usize| {
             index > self.cx.tokens.start
                 && self.token_text(index) == "{"

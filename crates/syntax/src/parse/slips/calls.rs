@@ -14,7 +14,7 @@ use rulec_lang::operators::Op;
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a window before its quantifier, as in `within 1h any p in
     /// history: …`. The parser is after the word `within`. `None` without such a mistake.
-    pub(in super::super) fn window_before_quantifier(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn window_before_quantifier_error(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         if self.text_at(word) != "within" || self.kind_at(self.position) != Some(ExprElementKind::Number) {
             return None;
@@ -41,7 +41,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a window after the condition of a quantifier, as in `any p in
     /// history: p.tool == "x" within 1h`. The parser is at the word `within`. `None` without such a
     /// mistake.
-    pub(in super::super) fn window_after_condition(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn window_after_condition_error(&self) -> Option<Diagnostic> {
         let word = self.element_span(self.position);
         let bound =
             self.elements.get(self.position + 1).filter(|bound| bound.kind == ExprElementKind::Number)?;
@@ -66,7 +66,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a function's name in two words, as in `url host == "a"`. The
     /// parser is at the second word. `None` without such a mistake.
-    pub(in super::super) fn function_in_words(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn function_in_words_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let is_word = |index| self.kind_at(index) == Some(ExprElementKind::Word);
         if !is_word(first) || !is_word(self.position) {
@@ -108,12 +108,12 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a regular expression between slashes where a value is expected,
     /// as in `/refund/i.test(text)`. `None` without one.
-    pub(in super::super) fn regex_in_slashes(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn regex_between_slashes_error(&self) -> Option<Diagnostic> {
         if !self.text_at(self.position).starts_with('/') {
             return None;
         }
         let slash = self.element_span(self.position).start;
-        let (literal, length) = foreign::regex_literal(&self.cx.text[slash as usize..])?;
+        let (literal, length) = foreign::slashes_to_raw_string(&self.cx.text[slash as usize..])?;
         let span = Span { end: slash + length as u32, ..self.element_span(self.position) };
         let message = message!("a regular expression is not written between slashes");
         let rest = &self.cx.text[span.end as usize..];

@@ -12,7 +12,7 @@ use rulec_lang::operators::{self, Negation, Op};
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the source text and span of the elements from `first` up to the next `and`, `or` or
     /// `unless`. `None` if there are no such elements.
-    fn rest_of_comparison(&self, first: usize) -> Option<(&str, Span)> {
+    fn find_rest_of_comparison(&self, first: usize) -> Option<(&str, Span)> {
         let end = self.comparison_end(first);
         let last = end.checked_sub(1).filter(|last| *last >= first && first < self.elements.len())?;
         let span = self.element_span(first).to(self.element_span(last));
@@ -29,7 +29,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         element_count: usize,
         (meant, ignores_case): (&str, bool),
     ) -> Option<Diagnostic> {
-        let (right, right_span) = self.rest_of_comparison(self.position + element_count)?;
+        let (right, right_span) = self.find_rest_of_comparison(self.position + element_count)?;
         let span = self.element_span(self.position).to(self.element_span(self.position + element_count - 1));
         let message = message!("unknown operator `{word}`", word = self.span_text(span));
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message);
@@ -45,7 +45,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a symbol of another language by which texts are compared, such as
     /// `~*` and `!~`. `left` is the left operand. `None` without such a symbol.
-    pub(in super::super) fn foreign_text_operator(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn foreign_text_operator_error(&self, left: Span) -> Option<Diagnostic> {
         if !self.touches_previous(self.position + 1) {
             return None;
         }
@@ -82,7 +82,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for an operator of a query language: `_gte`, `nin`, `greaterThan` or
     /// `icontains`. `left` is the left operand. `None` for other words.
-    pub(in super::super) fn operator_of_other_language(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn query_language_operator_error(&self, left: Span) -> Option<Diagnostic> {
         let word = self.text_at(self.position);
         let name = word.trim_start_matches('_').to_lowercase();
         if self.kind_at(self.position) != Some(ExprElementKind::Word) || word.starts_with('`') {
@@ -99,7 +99,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let without_case = |name: &str| {
             let name = name.strip_prefix('i')?;
             let name = if name == "exact" { "eq" } else { name };
-            let meant = foreign::operator_of_name(name)?;
+            let meant = foreign::operator_for_query_name(name)?;
             let op = Op::from_spelling(&meant)?;
             (name.len() > 1 && op.info().accepted_modifiers.accepts_case && op != Op::In).then_some(meant)
         };
@@ -110,19 +110,19 @@ impl PrecedenceClimber<'_, '_, '_> {
             return self.unknown_operator_error(left, 1, (&format!("not {meant}"), true));
         }
         let is_known = foreign::means_one_operator(word) || foreign::operator_help(word).is_some();
-        let meant = foreign::operator_of_name(word).filter(|_| !is_known)?;
+        let meant = foreign::operator_for_query_name(word).filter(|_| !is_known)?;
         self.unknown_operator_error(left, 1, (&meant, false))
     }
 
     /// Returns the diagnostic for a negation after its operator, as in `text contains not "a"`. The
     /// parser is after the operator `op`, and `left` is the left operand. `None` without such a
     /// mistake.
-    pub(in super::super) fn negation_after_operator(&self, op: Op, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn negation_after_operator_error(&self, op: Op, left: Span) -> Option<Diagnostic> {
         let is_negation = matches!(self.word_ahead(0)?, "not" | "!");
         if !is_negation || op.info().negation != Negation::NotBefore {
             return None;
         }
-        let (right, right_span) = self.rest_of_comparison(self.position + 1)?;
+        let (right, right_span) = self.find_rest_of_comparison(self.position + 1)?;
         let (left_text, spelling) = (self.span_text(left), op.info().spelling);
         let is_quantified =
             ["any", "all", "none"].into_iter().any(|word| self.text_at(self.position + 1) == word);
@@ -138,7 +138,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a search in the word order of English: `any of words in text`,
     /// `all ["a", "b"] in text`. The parser is at `any` or `all`. `None` without such a mistake.
-    pub(in super::super) fn list_after_quantifier(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn quantity_before_list_error(&self) -> Option<Diagnostic> {
         let quantity = self.text_at(self.position);
         let mut first = self.position + 1;
         while matches!(self.text_at(first), "of" | "the" | "these") {
@@ -159,7 +159,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             return None;
         }
         let list = self.span_text(self.element_span(first).to(self.element_span(joint - 1)));
-        let (text, text_span) = self.rest_of_comparison(joint + 1)?;
+        let (text, text_span) = self.find_rest_of_comparison(joint + 1)?;
         let word = if is_word { "word " } else { "" };
         let written = format!("{text} contains {word}{quantity} {list}");
         let span = self.element_span(self.position).to(text_span);
@@ -170,7 +170,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for two durations that are joined by `word`, which is `and` or `&`:
     /// `waited > 2h and 30min`. The parser is at this word. `None` without such a mistake, for
     /// example if the second duration begins another comparison.
-    pub(in super::super) fn joined_durations(&self, word: &str) -> Option<Diagnostic> {
+    pub(in super::super) fn joined_durations_error(&self, word: &str) -> Option<Diagnostic> {
         let is_number = |index: usize| self.kind_at(index) == Some(ExprElementKind::Number);
         let is_joint = matches!(word, "and" | "&" | "&&" | "AND");
         let before = self.position.checked_sub(1)?;
@@ -180,6 +180,6 @@ impl PrecedenceClimber<'_, '_, '_> {
         // `x > 2h and 3h < y` has two comparisons.
         let next = self.text_at(self.position + 2);
         let is_complete = next.is_empty() || matches!(next, "and" | "or" | "unless" | "&" | "&&" | "||");
-        self.spaced_duration().filter(|_| is_complete)
+        self.spaced_duration_error().filter(|_| is_complete)
     }
 }

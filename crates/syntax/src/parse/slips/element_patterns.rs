@@ -14,7 +14,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a pattern of an element after a quantifier of another language,
     /// as in `exists Item(cost > 3) from items`. The parser is after the word `quantifier` with the
     /// span `span`. `None` without such a pattern.
-    pub(in super::super) fn pattern_of_element(&self, quantifier: &str, span: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn element_pattern_error(&self, quantifier: &str, span: Span) -> Option<Diagnostic> {
         let meant = match quantifier.to_lowercase().as_str() {
             "exists" | "exist" | "some" | "any" => "any",
             "forall" | "every" | "all" => "all",

@@ -52,7 +52,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             matches!(self.element_text(*element), ".length" | ".size" | ".count" | ".len")
         };
         if let Some((length, written)) =
-            length.filter(is_length).zip(lambdas::counted_call(base_text, name, args))
+            length.filter(is_length).zip(lambdas::translate_counting_method(base_text, name, args))
         {
             let whole = call_span.to(length.span);
             let help = message!("write `{written}`", written = written.clone());
@@ -64,21 +64,22 @@ impl PrecedenceClimber<'_, '_, '_> {
             let help = message!("write `{base}` without `.{name}()`", base = base_text.to_owned());
             return Some(diagnostic.help(help).likely_fix(call_span, base_text));
         }
-        if let Some(diagnostic) = self.part_of_duration(diagnostic.clone(), (base_text, name), call_span) {
+        if let Some(diagnostic) = self.duration_method_error(diagnostic.clone(), (base_text, name), call_span)
+        {
             return Some(diagnostic);
         }
         if builtins::is_clock_function(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK_HELP));
         }
-        let replacement = lambdas::quantified_call(base_text, name, args)
-            .or_else(|| foreign::method_replacement(base_text, name, args));
+        let replacement = lambdas::translate_quantifier_method(base_text, name, args)
+            .or_else(|| foreign::translate_method_call(base_text, name, args));
         Some(match replacement {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => {
                 // The value of a call of a module is its first argument.
                 let first = written.split_once(' ').map_or(base_text, |(first, _)| first).to_owned();
                 let value = if written.contains(base_text) { base_text } else { &first };
-                self.replaced_call(diagnostic, (value, args), (call_span, written))
+                self.suggest_call_replacement(diagnostic, (value, args), (call_span, written))
             }
             None if foreign::is_time_parser(name, base_text) => diagnostic.help(message!(
                 "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
@@ -96,7 +97,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the span and the replacement of a chain of calls, as in `text.trim().lower()`.
     /// `first` is the span of the first call, and `written` its replacement. `None` if no call
     /// follows, or if a call has no equivalent.
-    pub(super) fn chained_calls(&self, first: Span, written: &str) -> Option<(Span, String)> {
+    pub(super) fn translate_chained_calls(&self, first: Span, written: &str) -> Option<(Span, String)> {
         let (mut span, mut written) = (first, written.to_owned());
         let mut index = self.elements.iter().position(|element| element.span.start >= first.end)?;
         while self.kind_at(index) == Some(ExprElementKind::Member)
@@ -104,7 +105,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         {
             let name = self.text_at(index).trim_start_matches('.').trim();
             let args = self.text_at(index + 1).strip_prefix('(')?.strip_suffix(')')?.trim();
-            written = foreign::method_replacement(&written, name, args).filter(|next| !next.contains('…'))?;
+            written =
+                foreign::translate_method_call(&written, name, args).filter(|next| !next.contains('…'))?;
             span = span.to(self.element_span(index + 1));
             index += 2;
         }
@@ -114,7 +116,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a condition on elements in braces, as in `items.any { it.cost > 3
     /// }`. The braces are the current element, and `left` is the span of the value before them.
     /// `None` for other braces.
-    pub(in super::super) fn block_after_method(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn block_after_method_error(&self, left: Span) -> Option<Diagnostic> {
         let braces = self.peek().filter(|element| element.kind == ExprElementKind::Braces)?;
         let (list, method) = self.cx.text[left.range()].rsplit_once('.')?;
         let inner = self.element_text(braces).strip_prefix('{')?.strip_suffix('}')?.trim();
@@ -123,7 +125,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             Some((name, condition)) => format!("{} => {}", name.trim(), condition.trim()),
             None => format!("it => {inner}"),
         };
-        let written = lambdas::quantified_call(list, method, &lambda)?;
+        let written = lambdas::translate_quantifier_method(list, method, &lambda)?;
         let message = message!("a condition on elements follows the name of the element and `:`");
         let whole = left.to(braces.span);
         let help = message!("write `{written}`", written = written.clone());
@@ -132,7 +134,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a method that reads a duration in a unit, as in `(now -
     /// sent).getHours() > 2`. `diagnostic` reports the method. `None` for other methods.
-    fn part_of_duration(
+    fn duration_method_error(
         &self,
         diagnostic: Diagnostic,
         (base, name): (&str, &str),

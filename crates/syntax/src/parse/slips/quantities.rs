@@ -13,7 +13,7 @@ use rulec_lang::operators::Op;
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a number of elements in words. The parser is at the second word,
     /// such as `least`. `None` without such words.
-    pub(in super::super) fn counted_in_words(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn count_in_words_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower = |index: usize| self.text_at(index).to_lowercase();
         let sign = match (lower(first).as_str(), lower(self.position).as_str()) {
@@ -83,7 +83,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for texts that are joined by `&`, as in `"order " & id`. The parser
     /// is at `&`, which is the current word. `None` if neither side is a text in quotes.
-    pub(in super::super) fn texts_with_ampersand(&self, word: &str) -> Option<Diagnostic> {
+    pub(in super::super) fn texts_joined_by_ampersand_error(&self, word: &str) -> Option<Diagnostic> {
         let last = self.position.checked_sub(1)?;
         let is_text = |index: usize| self.kind_at(index) == Some(ExprElementKind::String);
         let start = self.operand_start(self.position)?;
@@ -137,7 +137,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a list with a type or a word before it, as in `[]string{"a"}` and
     /// `vec!["a"]`. The parser is after the first part. `None` for other values.
-    pub(in super::super) fn list_with_type(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn list_after_type_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let head = self.text_at(first);
         let is_go = matches!(head, "[]" | "[...]" | "[…]")
@@ -156,7 +156,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             element.kind,
             ExprElementKind::Braces | ExprElementKind::Brackets | ExprElementKind::Group
         );
-        let elements = self.constant_elements(element).filter(|_| is_bracket)?;
+        let elements = self.write_constant_elements(element).filter(|_| is_bracket)?;
         let written = format!("[{elements}]");
         let span = self.element_span(first).to(element.span);
         let message = message!("a list is written in brackets, without a type");

@@ -15,7 +15,7 @@ const MAX_CONDITION_BYTES: usize = 160;
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the diagnostic for a record in place of a condition, as in `when { n: 3 }`. The
     /// parser is at the record. `None` if the record is no condition but a value.
-    pub(in super::super) fn record_as_condition(&self, record: ExprElement) -> Option<Diagnostic> {
+    pub(in super::super) fn record_as_condition_error(&self, record: ExprElement) -> Option<Diagnostic> {
         let before = match self.position.checked_sub(1) {
             Some(before) => self.text_at(before),
             None => self.cx.token_before(record.span.start).unwrap_or_default(),
@@ -25,9 +25,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let is_alone = next.is_empty() || is_logic(next);
         let is_part = before == "when" || is_logic(before) || self.position == 0 && !next.is_empty();
         let is_condition = is_alone && is_part;
-        let entries = self.entries_of(self.pairs[record.pair_or_token_index]).filter(|_| is_condition)?;
+        let entries = self.record_entries(self.pairs[record.pair_or_token_index]).filter(|_| is_condition)?;
         let message = message!("a condition is not written as a record");
-        Some(match self.conditions_of(&entries, None) {
+        Some(match self.join_conditions_of_entries(&entries, None) {
             Some(written) if written.len() <= MAX_CONDITION_BYTES => {
                 let is_joined = written.contains(" and ") || written.contains(" or ");
                 let written =
@@ -47,18 +47,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Returns the diagnostic for a comparison that is written as a record after its left operand,
     /// as in `n { gt: 3 }`. The parser is at the record. `None` without such a mistake.
-    pub(in super::super) fn record_as_comparison(&self, left: Span) -> Option<Diagnostic> {
+    pub(in super::super) fn record_as_comparison_error(&self, left: Span) -> Option<Diagnostic> {
         let record = self.peek().filter(|element| element.kind == ExprElementKind::Braces)?;
-        let entries = self.entries_of(self.pairs[record.pair_or_token_index])?;
+        let entries = self.record_entries(self.pairs[record.pair_or_token_index])?;
         let left_text = &self.cx.text[left.range()];
-        let written = self.conditions_of(&entries, Some(left_text))?;
+        let written = self.join_conditions_of_entries(&entries, Some(left_text))?;
         let message = message!("a comparison is not written as a record");
         let help = message!("write `{written}`");
         Some(unexpected_token(record.span, message, help).likely_fix(left.to(record.span), written))
     }
 
     /// Returns the keys and values of a record. `None` for other braces.
-    fn entries_of(&self, record: Pair<'p>) -> Option<Vec<(&'cx str, Pair<'p>)>> {
+    fn record_entries(&self, record: Pair<'p>) -> Option<Vec<(&'cx str, Pair<'p>)>> {
         let inner = children(&record, Rule::entries).next()?;
         let entry = |entry: Pair<'p>| {
             let key = entry.into_inner().next()?;
@@ -77,17 +77,17 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Returns the conditions that the entries of a record mean, joined by `and`. If the entries
     /// are comparisons of one value, `left` is this value. `None` if an entry is no condition.
-    fn conditions_of(&self, entries: &[(&str, Pair<'p>)], left: Option<&str>) -> Option<String> {
+    fn join_conditions_of_entries(&self, entries: &[(&str, Pair<'p>)], left: Option<&str>) -> Option<String> {
         let conditions: Option<Vec<String>> =
-            entries.iter().map(|(key, value)| self.condition_of(key, value, left)).collect();
+            entries.iter().map(|(key, value)| self.condition_of_entry(key, value, left)).collect();
         conditions.filter(|conditions| !conditions.is_empty()).map(|conditions| conditions.join(" and "))
     }
 
-    fn condition_of(&self, key: &str, value: &Pair<'p>, left: Option<&str>) -> Option<String> {
+    fn condition_of_entry(&self, key: &str, value: &Pair<'p>, left: Option<&str>) -> Option<String> {
         let list = Self::only_child(value, Rule::brackets);
         let record = Self::only_child(value, Rule::braces);
         let name = key.trim_start_matches(['$', '_']).to_lowercase();
-        let operator = foreign::operator_of_name(key);
+        let operator = foreign::operator_for_query_name(key);
         if let Some(left) = left {
             let operator = operator.filter(|_| record.is_none())?;
             return Some(format!("{left} {operator} {}", self.cx.text(value)));
@@ -98,22 +98,22 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             "and" | "all" | "or" | "any" | "&&" | "||" => {
                 let joint = if matches!(name.as_str(), "and" | "all" | "&&") { " and " } else { " or " };
                 let parts: Option<Vec<String>> =
-                    elements()?.iter().map(|element| self.nested_condition(element)).collect();
+                    elements()?.iter().map(|element| self.write_nested_condition(element)).collect();
                 return parts.map(|parts| parts.join(joint));
             }
-            "not" | "!" => return Some(format!("not ({})", self.nested_condition(value)?)),
+            "not" | "!" => return Some(format!("not ({})", self.write_nested_condition(value)?)),
             _ => {}
         }
         if let (Some(operator), Some(operands)) = (&operator, elements()) {
             let [left, right] = operands.as_slice() else { return None };
-            return Some(format!("{} {operator} {}", self.operand_of(left), self.operand_of(right)));
+            return Some(format!("{} {operator} {}", self.operand_text(left), self.operand_text(right)));
         }
         let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
         if !key.chars().all(is_path) || key.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
         match (record, list) {
-            (Some(record), _) => self.conditions_of(&self.entries_of(record)?, Some(key)),
+            (Some(record), _) => self.join_conditions_of_entries(&self.record_entries(record)?, Some(key)),
             (None, Some(_)) => Some(format!("{key} in {}", self.cx.text(value))),
             (None, None) if self.cx.text(value) == "null" => Some(format!("{key} is missing")),
             (None, None) => Some(format!("{key} == {}", self.cx.text(value))),
@@ -122,19 +122,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Returns the source text of one condition in a list of conditions, in parentheses if it has
     /// several parts. `None` if it is a record that means no condition.
-    fn nested_condition(&self, value: &Pair<'p>) -> Option<String> {
+    fn write_nested_condition(&self, value: &Pair<'p>) -> Option<String> {
         let Some(record) = Self::only_child(value, Rule::braces) else {
             return Some(self.cx.text(value).to_owned());
         };
-        let written = self.conditions_of(&self.entries_of(record)?, None)?;
+        let written = self.join_conditions_of_entries(&self.record_entries(record)?, None)?;
         let is_joined = written.contains(" and ") || written.contains(" or ");
         Some(if is_joined { format!("({written})") } else { written })
     }
 
     /// Returns the source text of one operand in a list of operands. The operand `{ "var": "a.b" }`
     /// of JsonLogic becomes `a.b`.
-    fn operand_of(&self, value: &Pair<'p>) -> &'cx str {
-        let entries = Self::only_child(value, Rule::braces).and_then(|record| self.entries_of(record));
+    fn operand_text(&self, value: &Pair<'p>) -> &'cx str {
+        let entries = Self::only_child(value, Rule::braces).and_then(|record| self.record_entries(record));
         match entries.as_deref() {
             Some([("var", field)]) => self.cx.text(field).trim_matches('"'),
             _ => self.cx.text(value),

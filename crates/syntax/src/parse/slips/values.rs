@@ -53,12 +53,12 @@ const WORDS_FOR_PRESENT: &[&str] = &[
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a value in the syntax of another language. The parser is directly
     /// after a complete operand. `None` if no such mistake is recognized.
-    pub(super) fn value_slip(&self) -> Option<Diagnostic> {
-        self.digits_in_groups()
-            .or_else(|| self.shell_comparison())
-            .or_else(|| self.presence_in_words())
-            .or_else(|| self.text_without_quotes())
-            .or_else(|| self.word_after_number())
+    pub(super) fn foreign_value_error(&self) -> Option<Diagnostic> {
+        self.spaces_between_digits_error()
+            .or_else(|| self.shell_comparison_error())
+            .or_else(|| self.presence_test_in_words_error())
+            .or_else(|| self.text_without_quotes_error())
+            .or_else(|| self.word_after_number_error())
     }
 
     /// True if the element at `index` is a plain word: no operator, and not similar to an operator
@@ -100,26 +100,26 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a duration of several parts with spaces, as in `2 min 30 sec` or
     /// `1 hour and 30 minutes`. `None` without such a mistake.
-    pub(super) fn spaced_duration(&self) -> Option<Diagnostic> {
+    pub(super) fn spaced_duration_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let (mut parts, mut next, mut end) = (Vec::new(), first, first);
         while self.kind_at(next) == Some(ExprElementKind::Number) {
             let (number, word) = (self.text_at(next), self.text_at(next + 1));
             let is_word = self.kind_at(next + 1) == Some(ExprElementKind::Word);
-            let spaced = is_word.then(|| literal::with_unit(number, word)).flatten();
+            let spaced = is_word.then(|| literal::number_with_meant_unit(number, word)).flatten();
             end = next + 1 + usize::from(spaced.is_some());
             parts.push(spaced.unwrap_or_else(|| number.to_owned()));
             next = end + usize::from(matches!(self.text_at(end), "and" | "&" | "&&" | "AND"));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let sum = literal::sum_of_durations(&parts).filter(|_| parts.len() > 1)?;
+        let sum = literal::write_sum_of_durations(&parts).filter(|_| parts.len() > 1)?;
         let span = self.element_span(first).to(self.element_span(end - 1));
         Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
     }
 
     /// Returns the diagnostic for spaces between groups of digits, as in `10 000`. `None` without
     /// such a mistake.
-    fn digits_in_groups(&self) -> Option<Diagnostic> {
+    fn spaces_between_digits_error(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let is_digits = |index: usize| {
             self.kind_at(index) == Some(ExprElementKind::Number)
@@ -146,7 +146,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a comparison in shell syntax, as in `count -gt 5`. The parser is
     /// at the right operand. `None` without such a mistake.
-    fn shell_comparison(&self) -> Option<Diagnostic> {
+    fn shell_comparison_error(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         let dash = word.checked_sub(1)?;
         let sign = match self.text_at(word) {
@@ -168,7 +168,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a presence test in English words after a complete operand: `x
     /// does not exist`, `x exists`, `x not set`. `None` without such a mistake.
-    pub(in super::super) fn presence_in_words(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn presence_test_in_words_error(&self) -> Option<Diagnostic> {
         let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
         let (mut count, mut is_negated) = (0, false);
         if matches!(lower(0).as_str(), "does" | "do" | "did" | "has" | "was") {
@@ -206,7 +206,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a word after `is` that means `is missing`, `is present`, or a
     /// property of the value: `x is unset`, `x is not empty`. The parser is at the word `is`.
     /// `None` without such a mistake.
-    pub(in super::super) fn presence_after_is(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn presence_test_after_is_error(&self) -> Option<Diagnostic> {
         let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
         let mut count = 1;
         let mut is_negated = false;
@@ -251,7 +251,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a symbol by which other languages write a missing value, as in
     /// `referrer != ~`. The parser is at the symbol. `None` for other symbols.
-    pub(in super::super) fn mark_of_missing_value(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn symbol_for_missing_value_error(&self) -> Option<Diagnostic> {
         let mark = self.text_at(self.position);
         let sign = self.position.checked_sub(1);
         let ends_here = self.position + 1 == self.comparison_end(self.position);
@@ -277,7 +277,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a text of several words without quotes: `contains show me`, or `{
     /// team: billing department }`. The parser is at the second of two adjacent words. `None`
     /// without such a mistake.
-    fn text_without_quotes(&self) -> Option<Diagnostic> {
+    fn text_without_quotes_error(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| self.is_plain_word(index);
         let last = self.position.checked_sub(1)?;
         if !is_part(last) || !is_part(self.position) {
@@ -313,7 +313,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a word after a number that is no unit, as in `500 dollars`.
     /// `None` without such a mistake.
-    fn word_after_number(&self) -> Option<Diagnostic> {
+    fn word_after_number_error(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
         let is_end = self.position + 1 == self.comparison_end(self.position);
@@ -326,7 +326,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let number = self.text_at(before);
         let unit = self.element_span(self.position);
         let message = message!("`{unit}` is not a unit", unit = word);
-        let diagnostic = match literal::with_factor(number, word) {
+        let diagnostic = match literal::number_times_power_of_ten(number, word) {
             Some(value) => {
                 let help = message!("write `{value}`");
                 unexpected_token(unit, message, help).likely_fix(self.element_span(before).to(unit), value)
@@ -342,7 +342,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a range with only one end: `port in 8000..` or `port in ..10`.
     /// The parser is where the missing end belongs. `None` without such a mistake.
-    pub(in super::super) fn open_range(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn range_with_one_end_error(&self) -> Option<Diagnostic> {
         let is_dots = |index: usize| matches!(self.text_at(index), ".." | "..=" | "...");
         let (membership, comparison, span) = if is_dots(self.position) {
             let membership = self.position.checked_sub(1)?;
@@ -379,7 +379,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for `=` at the start of a value, as in a spreadsheet: `when
     /// =len(text) > 5`. The parser is at the `=`. `None` without such a mistake.
-    pub(in super::super) fn leading_equals(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn leading_equals_error(&self) -> Option<Diagnostic> {
         let is_leading =
             self.position == 0 && matches!(self.text_at(0), "=" | "==") && self.elements.len() > 1;
         is_leading.then(|| {
@@ -391,7 +391,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
     /// mistake.
-    pub(super) fn range_in_brackets(&self, op: Op, element: ExprElement) -> Option<Diagnostic> {
+    pub(super) fn range_in_brackets_error(&self, op: Op, element: ExprElement) -> Option<Diagnostic> {
         let is_bracket = matches!(element.kind, ExprElementKind::Brackets | ExprElementKind::Group);
         if op != Op::In || !is_bracket {
             return None;
@@ -410,7 +410,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the constants in braces or parentheses, written as the elements of a list: `"a",
     /// "b"`. `None` if the brackets contain anything else.
-    pub(in super::super) fn constant_elements(&self, element: ExprElement) -> Option<String> {
+    pub(in super::super) fn write_constant_elements(&self, element: ExprElement) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.element_text(element);
         let inner = &written[1..written.len() - 1];
@@ -429,8 +429,8 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a list of constants in braces, as in `{ "a", "b" }`. `None` if
     /// the braces contain anything else.
-    pub(in super::super) fn list_in_braces(&self, braces: ExprElement) -> Option<Diagnostic> {
-        let elements = self.constant_elements(braces)?;
+    pub(in super::super) fn list_in_braces_error(&self, braces: ExprElement) -> Option<Diagnostic> {
+        let elements = self.write_constant_elements(braces)?;
         Some(self.list_error(braces, &elements))
     }
 

@@ -15,17 +15,17 @@ use rulec_lang::ty::Ty;
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a misused or misspelt word. The parser is directly after a
     /// complete operand. `None` if no such mistake is recognized.
-    pub(super) fn word_slip(&self) -> Option<Diagnostic> {
+    pub(super) fn misused_word_error(&self) -> Option<Diagnostic> {
         let token = self
             .cx
             .significant
             .partition_point(|item| item.token.end <= self.element_span(self.position).start);
-        shapes::early_priority(self.cx, token)
-            .or_else(|| shapes::pasted_line_number(self.cx, token))
-            .or_else(|| self.in_network())
-            .or_else(|| self.range_in_words())
-            .or_else(|| self.time_ago())
-            .or_else(|| self.misspelt_loopback())
+        shapes::priority_before_route_error(self.cx, token)
+            .or_else(|| shapes::pasted_line_number_error(self.cx, token))
+            .or_else(|| self.in_network_as_two_words_error())
+            .or_else(|| self.range_in_words_error())
+            .or_else(|| self.time_before_ago_error())
+            .or_else(|| self.misspelt_loopback_error())
     }
 
     /// Returns the operand that replaces `words[*]`, which means every element of the list `base`.
@@ -54,7 +54,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for `in network "10.0.0.0/8"`, where `in_network` must be one word.
     /// The parser is at the text of the network. `None` without such a mistake.
-    pub(in super::super) fn in_network(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn in_network_as_two_words_error(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         let first = word.checked_sub(1)?;
         let is_network = matches!(
@@ -77,7 +77,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a range that is written with a word: `in 18 to 65`. The parser is
     /// at the word, here `to`. `None` without such a mistake.
-    fn range_in_words(&self) -> Option<Diagnostic> {
+    fn range_in_words_error(&self) -> Option<Diagnostic> {
         let low = self.position.checked_sub(1)?;
         let is_joint = matches!(
             self.text_at(self.position).to_lowercase().as_str(),
@@ -98,14 +98,17 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a time such as `52w ago` in `joined > 52w ago`. The parser is at
     /// `ago`, or at a unit before it. `None` without such a mistake.
-    fn time_ago(&self) -> Option<Diagnostic> {
+    fn time_before_ago_error(&self) -> Option<Diagnostic> {
         let number = self.position.checked_sub(1)?;
         let is_ago =
             |index| matches!(self.text_at(index), "ago" | "earlier" | "back" | "前" | "之前" | "以前");
         let (ago, duration) = if is_ago(self.position) {
             (self.position, self.text_at(number).to_owned())
         } else if is_ago(self.position + 1) {
-            (self.position + 1, literal::with_unit(self.text_at(number), self.text_at(self.position))?)
+            (
+                self.position + 1,
+                literal::number_with_meant_unit(self.text_at(number), self.text_at(self.position))?,
+            )
         } else {
             return None;
         };
@@ -128,7 +131,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the diagnostic for a misspelt `loopback` in a router. `None` without such a mistake.
-    fn misspelt_loopback(&self) -> Option<Diagnostic> {
+    fn misspelt_loopback_error(&self) -> Option<Diagnostic> {
         let mut end = self.position + 1;
         while matches!(self.text_at(end), "-" | "back") && end < self.position + 3 {
             end += 1;
@@ -146,8 +149,8 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a comparison with `is` instead of `==` or `!=`: `intent is
     /// refund` or `n is not 3`. The parser is at the word `is`. `None` without such a mistake.
-    pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.type_after_is().or_else(|| self.presence_after_is()) {
+    pub(in super::super) fn equality_with_is_error(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.type_after_is_error().or_else(|| self.presence_test_after_is_error()) {
             return Some(diagnostic);
         }
         let is_negated = self.text_at(self.position + 1) == "not";
@@ -172,7 +175,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a type test with `is`: `x is string`, `x is not a number`. The
     /// parser is at the word `is`. `None` without such a mistake.
-    fn type_after_is(&self) -> Option<Diagnostic> {
+    fn type_after_is_error(&self) -> Option<Diagnostic> {
         let mut index = self.position + 1;
         let is_negated = self.text_at(index) == "not";
         index += usize::from(is_negated);
@@ -197,13 +200,13 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Adds a help text and a fix to the diagnostic for a method call. The fix replaces the span
     /// `call` by `written`, a function call or a condition. `value` is the text before the method,
     /// and `args` are its arguments. The parser is at the parentheses of the call.
-    pub(in super::super) fn replaced_call(
+    pub(in super::super) fn suggest_call_replacement(
         &self,
         diagnostic: Diagnostic,
         (value, args): (&str, &str),
         (call, written): (Span, String),
     ) -> Diagnostic {
-        if let Some((whole, written)) = self.chained_calls(call, &written) {
+        if let Some((whole, written)) = self.translate_chained_calls(call, &written) {
             return diagnostic
                 .help(message!("write `{written}`", written = written.clone()))
                 .likely_fix(whole, written);
@@ -233,7 +236,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         // If the searched part is missing, there is no position to compare. So the comparison after
         // the call is replaced too.
-        let position = foreign::comparison_of_search_position(&self.cx.text[call.end as usize..]);
+        let position = foreign::read_comparison_of_search_position(&self.cx.text[call.end as usize..]);
         if let Some((is_found, length)) = position.filter(|_| is_search && !is_operand) {
             let operator = if is_position { "contains" } else { "matches" };
             let not = if is_found { "" } else { "not " };
@@ -251,7 +254,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
     /// without such a mistake.
-    pub(in super::super) fn equals_in_record(&self, record: ExprElement) -> Option<Diagnostic> {
+    pub(in super::super) fn equals_in_record_error(&self, record: ExprElement) -> Option<Diagnostic> {
         let written = self.element_text(record);
         let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);
         // The number of tokens since the last comma.

@@ -81,7 +81,7 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let pred = self.chunk.preds.get(id.index()).ok_or(LowerError::Malformed("unknown predicate"))?;
         let on = JumpOn::new(wanted_result, jump_if);
-        let instr = slot_test_instr(pred, wanted_result, jump_if).unwrap_or(if pred.is_memoized {
+        let instr = select_slot_test_instr(pred, wanted_result, jump_if).unwrap_or(if pred.is_memoized {
             Instr::Memo { on, to: 0, pred: id.0 }
         } else {
             Instr::Test { on, to: 0, pred: id.0 }
@@ -134,7 +134,7 @@ fn push_operand_tasks(
 /// Returns a specialized instruction that evaluates a predicate on a message field, and jumps. If
 /// `jump_if` is true, it jumps when the result is `want`; if `jump_if` is false, it jumps when the
 /// result is not `want`. `None` if no specialized instruction fits the predicate.
-fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
+fn select_slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;
     let on = JumpOn::new(want, jump_if);

@@ -47,20 +47,20 @@ impl Lowering<'_> {
         }
         let mut comparisons = SmallVec::<[KeyComparison; MAX_ELEMENT_GROUPS]>::new();
         for cond in open {
-            let Some(comparison) = self.key_comparison(cond, level)? else { return Ok(None) };
+            let Some(comparison) = self.split_key_comparison(cond, level)? else { return Ok(None) };
             comparisons.push(comparison);
         }
         // Comparisons with constants form groups too. So loops that differ only in their constants
         // share results, and each element is evaluated once for all of these loops.
         for cond in std::mem::take(&mut closed) {
-            match self.key_comparison(cond, level)?.filter(|_| comparisons.len() < MAX_ELEMENT_GROUPS) {
+            match self.split_key_comparison(cond, level)?.filter(|_| comparisons.len() < MAX_ELEMENT_GROUPS) {
                 Some(comparison) => comparisons.push(comparison),
                 None => closed.push(cond),
             }
         }
         // Loops with the same comparisons in another order share results as well.
         comparisons.sort_by_key(|comparison| comparison.key_block);
-        let body = self.conjunction_block(&closed)?;
+        let body = self.block_for_conjunction(&closed)?;
         let keys = comparisons.iter().map(|comparison| comparison.key_block).collect();
         let mut groups = [None; MAX_ELEMENT_GROUPS];
         groups.iter_mut().zip(comparisons).for_each(|(place, comparison)| *place = Some(comparison));
@@ -93,7 +93,11 @@ impl Lowering<'_> {
     /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
     /// other condition, and for a constant by which elements cannot be grouped, such as a time.
     /// `level` is the nesting level of the loop.
-    fn key_comparison(&mut self, cond: CondId, level: u32) -> Result<Option<KeyComparison>, LowerError> {
+    fn split_key_comparison(
+        &mut self,
+        cond: CondId,
+        level: u32,
+    ) -> Result<Option<KeyComparison>, LowerError> {
         let NormalCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else {
             return Ok(None);
         };
@@ -200,7 +204,7 @@ impl Lowering<'_> {
     }
 
     /// Emits a block that yields true if all of the conditions `conds` are true.
-    fn conjunction_block(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
+    fn block_for_conjunction(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
         if let [only] = conds {
             return self.block_for_cond(*only);
         }

@@ -90,16 +90,20 @@ impl Lowering<'_> {
         let op = match (pred.test_kind, pred.mode.quantity) {
             (TestKind::Truth, _) => return Ok((PredCheck::Truth, left)),
             (TestKind::Op(op), None) => op,
-            (TestKind::Op(op), Some(_)) => return self.text_check(op, pred.mode, constant, left),
+            (TestKind::Op(op), Some(_)) => return self.select_text_check(op, pred.mode, constant, left),
         };
         if let Some(cmp) = Comparison::from_op(op) {
             return match (constant, self.constant_value(left)) {
-                (Some(constant), _) => self.comparison_check(op, cmp, left, &constant, pred.mode),
+                (Some(constant), _) => self.select_comparison_check(op, cmp, left, &constant, pred.mode),
                 (None, Some(constant)) => match pred.right {
                     // A constant on the left: swap the operands.
-                    Some(right) if is_number(&constant) => {
-                        self.comparison_check(op, cmp.with_swapped_operands(), right, &constant, pred.mode)
-                    }
+                    Some(right) if is_number(&constant) => self.select_comparison_check(
+                        op,
+                        cmp.with_swapped_operands(),
+                        right,
+                        &constant,
+                        pred.mode,
+                    ),
                     _ => generic,
                 },
                 (None, None) => generic,
@@ -122,11 +126,11 @@ impl Lowering<'_> {
                 Some(key) => Ok((PredCheck::HasKey(self.string_index(key)?), left)),
                 None => generic,
             },
-            _ => self.text_check(op, pred.mode, constant, left),
+            _ => self.select_text_check(op, pred.mode, constant, left),
         }
     }
 
-    fn comparison_check(
+    fn select_comparison_check(
         &mut self,
         op: Op,
         cmp: Comparison,
@@ -156,7 +160,7 @@ impl Lowering<'_> {
     /// - The operator searches no text.
     /// - The right operand is neither a constant text nor a constant list of texts.
     /// - The quantity is `none` (as in `contains none`), and not `any` or `all`.
-    fn text_check(
+    fn select_text_check(
         &mut self,
         op: Op,
         mode: TestMode,
@@ -239,7 +243,7 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
 }
 
 /// Returns the maximum work of a search for `word`, per byte of the searched text, in the unit of
-/// `Keywords::weight`. `word` is a keyword, wildcard pattern or regular expression.
+/// `Keywords::cost_per_byte`. `word` is a keyword, wildcard pattern or regular expression.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

@@ -37,7 +37,7 @@ pub(super) struct UseInfo {
 }
 
 impl UseInfo {
-    /// Facts about a condition or value that no route or argument needs.
+    /// The facts about a condition or value that no route or argument needs.
     const UNUSED: UseInfo = UseInfo {
         use_count: 0,
         evaluation_count: 0,
@@ -125,7 +125,7 @@ impl UseAnalysis {
         let mut states = vec![VisitState::Unvisited; self.infos.len()];
         let mut stack: Vec<Part> = Vec::with_capacity(16);
         let mut children = Vec::with_capacity(8);
-        for root in root_parts(normal) {
+        for root in parts_needed_by_routes(normal) {
             let index = self.part_index(root);
             self.infos.get_mut(index).ok_or(LowerError::Malformed("unknown part"))?.use_count += 1;
             stack.push(root);
@@ -168,7 +168,7 @@ impl UseAnalysis {
     /// users before their operands, because the count of a part is the sum over its users. The
     /// operands of a part with its own block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &NormalForm) {
-        for root in root_parts(normal) {
+        for root in parts_needed_by_routes(normal) {
             let index = self.part_index(root);
             if let Some(info) = self.infos.get_mut(index) {
                 info.evaluation_count += 1;
@@ -194,13 +194,13 @@ impl UseAnalysis {
     }
 
     /// Computes the facts about each part (condition, predicate or value) except `use_count` and
-    /// `evaluations`. Visits operands before their users, because the facts about a part depend on
-    /// its operands.
+    /// `evaluation_count`. Visits operands before their users, because the facts about a part
+    /// depend on its operands.
     fn compute_infos(&mut self, normal: &NormalForm) {
         for index in 0..self.topological_order.len() {
             let part = self.topological_order[index];
             let mut sum = UseInfo {
-                cost: own_cost(normal, part),
+                cost: cost_without_operands(normal, part),
                 has_condition_value: is_condition_value(normal, part),
                 ..self.use_info(part)
             };
@@ -214,7 +214,7 @@ impl UseAnalysis {
                     None => info.loop_reads,
                 });
             });
-            sum.loop_reads = sum.loop_reads.union(own_loop_reads(normal, part));
+            sum.loop_reads = sum.loop_reads.union(loop_reads_without_operands(normal, part));
             let _ = visit_children(normal, part, &mut |child: Part| {
                 let is_body = loop_level_of_body(normal, part, child).is_some();
                 self.make_block_if_invariant(normal, child, is_body || !sum.is_loop_invariant());
@@ -261,7 +261,7 @@ impl UseAnalysis {
 
 /// Returns the conditions and values that a rule set needs directly: the conditions of its routes,
 /// and the values of arguments and destinations.
-fn root_parts(normal: &NormalForm) -> impl Iterator<Item = Part> {
+fn parts_needed_by_routes(normal: &NormalForm) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
@@ -317,7 +317,7 @@ fn is_condition_value(normal: &NormalForm, part: Part) -> bool {
 
 /// Returns the enclosing loops whose current elements a condition or value itself reads, without
 /// the reads of its operands. Includes reads that simplification removed.
-fn own_loop_reads(normal: &NormalForm, part: Part) -> QuantifierLevels {
+fn loop_reads_without_operands(normal: &NormalForm, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NormalExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
@@ -340,7 +340,7 @@ fn own_loop_reads(normal: &NormalForm, part: Part) -> QuantifierLevels {
 
 /// Returns the cost class of a condition, predicate or value itself, without the costs of its
 /// operands.
-fn own_cost(normal: &NormalForm, part: Part) -> Cost {
+fn cost_without_operands(normal: &NormalForm, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NormalExpr::Const(NormalConst(constant))) => {
             let value = constant.value();

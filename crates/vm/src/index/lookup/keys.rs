@@ -14,10 +14,10 @@ use rulec_lang::value::Value;
 use std::cell::Cell;
 
 impl<'a> IndexLookup<'a> {
-    /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
-    /// found so far, including keys of other tables. The list is moved out of the field
-    /// `found_key_ids` of the buffers. The caller must put it back, so that later lookups of this
-    /// decision can continue it.
+    /// Looks up the keys of a table: facts by which routes are found. Returns the ids of all keys
+    /// of the message that this decision found so far, including keys of other tables. The list is
+    /// moved out of the field `found_key_ids` of the buffers. The caller must put it back, so that
+    /// later lookups of this decision can continue it.
     pub(super) fn look_up_keys<E: IndexEngine<'a>>(&self, engine: &mut E, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.buffers.found_key_ids.take();
         if self.buffers.found_keys_epoch.replace(self.epoch) != self.epoch {
@@ -100,7 +100,7 @@ impl<'a> IndexLookup<'a> {
             [form] if subject.folds_in_place && buffers.fold_text(text.as_bytes()) => {
                 self.search_folded(subject, text.len(), &mut buffers, found_keys);
                 let folded_text = buffers.folded_text(text.len());
-                self.record_class(subject.attribute_id, folded_text);
+                self.record_class_of_text(subject.attribute_id, folded_text);
                 let is_unchanged = subject.is_message_text(form, folded_text, text);
                 SINGLE_FORM_FLAG | if is_unchanged { UNCHANGED_TEXT_FLAG } else { 0 }
             }
@@ -155,14 +155,15 @@ impl<'a> IndexLookup<'a> {
         flags
     }
 
-    /// Records the equivalence class of the attribute whose value is this case-folded text. The
-    /// scan has folded the text anyway, so the attribute need not fold it again.
+    /// Records the equivalence class of attribute number `attribute`, whose value is the
+    /// case-folded text `folded`. The scan has folded the text anyway, so the attribute need not
+    /// fold it again.
     #[inline(always)]
-    fn record_class(&self, attribute: u32, folded: &[u8]) {
+    fn record_class_of_text(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.buffers.attribute_classes.get(attribute as usize)
             && let Some(attribute) = self.index.attributes.get(attribute as usize)
         {
-            cell.set((self.epoch, attribute.classes.text_class(folded)));
+            cell.set((self.epoch, attribute.classes.class_of_text(folded)));
         }
     }
 

@@ -33,9 +33,9 @@ impl LiteralFacts {
     }
 }
 
-/// Derives facts about the matched texts from a regular expression.
+/// Derives from a regular expression which literals the matched texts contain.
 pub(super) struct LiteralExtractor {
-    /// Whether the facts are about the matched texts after case folding.
+    /// Whether the derived facts are about the matched texts after case folding.
     pub folds_case: bool,
 }
 

@@ -82,8 +82,8 @@ fn hash_slot(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
-/// Returns the fraction of a byte among all bytes of typical texts. Seven in ten texts are assumed
-/// to be English, and three in ten Chinese.
+/// Returns the estimated fraction of the bytes of typical texts that equal `byte`. Seven in ten
+/// texts are assumed to be English, and three in ten Chinese.
 fn typical_byte_share(byte: u8) -> f32 {
     let thousandths = match byte {
         b' ' => 130.0,

@@ -14,7 +14,7 @@ const MIN_CROWDED_LITERALS: u32 = 4;
 /// Flag of a crowded entry: some literals with this gram (byte sequence) are stored under longer
 /// grams, at the next level.
 const DEEPER_FLAG: u32 = 0x10;
-/// Mask of the bits in `HashSlot::state` that count the entry's literals, up to 15.
+/// Mask of the bits in `HashSlot::packed_state` that count the entry's literals, up to 15.
 const COUNT_MASK: u32 = 0x0f;
 
 /// Entry of the hash table for one gram. `packed_state` contains the upper 24 bits of the gram's

@@ -11,8 +11,8 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an address such as `https://example.com/hook` without quotes, or
     /// as a target. `None` without such a mistake.
-    pub(super) fn address(&self) -> Option<Diagnostic> {
-        let (start, address) = self.written_address()?;
+    pub(super) fn unquoted_address_error(&self) -> Option<Diagnostic> {
+        let (start, address) = self.find_written_address()?;
         let length = address.len() as u32;
         let first = self.cx.significant[start].token.start;
         let span = Span { start: first, end: first + length, ..self.span };
@@ -34,7 +34,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the address around the unexpected token, and the index of its first token. The
     /// lexer takes the part after `//` for a comment. `None` without an address.
-    fn written_address(&self) -> Option<(usize, &str)> {
+    fn find_written_address(&self) -> Option<(usize, &str)> {
         let rest = &self.cx.text[self.token.start as usize..];
         if self.found_text == ":" && rest.starts_with("://") {
             let scheme = self.token_index.checked_sub(1).filter(|scheme| {

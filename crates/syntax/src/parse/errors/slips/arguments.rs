@@ -46,7 +46,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the fields that are declared between the bracket at the token `open` and its closing
     /// bracket, without fields in nested brackets. Each field is a pair of token indices: its name,
     /// and the first token of its type.
-    fn declared_field_tokens(&self, open: usize) -> Vec<(usize, usize)> {
+    fn find_declared_fields(&self, open: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut depth) = (Vec::new(), 0_i32);
         for index in open..self.cx.significant.len() {
             let colon = index + 1 + usize::from(self.file_token_text(index + 1) == "?");
@@ -77,7 +77,7 @@ impl ParseFailure<'_, '_> {
             is_optional: text(name + 1).starts_with('?'),
             ty: text(ty),
         };
-        Some(self.declared_field_tokens(open).into_iter().map(parameter).collect())
+        Some(self.find_declared_fields(open).into_iter().map(parameter).collect())
     }
 
     /// Returns the built-in type of a required field of the message, such as `user.role`. `None` if
@@ -86,7 +86,7 @@ impl ParseFailure<'_, '_> {
         let mut open = self.cx.declared().input_brace()?;
         let mut ty = "";
         for name in path.split('.') {
-            let fields = self.declared_field_tokens(open);
+            let fields = self.find_declared_fields(open);
             let (field, first) =
                 fields.into_iter().find(|(field, _)| self.file_token_text(*field) == name)?;
             if self.file_token_text(field + 1).starts_with('?') {
@@ -155,7 +155,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for arguments without names, as in `answer("files", 10)`. The help
     /// names each argument if the types of the values show which name belongs to it. `None` without
     /// such a mistake, or if the file declares no such handler.
-    pub(super) fn unnamed_arguments(&self) -> Option<Diagnostic> {
+    pub(super) fn unnamed_arguments_error(&self) -> Option<Diagnostic> {
         let is_target =
             matches!(self.rule, Rule::route_statement | Rule::default_statement | Rule::test_statement);
         let open =
@@ -275,7 +275,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for an entry of metadata or settings without `:` or without a value:
     /// `{ not cached }`, `{ cached }`, `{ cached true }`. `None` without such a mistake.
-    pub(super) fn entry_without_value(&self) -> Option<Diagnostic> {
+    pub(super) fn entry_without_value_error(&self) -> Option<Diagnostic> {
         let open = self.innermost_open_bracket().filter(|open| self.text_of_token(*open) == "{")?;
         let is_negated = self.found_text == "!" && (self.is_preceded_by("{") || self.is_preceded_by(","));
         let has_entries = !self.statement_declares_fields()

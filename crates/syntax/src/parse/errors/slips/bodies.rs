@@ -11,16 +11,16 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a definition or target with parts of another language. `None`
     /// without such a part.
-    pub(super) fn definition_or_target_slip(&self) -> Option<Diagnostic> {
-        self.parameters_in_other_brackets()
-            .or_else(|| self.parameter_with_default())
-            .or_else(|| self.target_in_brackets())
-            .or_else(|| self.goto_into_table())
+    pub(super) fn foreign_definition_or_target_error(&self) -> Option<Diagnostic> {
+        self.parameters_in_other_brackets_error()
+            .or_else(|| self.parameter_with_default_error())
+            .or_else(|| self.target_in_brackets_error())
+            .or_else(|| self.goto_into_table_error())
     }
 
     /// Returns the diagnostic for parameters in square brackets or braces, as in `def f[a: int] =
     /// a > 3`. `None` without such parameters.
-    fn parameters_in_other_brackets(&self) -> Option<Diagnostic> {
+    fn parameters_in_other_brackets_error(&self) -> Option<Diagnostic> {
         let start = self.cx.tokens.start;
         let (name, prefix, suffix) = match self.rule {
             Rule::def_statement => (start + 1, "def", " = true"),
@@ -50,7 +50,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a parameter with a default, as in `handler h(kind: string =
     /// "list")`. `None` without such a parameter.
-    fn parameter_with_default(&self) -> Option<Diagnostic> {
+    fn parameter_with_default_error(&self) -> Option<Diagnostic> {
         let is_declaration =
             matches!(self.rule, Rule::handler_statement | Rule::def_statement | Rule::extern_statement);
         let colon = self.colon_before(self.token_index).filter(|_| is_declaration)?;
@@ -80,7 +80,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for one target in brackets or quotes, as in `-> [h]`. `None` for
     /// several targets.
-    fn target_in_brackets(&self) -> Option<Diagnostic> {
+    fn target_in_brackets_error(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let open = self.token_index;
         let is_bracket = matches!(self.found_text, "[" | "(" | "{");
@@ -104,7 +104,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a route of a table after `goto`, as in `goto billing!refund`, or
     /// for a path such as `goto data.billing`. `None` without such a path.
-    fn goto_into_table(&self) -> Option<Diagnostic> {
+    fn goto_into_table_error(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let goto = (self.cx.tokens.start..self.token_index)
             .rev()

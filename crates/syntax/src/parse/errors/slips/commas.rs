@@ -12,7 +12,7 @@ use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a comma in or after a condition. `None` without such a comma.
-    pub(super) fn comma_after_condition(&self) -> Option<Diagnostic> {
+    pub(super) fn comma_after_condition_error(&self) -> Option<Diagnostic> {
         let has_condition = matches!(
             self.rule,
             Rule::route_statement
@@ -35,9 +35,9 @@ impl ParseFailure<'_, '_> {
         if left.is_empty() || right.is_empty() || self.text_of_token(end) == "=" {
             return None;
         }
-        self.second_definition(&left)
-            .or_else(|| self.comma_as_and(&left, &right))
-            .or_else(|| self.comma_in_values(&left, &right))
+        self.second_definition_error(&left)
+            .or_else(|| self.comma_as_and_error(&left, &right))
+            .or_else(|| self.comma_in_values_error(&left, &right))
     }
 
     /// Returns the index after the condition that begins at the token `start`. A comma or semicolon
@@ -68,7 +68,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a second definition after a comma: `let a = 3, b = 4`. `left` are
     /// the tokens before the comma. `None` without such a mistake.
-    fn second_definition(&self, left: &Range<usize>) -> Option<Diagnostic> {
+    fn second_definition_error(&self, left: &Range<usize>) -> Option<Diagnostic> {
         let name = self.token_index + 1;
         let is_definition = self.rule == Rule::let_statement
             && self.kind_of_token(name) == Some(TokenKind::Word)
@@ -90,7 +90,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a comma between two conditions: `when a > 3, b == "x"`. `left`
     /// and `right` are the tokens before and after the comma. `None` without such a mistake.
-    fn comma_as_and(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
+    fn comma_as_and_error(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let mut parts = vec![left.clone()];
         let mut start = right.start;
         while start < right.end {
@@ -146,7 +146,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a comma between the values of one comparison: `when text contains
     /// "a", "b"`. `left` and `right` are the tokens before and after the comma. `None` without such
     /// a mistake.
-    fn comma_in_values(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
+    fn comma_in_values_error(&self, left: &Range<usize>, right: &Range<usize>) -> Option<Diagnostic> {
         let is_comparison = |index: &usize| {
             Op::from_spelling(self.text_of_token(*index)).is_some_and(foreign::is_condition_operator)
         };

@@ -11,13 +11,15 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a condition on elements in the order of another language. `None`
     /// without such a condition.
-    pub(super) fn comprehension(&self) -> Option<Diagnostic> {
-        self.quantifier_before_parenthesis().or_else(|| self.generator()).or_else(|| self.value_before_if())
+    pub(super) fn foreign_element_condition_error(&self) -> Option<Diagnostic> {
+        self.quantifier_before_parenthesis_error()
+            .or_else(|| self.condition_before_list_error())
+            .or_else(|| self.value_before_if_error())
     }
 
     /// Returns the diagnostic for a parenthesis between a quantifier and its element, as in `count
     /// (p in history: p.tool == tool)`. `None` without such a parenthesis.
-    fn quantifier_before_parenthesis(&self) -> Option<Diagnostic> {
+    fn quantifier_before_parenthesis_error(&self) -> Option<Diagnostic> {
         let is_quantifier = |index: usize| {
             matches!(self.text_of_token(index), "any" | "all" | "count" | "first" | "last")
                 && self.text_of_token(index + 1) == "("
@@ -43,7 +45,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the condition before the list, as in `any(x > 3 for x in list)`.
     /// `None` without such a condition.
-    fn generator(&self) -> Option<Diagnostic> {
+    fn condition_before_list_error(&self) -> Option<Diagnostic> {
         let is_for = |index: &usize| {
             self.text_of_token(*index) == "for"
                 && self.kind_of_token(index + 1) == Some(TokenKind::Word)
@@ -103,7 +105,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a value before its condition, as in `"a" if vip else "b"`. `None`
     /// without such a value.
-    fn value_before_if(&self) -> Option<Diagnostic> {
+    fn value_before_if_error(&self) -> Option<Diagnostic> {
         if !self.expects_rule(Rule::kw_then) || self.found_text != "else" {
             return None;
         }
@@ -130,7 +132,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for another symbol or word than `:` after the list of a quantifier,
     /// as in `any x in items, x.cost > 3`. The list ends before the token `separator`, and
     /// `quantifier` is the source text up to there. `None` if no condition on the element follows.
-    pub(super) fn condition_after_separator(
+    pub(super) fn condition_after_separator_error(
         &self,
         quantifier: &str,
         name: &str,

@@ -16,7 +16,7 @@ const WORDS_FOR_WHERE: [&str; 10] =
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a `let` with parameters, as in `let big(x) = x > 3`. `None`
     /// without such a mistake.
-    pub(super) fn let_with_parameters(&self) -> Option<Diagnostic> {
+    pub(super) fn let_with_parameters_error(&self) -> Option<Diagnostic> {
         let start = self.cx.tokens.start;
         if self.rule != Rule::let_statement || self.found_text != "(" || self.token_index != start + 2 {
             return None;
@@ -30,7 +30,7 @@ impl ParseFailure<'_, '_> {
         let params: Vec<&str> = self.source_of_tokens(self.token_index + 1..close).split(',').collect();
         let params: Vec<&str> = params.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect();
         let name = self.text_of_token(start + 1);
-        let head = format!("def {name}({})", foreign::typed_parameters(&params, value));
+        let head = format!("def {name}({})", foreign::write_typed_parameters(&params, value));
         let message = message!("a definition with parameters begins with `def`, not `let`");
         let written = format!("{head} = {value}");
         if !remedy::is_valid_short_statement(&written) {
@@ -46,7 +46,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a `def` with a parameter without a type, as in `def big(x) = x >
     /// 3`. `None` for another statement, and for a `def` that would still have an error.
-    pub(in super::super) fn parameter_without_type(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn parameter_without_type_error(&self) -> Option<Diagnostic> {
         let start = self.cx.tokens.start;
         let close = self.closing_bracket_or_end(start + 2);
         let sign = Some(close + 1).filter(|sign| self.text_of_token(*sign) == "=")?;
@@ -55,7 +55,7 @@ impl ParseFailure<'_, '_> {
         }
         let value = self.source_of_tokens(sign + 1..self.cx.tokens.end);
         let params: Vec<&str> = self.source_of_tokens(start + 3..close).split(',').map(str::trim).collect();
-        let params = foreign::typed_parameters(&params, value);
+        let params = foreign::write_typed_parameters(&params, value);
         let head = format!("{}({params})", self.source_of_tokens(start..start + 2));
         if !remedy::is_valid_statement(&format!("{head} = {value}")) {
             return None;
@@ -68,7 +68,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a `let` after `where`, as in `where let big = n > 3`. `None`
     /// without such a mistake.
-    pub(super) fn let_after_where(&self) -> Option<Diagnostic> {
+    pub(super) fn let_after_where_error(&self) -> Option<Diagnostic> {
         let is_word = matches!(self.found_text, "let" | "const" | "var" | "val" | "def");
         let is_definition = self.kind_of_token(self.token_index + 1) == Some(TokenKind::Word);
         let where_word = (self.cx.tokens.start..self.token_index)
@@ -86,7 +86,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the name of a part of a condition with a colon, as in `with
     /// waited: now - sent`. The unexpected token is the colon. `None` without such a mistake.
-    pub(super) fn local_with_colon(&self) -> Option<Diagnostic> {
+    pub(super) fn local_name_with_colon_error(&self) -> Option<Diagnostic> {
         let name = self.token_index.checked_sub(1)?;
         let word = name.checked_sub(1)?;
         let has_locals = matches!(self.rule, Rule::route_statement | Rule::router_statement);

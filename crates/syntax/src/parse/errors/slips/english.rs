@@ -2,7 +2,7 @@
 //! string`, `handler pay takes amount: int`, and `given text("refund")`.
 
 use super::super::super::context::unexpected_token;
-use super::super::super::durations::duration_of_words;
+use super::super::super::durations::write_meant_duration;
 use super::super::super::{foreign, remedy};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
@@ -13,21 +13,21 @@ use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a declaration in other words. `None` without such words.
-    pub(super) fn declaration_in_words(&self) -> Option<Diagnostic> {
-        self.words_before_type()
-            .or_else(|| self.parameters_in_words())
-            .or_else(|| self.permission_in_words())
-            .or_else(|| self.given_in_parentheses())
-            .or_else(|| self.history_in_braces())
-            .or_else(|| self.duration_in_words())
-            .or_else(|| self.target_of_branch())
-            .or_else(|| self.default_after_branch())
-            .or_else(|| self.lines_of_type())
+    pub(super) fn declaration_in_words_error(&self) -> Option<Diagnostic> {
+        self.words_before_type_error()
+            .or_else(|| self.parameters_in_words_error())
+            .or_else(|| self.permission_in_words_error())
+            .or_else(|| self.given_in_parentheses_error())
+            .or_else(|| self.history_in_braces_error())
+            .or_else(|| self.duration_in_words_error())
+            .or_else(|| self.target_after_branch_error())
+            .or_else(|| self.default_after_branch_error())
+            .or_else(|| self.type_as_yaml_lines_error())
     }
 
     /// Returns the diagnostic for words in place of the colon of a field, as in `text is a string`.
     /// `None` without such words.
-    fn words_before_type(&self) -> Option<Diagnostic> {
+    fn words_before_type_error(&self) -> Option<Diagnostic> {
         if !self.statement_declares_fields() || !self.expects_rule(Rule::colon) {
             return None;
         }
@@ -51,7 +51,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the parameters of a handler without parentheses, as in `handler
     /// pay takes amount: int`. `None` for other words.
-    fn parameters_in_words(&self) -> Option<Diagnostic> {
+    fn parameters_in_words_error(&self) -> Option<Diagnostic> {
         let start = self.cx.tokens.start;
         if self.rule != Rule::handler_statement || self.token_index != start + 2 || self.is_at_end() {
             return None;
@@ -85,7 +85,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a permission after other words than `requires permission`, as in
     /// `requires permissions.has("pay")`. `None` without such a permission.
-    fn permission_in_words(&self) -> Option<Diagnostic> {
+    fn permission_in_words_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::handler_statement || !self.is_preceded_by("requires") {
             return None;
         }
@@ -113,7 +113,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a value in parentheses or after another symbol than `=`, as in
     /// `given text("refund").`. `None` for other symbols.
-    fn given_in_parentheses(&self) -> Option<Diagnostic> {
+    fn given_in_parentheses_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::test_statement || !matches!(self.found_text, "(" | "is" | "as" | "->") {
             return None;
         }
@@ -141,7 +141,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the clauses of a history in braces, as in `history { by: session,
     /// keep: 1d }`. `None` without braces.
-    fn history_in_braces(&self) -> Option<Diagnostic> {
+    fn history_in_braces_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::history_statement || !matches!(self.found_text, "{" | "(") {
             return None;
         }
@@ -155,7 +155,7 @@ impl ParseFailure<'_, '_> {
                 "ttl" | "for" | "retention" | "window" | "age" => parts.push_str(" keep"),
                 "." => parts.push('.'),
                 word if parts.ends_with('.') => parts.push_str(word),
-                word => parts.push_str(&format!(" {}", unquoted(word))),
+                word => parts.push_str(&format!(" {}", strip_quotes(word))),
             }
         }
         let message = message!("the clauses of a history are written without braces");
@@ -170,7 +170,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the time after `keep` or `within` in the syntax of another
     /// language: in quotes, as a call such as `ofDays(1)`, or as a product. `None` for other times.
-    fn duration_in_words(&self) -> Option<Diagnostic> {
+    fn duration_in_words_error(&self) -> Option<Diagnostic> {
         let has_duration = matches!(self.rule, Rule::history_statement | Rule::workflow_statement);
         let keyword = (self.cx.tokens.start..self.token_index)
             .rev()
@@ -186,15 +186,15 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let (message, duration) = if self.kind_of_token(first) == Some(TokenKind::String) {
-            let inner = unquoted(self.text_of_token(first));
-            (message!("a duration is written without quotes"), duration_of_words(inner, ""))
+            let inner = strip_quotes(self.text_of_token(first));
+            (message!("a duration is written without quotes"), write_meant_duration(inner, ""))
         } else if self.text_of_token(first + 1) == "*" {
-            (message!("a duration is one number with a unit"), self.product_as_duration(first..end))
+            (message!("a duration is one number with a unit"), self.write_product_as_duration(first..end))
         } else {
             let open = (first..end).find(|index| self.text_of_token(*index) == "(")?;
             let name = self.text_of_token(open - 1);
             let args = self.source_of_tokens(open + 1..self.closing_bracket_or_end(open));
-            (message!("a duration is a number with a unit"), duration_of_words(args, name))
+            (message!("a duration is a number with a unit"), write_meant_duration(args, name))
         };
         let span = self.span_of_tokens(first..end);
         Some(match duration {
@@ -207,7 +207,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns a product of whole seconds as a duration: `1d` for `24 * 60 * 60`.
-    fn product_as_duration(&self, tokens: Range<usize>) -> Option<String> {
+    fn write_product_as_duration(&self, tokens: Range<usize>) -> Option<String> {
         let mut seconds = 1_u64;
         for (position, index) in tokens.enumerate() {
             match position % 2 {
@@ -225,7 +225,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a target after a branch, as in `branch ship { … } -> pack`.
     /// `None` without such a target.
-    fn target_of_branch(&self) -> Option<Diagnostic> {
+    fn target_after_branch_error(&self) -> Option<Diagnostic> {
         let is_arrow = matches!(self.found_text, "->" | "=>" | "then");
         let branch = (self.cx.tokens.start..self.token_index)
             .rev()
@@ -249,7 +249,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `branch default NAME`, where `default` must come first. `None`
     /// without such a mistake.
-    fn default_after_branch(&self) -> Option<Diagnostic> {
+    fn default_after_branch_error(&self) -> Option<Diagnostic> {
         let name = self.token_index + 1;
         let is_default = matches!(self.found_text, "default" | "else" | "otherwise");
         if self.rule != Rule::choice_statement || !is_default || !self.is_preceded_by("branch") {
@@ -268,14 +268,14 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a type whose values or fields are on lines of their own, as in
     /// YAML. `None` for other types.
-    fn lines_of_type(&self) -> Option<Diagnostic> {
+    fn type_as_yaml_lines_error(&self) -> Option<Diagnostic> {
         let (first, end) = (self.token_index + 1, self.cx.tokens.end);
         if self.rule != Rule::type_statement || self.found_text != ":" || first >= end {
             return None;
         }
         let source = self.source_of_tokens(first..end);
-        let values =
-            foreign::dashed_elements(source).map(|list| list.trim_matches(['[', ']']).replace(", ", " | "));
+        let values = foreign::dashed_lines_to_list(source)
+            .map(|list| list.trim_matches(['[', ']']).replace(", ", " | "));
         let has_fields = self.begins_line(first) && self.text_of_token(first + 1) == ":";
         let fields = || {
             let lines: Vec<&str> = source.lines().map(|line| line.trim().trim_end_matches(',')).collect();
@@ -298,6 +298,6 @@ impl ParseFailure<'_, '_> {
 }
 
 /// Removes the quotes of a text.
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     text.trim_matches(['"', '\''])
 }

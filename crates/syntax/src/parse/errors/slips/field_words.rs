@@ -27,7 +27,7 @@ pub(super) enum FieldWord {
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a statement between the fields of an `input` or a type, as in
     /// `input { list words = ["a"] }`. `None` without such a mistake.
-    pub(super) fn statement_in_fields(&self) -> Option<Diagnostic> {
+    pub(super) fn statement_between_fields_error(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         let has_braces = matches!(self.rule, Rule::input_statement | Rule::type_statement);
         let word = self.text_of_token(first);
@@ -98,7 +98,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the mark of an optional field before its name or its type:
     /// `?level: int`, `level: ?int`. `None` without such a mistake.
-    pub(super) fn early_optional_mark(&self) -> Option<Diagnostic> {
+    pub(super) fn optional_mark_before_type_error(&self) -> Option<Diagnostic> {
         let mark = self.token_index;
         let before = mark.checked_sub(1)?;
         if self.found_text != "?" {
@@ -125,7 +125,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a generic type that this language does not have, such as
     /// `Set<string>` or `Optional<string>`. The unexpected token is the `<`. `None` for other
     /// types.
-    pub(in super::super) fn generic_type(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn generic_type_error(&self) -> Option<Diagnostic> {
         let name = self.token_index.checked_sub(1)?;
         let close = self.closing_bracket_or_end(self.token_index);
         let inner = self.source_of_tokens(self.token_index + 1..close.min(self.cx.tokens.end));
@@ -156,7 +156,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a word before a field or after its type: `optional level: int`,
     /// `level: int optional`, `tags: string list`. `None` without such a mistake.
-    pub(super) fn word_around_field(&self) -> Option<Diagnostic> {
+    pub(super) fn word_around_field_error(&self) -> Option<Diagnostic> {
         let index = self.token_index.checked_sub(1)?;
         if matches!(self.text_of_token(index), "not" | "NOT") && matches!(self.found_text, "null" | "NULL") {
             let message = message!("a field is required unless `?` follows its name");
@@ -173,13 +173,13 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         match self.begins_field(index) {
-            true => self.word_before_field(index),
-            false => self.word_after_type(index),
+            true => self.word_before_field_error(index),
+            false => self.word_after_type_error(index),
         }
     }
 
-    fn word_before_field(&self, index: usize) -> Option<Diagnostic> {
-        let word = field_word(self.text_of_token(index))?;
+    fn word_before_field_error(&self, index: usize) -> Option<Diagnostic> {
+        let word = meaning_of_field_word(self.text_of_token(index))?;
         let name = index + 1;
         let (name, ty, end) = if self.is_word(name) && self.text_of_token(name + 1) == ":" {
             let end = self.type_end(name + 2);
@@ -192,14 +192,14 @@ impl ParseFailure<'_, '_> {
         if ty.is_empty() {
             return None;
         }
-        let written = field_declaration(word, self.text_of_token(name), ty)?;
+        let written = write_field_declaration(word, self.text_of_token(name), ty)?;
         let span = self.span_of_tokens(index..index + 1);
         let message = message!("a field begins with its name, not with `{}`", self.text_of_token(index));
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).fix(self.span_of_tokens(index..end), written))
     }
 
-    fn word_after_type(&self, index: usize) -> Option<Diagnostic> {
+    fn word_after_type_error(&self, index: usize) -> Option<Diagnostic> {
         let colon = self.colon_before(index)?;
         let name = colon - 1 - usize::from(self.text_of_token(colon - 1) == "?");
         let head = self.source_of_tokens(name..colon + 1);
@@ -219,10 +219,10 @@ impl ParseFailure<'_, '_> {
             return written_list(element);
         }
         // `level: optional int`
-        let early = field_word(self.text_of_token(colon + 1)).filter(|_| is_one_word);
+        let early = meaning_of_field_word(self.text_of_token(colon + 1)).filter(|_| is_one_word);
         if let Some(word @ (FieldWord::Optional | FieldWord::Required)) = early {
             let ty = self.meant_type(index)?;
-            let written = field_declaration(word, self.text_of_token(name), ty)?;
+            let written = write_field_declaration(word, self.text_of_token(name), ty)?;
             let message = message!("`{}` is not part of a type", self.text_of_token(colon + 1));
             let help = message!("write `{written}`");
             let span = self.span_of_tokens(colon + 1..colon + 2);
@@ -230,7 +230,7 @@ impl ParseFailure<'_, '_> {
                 unexpected_token(span, message, help).fix(self.span_of_tokens(name..index + 1), written),
             );
         }
-        match field_word(self.text_of_token(index))? {
+        match meaning_of_field_word(self.text_of_token(index))? {
             FieldWord::List => written_list(self.meant_type(colon + 1).filter(|_| is_one_word).unwrap_or(ty)),
             FieldWord::Required => self.removal_diagnostic(
                 index,
@@ -239,7 +239,7 @@ impl ParseFailure<'_, '_> {
             ),
             FieldWord::Needless => None,
             word => {
-                let written = field_declaration(word, self.text_of_token(name), ty)?;
+                let written = write_field_declaration(word, self.text_of_token(name), ty)?;
                 let message = match word {
                     FieldWord::Private => message!("a field is marked with `@private`"),
                     _ => message!("an optional field has `?` after its name"),
@@ -253,7 +253,7 @@ impl ParseFailure<'_, '_> {
 
 /// Returns the declaration of a field in this language, such as `n?: int` for the word `optional`,
 /// the name `n` and the type `int`.
-fn field_declaration(word: FieldWord, name: &str, ty: &str) -> Option<String> {
+fn write_field_declaration(word: FieldWord, name: &str, ty: &str) -> Option<String> {
     Some(match word {
         FieldWord::Optional => format!("{name}?: {ty}"),
         FieldWord::Private => format!("{name}: {ty} @private"),
@@ -268,7 +268,7 @@ pub(super) fn is_list_word(word: &str) -> bool {
 
 /// Returns the meaning of a word that other languages write next to a field. `None` for other
 /// words, which may be names of fields.
-pub(super) fn field_word(word: &str) -> Option<FieldWord> {
+pub(super) fn meaning_of_field_word(word: &str) -> Option<FieldWord> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" | "notnull" | "nonnull" | "必填" | "必需" | "必须" | "必选" => {
             FieldWord::Required

@@ -12,18 +12,18 @@ use std::ops::Range;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a common mistake in the declaration of a field. `None` without
     /// such a mistake.
-    pub(super) fn field_slip(&self) -> Option<Diagnostic> {
+    pub(super) fn field_declaration_error(&self) -> Option<Diagnostic> {
         if !self.statement_declares_fields() {
             return None;
         }
-        self.statement_in_fields()
-            .or_else(|| self.early_optional_mark())
-            .or_else(|| self.word_around_field())
-            .or_else(|| self.type_before_name())
-            .or_else(|| self.dotted_fields())
-            .or_else(|| self.unquoted_enum_values())
-            .or_else(|| self.sized_type())
-            .or_else(|| self.bracketed_enum_values())
+        self.statement_between_fields_error()
+            .or_else(|| self.optional_mark_before_type_error())
+            .or_else(|| self.word_around_field_error())
+            .or_else(|| self.type_before_name_error())
+            .or_else(|| self.dotted_fields_error())
+            .or_else(|| self.unquoted_enum_values_error())
+            .or_else(|| self.type_with_length_error())
+            .or_else(|| self.bracketed_enum_values_error())
     }
 
     pub(super) fn meant_type(&self, index: usize) -> Option<&'static str> {
@@ -36,7 +36,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a parameter in the syntax of another language: `string reason` or
     /// `reason string`. `None` without such a mistake.
-    fn type_before_name(&self) -> Option<Diagnostic> {
+    fn type_before_name_error(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         if !self.expects_rule(Rule::colon) {
             return None;
@@ -81,7 +81,7 @@ impl ParseFailure<'_, '_> {
     /// Finds consecutive fields with dotted names that begin with the same word, such as `ctx.a`
     /// and `ctx.b`. The first begins at the token `first`. Returns their token range, and the text
     /// of each field without this word. `None` if one of them is not complete.
-    fn fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
+    fn find_fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
         let root = self.text_of_token(first);
         let (mut at, mut end, mut fields) = (first, first, Vec::new());
         while self.text_of_token(at) == root && self.text_of_token(at + 1) == "." {
@@ -121,12 +121,12 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for declared fields with a dot in their names: `ctx.count: int`.
     /// `None` without such a mistake.
-    fn dotted_fields(&self) -> Option<Diagnostic> {
+    fn dotted_fields_error(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         if self.found_text != "." || !self.expects_rule(Rule::colon) || !self.is_word(first) {
             return None;
         }
-        let (tokens, fields) = self.fields_with_prefix(first)?;
+        let (tokens, fields) = self.find_fields_with_prefix(first)?;
         let root = self.text_of_token(first);
         let replacement = format!("{root}: {{ {} }}", fields.join(", "));
         let message = message!("the name of a field cannot contain `.`");
@@ -136,7 +136,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for enumeration values without quotes: `lang: en | de`. `None`
     /// without such a mistake, or if the words are names of types.
-    fn unquoted_enum_values(&self) -> Option<Diagnostic> {
+    fn unquoted_enum_values_error(&self) -> Option<Diagnostic> {
         let is_separator = |index: usize| matches!(self.text_of_token(index), "|" | "or" | "OR" | "/");
         let is_value =
             |index: usize| self.is_word(index) || self.kind_of_token(index) == Some(TokenKind::String);
@@ -172,7 +172,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`. `None`
     /// without such a mistake.
-    fn bracketed_enum_values(&self) -> Option<Diagnostic> {
+    fn bracketed_enum_values_error(&self) -> Option<Diagnostic> {
         if self.found_text != "[" || !self.is_preceded_by(":") {
             return None;
         }
@@ -193,7 +193,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a type with a length or with brackets: `decimal(10,2)`, `int[]`.
     /// `None` without such a mistake.
-    pub(super) fn sized_type(&self) -> Option<Diagnostic> {
+    pub(super) fn type_with_length_error(&self) -> Option<Diagnostic> {
         let name = self.token_index.checked_sub(1)?;
         let ty = self.meant_type(name).filter(|_| matches!(self.found_text, "(" | "["))?;
         let end = self.closing_bracket_or_end(self.token_index) + 1;

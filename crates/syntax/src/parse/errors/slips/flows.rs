@@ -11,7 +11,7 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a flow with a superfluous word, or without the keyword before its
     /// patterns or examples. `None` without such a mistake.
-    pub(super) fn wrong_flow_words(&self) -> Option<Diagnostic> {
+    pub(super) fn wrong_flow_words_error(&self) -> Option<Diagnostic> {
         let (found, index) = (self.found_text, self.token_index);
         if self.rule != Rule::flow_statement {
             return None;
@@ -53,7 +53,7 @@ impl ParseFailure<'_, '_> {
             let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
             return Some(diagnostic.fix(span, replacement));
         }
-        if let Some(diagnostic) = self.flow_without_arrow() {
+        if let Some(diagnostic) = self.flow_without_arrow_error() {
             return Some(diagnostic);
         }
         if !self.expects_rule(Rule::kw_keyword) {
@@ -75,7 +75,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a flow without the arrow before its id, or with a wrong word in
     /// place of the arrow, as in `return "orders"`. Also reports a description after the patterns,
     /// which must follow the name. `None` without such a mistake.
-    fn flow_without_arrow(&self) -> Option<Diagnostic> {
+    fn flow_without_arrow_error(&self) -> Option<Diagnostic> {
         let index = self.token_index;
         let is_id = |index: usize| {
             matches!(self.kind_of_token(index), Some(TokenKind::String | TokenKind::Word | TokenKind::Quoted))

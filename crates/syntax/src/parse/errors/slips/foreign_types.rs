@@ -4,7 +4,7 @@
 use super::super::super::context::unexpected_token;
 use super::super::super::remedy;
 use super::super::{ParseFailure, Rule, is_payload_item};
-use super::field_words::{FieldWord, field_word, is_list_word};
+use super::field_words::{FieldWord, is_list_word, meaning_of_field_word};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
@@ -19,11 +19,11 @@ const FOREIGN_TYPE_PREFIXES: [&str; 14] =
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a type in the syntax of another language. `None` without such a
     /// type.
-    pub(super) fn type_of_other_language(&self) -> Option<Diagnostic> {
-        self.foreign_not_blank()
-            .or_else(|| self.foreign_sign_before_type())
-            .or_else(|| self.wrapped_type())
-            .or_else(|| self.sized_type().filter(|_| self.rule == Rule::field_item))
+    pub(super) fn foreign_type_form_error(&self) -> Option<Diagnostic> {
+        self.foreign_not_blank_error()
+            .or_else(|| self.foreign_sign_before_type_error())
+            .or_else(|| self.type_in_wrapper_error())
+            .or_else(|| self.type_with_length_error().filter(|_| self.rule == Rule::field_item))
     }
 
     /// Returns the index of the colon in the field in which parsing fails. `None` if parsing does
@@ -41,12 +41,13 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a type that is wrapped in words or marks: `optional(string)`,
     /// `string!`, `z.string().optional()`, `list(string)`. `None` for other types.
-    fn wrapped_type(&self) -> Option<Diagnostic> {
+    fn type_in_wrapper_error(&self) -> Option<Diagnostic> {
         let is_payload_field = self.rule == Rule::field_item;
         let is_mark = matches!(self.found_text, "(" | "[" | "." | "<" | "?" | "!")
             || is_payload_field && matches!(self.found_text, "undefined" | "None" | "nil" | "none");
         // Other diagnostics explain these marks of declared fields.
-        let is_explained = self.found_text == "?" || self.found_text == "<" && self.generic_type().is_some();
+        let is_explained =
+            self.found_text == "?" || self.found_text == "<" && self.generic_type_error().is_some();
         if !is_mark || !is_payload_field && (!self.statement_declares_fields() || is_explained) {
             return None;
         }
@@ -66,7 +67,7 @@ impl ParseFailure<'_, '_> {
                     word if is_list_word(word) => is_list = true,
                     "nullable" | "null" | "none" | "nil" if is_payload_field => is_null = true,
                     "option" | "undefined" | "none" | "nil" | "nullish" => is_optional = true,
-                    word => match (field_word(text), self.meant_type(index)) {
+                    word => match (meaning_of_field_word(text), self.meant_type(index)) {
                         // The elements of a list are not marked.
                         (Some(FieldWord::Optional), _) => is_optional |= !is_list,
                         (Some(FieldWord::Required), _) => {}
@@ -111,14 +112,14 @@ impl ParseFailure<'_, '_> {
             None => field,
         };
         let span = self.span_of_tokens(colon + 1..end);
-        let message = message!("`{}` is not a type", self.cx.shortened_source(span));
+        let message = message!("`{}` is not a type", self.cx.shorten_source(span));
         let whole = self.span_of_tokens(name..end);
         Some(unexpected_token(span, message, message!("write `{written}`")).likely_fix(whole, written))
     }
 
     /// Returns the diagnostic for a sign of another language between a name and its type: `note =
     /// string`. `None` without such a sign.
-    fn foreign_sign_before_type(&self) -> Option<Diagnostic> {
+    fn foreign_sign_before_type_error(&self) -> Option<Diagnostic> {
         let is_sign =
             matches!(self.found_text, "=" | ":=" | "->" | "=>" | "as" | "is" | "::" | ";" | "-" | "~");
         let is_place = self.statement_declares_fields() || self.rule == Rule::field_item;
@@ -145,7 +146,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `not blank` in other words: `string !blank`, `string nonblank`.
     /// `None` for other words.
-    fn foreign_not_blank(&self) -> Option<Diagnostic> {
+    fn foreign_not_blank_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::field_item {
             return None;
         }
@@ -188,7 +189,7 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let span = self.span_of_tokens(first..last + 1);
-        let message = message!("`{}` is not part of a field declaration", self.cx.shortened_source(span));
+        let message = message!("`{}` is not part of a field declaration", self.cx.shorten_source(span));
         let help = message!("write `{written}`", written = format!("{name}: string not blank"));
         let start = Span { start: self.cx.significant[first - 1].token.end, ..span };
         Some(unexpected_token(span, message, help).fix(start, " not blank"))

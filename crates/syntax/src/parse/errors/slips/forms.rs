@@ -19,22 +19,22 @@ const QUANTIFIERS: [&str; 6] = ["any", "all", "count", "first", "last", "sum"];
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a part in the form of another language. `None` without such a
     /// part.
-    pub(super) fn part_in_other_form(&self) -> Option<Diagnostic> {
-        self.assigned_element()
-            .or_else(|| self.window_of_other_language())
-            .or_else(|| self.name_after_value())
-            .or_else(|| self.conditional_target())
-            .or_else(|| self.entity_of_other_language())
-            .or_else(|| self.permission_in_other_words())
-            .or_else(|| self.keyword_before_group())
-            .or_else(|| self.semicolon_between_parameters())
-            .or_else(|| self.cases_as_branches())
-            .or_else(|| self.node_in_other_form())
+    pub(super) fn foreign_part_error(&self) -> Option<Diagnostic> {
+        self.quantifier_without_in_error()
+            .or_else(|| self.foreign_history_window_error())
+            .or_else(|| self.name_after_value_error())
+            .or_else(|| self.target_with_condition_error())
+            .or_else(|| self.foreign_entity_error())
+            .or_else(|| self.permission_in_other_words_error())
+            .or_else(|| self.keyword_before_group_error())
+            .or_else(|| self.semicolon_between_parameters_error())
+            .or_else(|| self.branches_as_cases_error())
+            .or_else(|| self.foreign_node_form_error())
     }
 
     /// Returns the diagnostic for a quantifier with another sign or word than `in` before its list:
     /// `any one := range items: …`, `any one : items: …`. `None` without such a quantifier.
-    fn assigned_element(&self) -> Option<Diagnostic> {
+    fn quantifier_without_in_error(&self) -> Option<Diagnostic> {
         let is_sign = |index: usize| {
             let text = self.text_of_token(index);
             let is_word = matches!(text, "属于" | "在" | "来自" | "range" | "over");
@@ -72,7 +72,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a window of earlier messages in the form of another language:
     /// `history over window:time(1h)`, `history[1h]`. `None` without such a window.
-    fn window_of_other_language(&self) -> Option<Diagnostic> {
+    fn foreign_history_window_error(&self) -> Option<Diagnostic> {
         let is_history = |index: &usize| {
             self.text_of_token(*index) == "history" && matches!(self.text_of_token(index - 1), "in" | "(")
         };
@@ -122,7 +122,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a definition whose name follows its value, as in
     /// `let user.role == "admin" = trusted`. `None` without such a name.
-    fn name_after_value(&self) -> Option<Diagnostic> {
+    fn name_after_value_error(&self) -> Option<Diagnostic> {
         let (start, end) = (self.cx.tokens.start, self.cx.tokens.end);
         let (name, sign) = (end.checked_sub(1)?, end.checked_sub(2)?);
         let is_sign = matches!(self.text_of_token(sign), "=" | ":=" | "as");
@@ -143,7 +143,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a target with a condition: `default -> IF(n > 3, a, b)`, `-> if n
     /// > 3 then a else b`. `None` without such a target.
-    fn conditional_target(&self) -> Option<Diagnostic> {
+    fn target_with_condition_error(&self) -> Option<Diagnostic> {
         if !matches!(self.rule, Rule::route_statement | Rule::default_statement) {
             return None;
         }
@@ -164,7 +164,7 @@ impl ParseFailure<'_, '_> {
                 | "when"
                 | "case"
         );
-        let parts = if is_if { self.parts_of_conditional(word) } else { self.parts_of_choice(word) };
+        let parts = if is_if { self.split_conditional(word) } else { self.split_ternary(word) };
         let [condition, first, second] = parts?.map(|part| self.source_of_tokens(part));
         let is_target = |target: &str| remedy::is_valid_short_statement(&format!("default -> {target}"));
         if !remedy::is_valid_expression(condition) || !is_target(first) || !is_target(second) {
@@ -187,7 +187,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the condition and the two targets of `C ? a : b` or `a if C else b`. The choice
     /// begins at the token `first`. `None` for other forms.
-    fn parts_of_choice(&self, first: usize) -> Option<[Range<usize>; 3]> {
+    fn split_ternary(&self, first: usize) -> Option<[Range<usize>; 3]> {
         let end = self.cx.tokens.end;
         let find = |text: &str, from: usize| (from..end).find(|index| self.text_of_token(*index) == text);
         let parts = match find("?", first) {
@@ -208,7 +208,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the condition and the two values of `IF(C, a, b)` or `if C then a else b`. The token
     /// `word` is the `if`. `None` for other forms.
-    fn parts_of_conditional(&self, word: usize) -> Option<[Range<usize>; 3]> {
+    fn split_conditional(&self, word: usize) -> Option<[Range<usize>; 3]> {
         let end = self.cx.tokens.end;
         let open = word + 1;
         let is_call = self.text_of_token(open) == "(";
@@ -236,7 +236,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a text with the type of an entity, as in `Role::"admin"`. `None`
     /// without such a text.
-    fn entity_of_other_language(&self) -> Option<Diagnostic> {
+    fn foreign_entity_error(&self) -> Option<Diagnostic> {
         let is_colon = |index: usize| matches!(self.text_of_token(index), ":" | "::");
         let text = (self.token_index..self.cx.tokens.end)
             .find(|index| !is_colon(*index) && !self.is_word(*index))?;
@@ -259,7 +259,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the permission of a handler in other words, as in `needs
     /// permission "refund"` and `permission: "refund"`. `None` without such words.
-    fn permission_in_other_words(&self) -> Option<Diagnostic> {
+    fn permission_in_other_words_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::handler_statement || self.is_at_end() {
             return None;
         }
@@ -315,7 +315,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a keyword before the name of an included group, as in `include
     /// group general`. `None` without such a keyword.
-    fn keyword_before_group(&self) -> Option<Diagnostic> {
+    fn keyword_before_group_error(&self) -> Option<Diagnostic> {
         let is_keyword = matches!(self.found_text, "group" | "groups" | "组" | "规则组" | "payload" | "from");
         if self.rule != Rule::include_item || !is_keyword || !self.is_name(self.token_index + 1) {
             return None;
@@ -329,7 +329,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a `;` between two parameters. `None` for another token.
-    fn semicolon_between_parameters(&self) -> Option<Diagnostic> {
+    fn semicolon_between_parameters_error(&self) -> Option<Diagnostic> {
         let has_parameters =
             matches!(self.rule, Rule::def_statement | Rule::handler_statement | Rule::extern_statement);
         let is_separator = matches!(self.found_text, ";" | "|" | "/") && self.expects_rule(Rule::comma);

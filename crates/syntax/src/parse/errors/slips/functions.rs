@@ -10,7 +10,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a function without a name, as in `items.some(i => i.price >
     /// 100)`. The unexpected token is the arrow or colon of the function. `None` without such a
     /// function.
-    pub(in super::super) fn function_for_elements(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn unnamed_function_error(&self) -> Option<Diagnostic> {
         let mut depth = 0_usize;
         let open = (self.cx.tokens.start..self.token_index).rev().find(|index| {
             let kind = self.cx.significant[*index].token.kind;
@@ -50,10 +50,11 @@ impl ParseFailure<'_, '_> {
         let args = self.source_of_tokens(open + 1..close);
         let is_length = matches!(self.text_of_token(close + 2), "length" | "size" | "count" | "len")
             && self.text_of_token(close + 1) == ".";
-        let counted = lambdas::counted_call(base, method, args).filter(|_| is_length);
+        let counted = lambdas::translate_counting_method(base, method, args).filter(|_| is_length);
         let has_parentheses = self.text_of_token(close + 3) == "(";
         let end = close + 1 + if counted.is_some() { 2 + 2 * usize::from(has_parentheses) } else { 0 };
-        let Some(written) = counted.or_else(|| lambdas::quantified_call(base, method, args)) else {
+        let Some(written) = counted.or_else(|| lambdas::translate_quantifier_method(base, method, args))
+        else {
             return general();
         };
         let span = self.span_of_tokens(start..end.min(self.cx.tokens.end));

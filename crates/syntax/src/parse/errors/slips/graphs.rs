@@ -12,7 +12,7 @@ const MAX_NODES_BYTES: usize = 160;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a case of a router after `otherwise`. `None` without such a case.
-    pub(super) fn case_after_otherwise(&self) -> Option<Diagnostic> {
+    pub(super) fn case_after_otherwise_error(&self) -> Option<Diagnostic> {
         let (case, end) = (self.token_index, self.cx.tokens.end);
         if self.rule != Rule::router_statement || !matches!(self.found_text, "when" | "otherwise") {
             return None;
@@ -45,7 +45,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a word of a lexicon with no number as its weight: `"furious":
     /// "high"`. `None` for another mistake.
-    pub(super) fn wrong_weight(&self) -> Option<Diagnostic> {
+    pub(super) fn wrong_weight_error(&self) -> Option<Diagnostic> {
         let before = self.token_index.checked_sub(1)?;
         let is_word = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
         if self.expects_rule(Rule::number)
@@ -68,13 +68,13 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an edge that is written as a statement of its own, without the
     /// declaration of a node: `draft -> vote -> done`. If the workflow has only edges, the help
     /// suggests declarations of all nodes.
-    pub(super) fn edges_without_nodes(&self) -> Option<Diagnostic> {
+    pub(super) fn edges_without_nodes_error(&self) -> Option<Diagnostic> {
         let message = message!("a node begins with `node`, and its kind follows its id");
         let open =
             (self.cx.tokens.start..self.token_index).find(|index| self.text_of_token(*index) == "{")?;
         let close = self.closing_bracket_or_end(open).min(self.cx.tokens.end);
         if let Some(nodes) =
-            self.node_declarations(open + 1, close).filter(|nodes| nodes.len() <= MAX_NODES_BYTES)
+            self.write_node_declarations(open + 1, close).filter(|nodes| nodes.len() <= MAX_NODES_BYTES)
         {
             let help = message!("each node has a statement of its own: write `{nodes}`");
             let span = self.span_of_tokens(open + 1..close);
@@ -97,7 +97,7 @@ impl ParseFailure<'_, '_> {
     /// Returns declarations, as source text, of all nodes that occur in edges such as `a -> b`. The
     /// edges are the tokens from `first` up to `end`, exclusive. `None` if these tokens contain
     /// anything else.
-    fn node_declarations(&self, first: usize, end: usize) -> Option<String> {
+    fn write_node_declarations(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, Vec<&str>)> = Vec::new();
         let position = |nodes: &mut Vec<(_, Vec<_>)>, name| {
             nodes.iter().position(|(node, _)| *node == name).unwrap_or_else(|| {

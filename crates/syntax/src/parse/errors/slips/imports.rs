@@ -10,14 +10,14 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for words or further files after the file of an import: `import
     /// "a.rules" as a`, `import "a.rules", "b.rules"`. `None` without such a mistake.
-    pub(super) fn words_after_import(&self) -> Option<Diagnostic> {
+    pub(super) fn words_after_import_error(&self) -> Option<Diagnostic> {
         let index = self.token_index;
         if self.rule != Rule::import_statement || !self.expects_rule(Rule::EOI) || self.begins_line(index) {
             return None;
         }
         let end = (index..self.cx.tokens.end).find(|token| self.begins_line(*token));
         let end = end.unwrap_or(self.cx.tokens.end);
-        if let Some(diagnostic) = self.list_of_imports(index, end) {
+        if let Some(diagnostic) = self.list_of_imports_error(index, end) {
             return Some(diagnostic);
         }
         let word = self.found_text.to_lowercase();
@@ -41,7 +41,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an import of several files: `import ["a.rules", "b.rules"]`. The
     /// unexpected token is the one at `index`, and the import ends before the token `end`. `None`
     /// for other imports.
-    pub(super) fn list_of_imports(&self, index: usize, end: usize) -> Option<Diagnostic> {
+    pub(super) fn list_of_imports_error(&self, index: usize, end: usize) -> Option<Diagnostic> {
         let is_file = |token: &usize| self.kind_of_token(*token) == Some(TokenKind::String);
         let is_mark = |token: usize| {
             matches!(

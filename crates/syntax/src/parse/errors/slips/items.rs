@@ -11,7 +11,7 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a payload line in the syntax of another language: `required: [a,
     /// b]`, `rank: 9`, `rule "a" { … }`. `None` without such a mistake.
-    pub(super) fn foreign_payload_line(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_payload_line_error(&self) -> Option<Diagnostic> {
         if !is_payload_item(self.rule) {
             return None;
         }
@@ -32,8 +32,8 @@ impl ParseFailure<'_, '_> {
             && self.token_index == first + 2
         {
             let word = self.text_of_token(first);
-            let message = message!("`{word}: {}` declares no field", self.cx.shortened_source(self.span));
-            let help = item_help(word, self.found_text)?;
+            let message = message!("`{word}: {}` declares no field", self.cx.shorten_source(self.span));
+            let help = payload_line_help(word, self.found_text)?;
             return Some(unexpected_token(self.span_of_tokens(first..first + 1), message, help));
         }
         // The word begins a line after a complete item.
@@ -49,7 +49,7 @@ impl ParseFailure<'_, '_> {
         }
         let name = self.text_of_token(index + 1);
         let name = if self.kind_of_token(index + 1) == Some(TokenKind::String) { name } else { "\"NAME\"" };
-        let help = rule_help(word, name)?;
+        let help = schema_rule_help(word, name)?;
         let help = self.violation_help(word, index, name).unwrap_or(help);
         let message = message!("no rule of a payload begins with `{word}`");
         Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
@@ -91,7 +91,7 @@ fn begins_violation_rule(word: &str) -> bool {
 
 /// Returns the help text for a payload line `word: …` that is a rule in another language. `found`
 /// is the token after the colon, where a type is expected. `None` for other words.
-fn item_help(word: &str, found: &str) -> Option<Message> {
+fn payload_line_help(word: &str, found: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace(['_', '-'], "").as_str() {
         "rank" | "priority" | "order" | "weight" => {
             message!("write the rank before the brace: `payload NAME rank {found} {{`")
@@ -124,7 +124,7 @@ fn item_help(word: &str, found: &str) -> Option<Message> {
 
 /// Returns the help text for a word with which other languages begin a rule of a schema. `name` is
 /// the name of the rule, in quotes. `None` for other words.
-fn rule_help(word: &str, name: &str) -> Option<Message> {
+fn schema_rule_help(word: &str, name: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "rule" | "check" | "assert" | "ensure" | "must" | "validate" | "constraint" | "invariant"
         | "expect" | "verify" | "should" => {

@@ -12,18 +12,18 @@ use std::ops::Range;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a part of a workflow or router in another form. `None` without
     /// such a part.
-    pub(super) fn node_slip(&self) -> Option<Diagnostic> {
+    pub(super) fn workflow_or_router_part_error(&self) -> Option<Diagnostic> {
         if !matches!(self.rule, Rule::workflow_statement | Rule::router_statement) {
             return None;
         }
-        self.settings_in_brackets()
-            .or_else(|| self.next_nodes_in_brackets())
-            .or_else(|| self.separator_of_next_nodes())
+        self.settings_in_brackets_error()
+            .or_else(|| self.next_nodes_in_brackets_error())
+            .or_else(|| self.separator_of_next_nodes_error())
     }
 
     /// Returns the diagnostic for the settings of a node in parentheses or square brackets, as in
     /// `node ballot vote(threshold=0.6)`. `None` without such settings.
-    fn settings_in_brackets(&self) -> Option<Diagnostic> {
+    fn settings_in_brackets_error(&self) -> Option<Diagnostic> {
         let open = self.token_index;
         let head = open.checked_sub(3).filter(|head| *head >= self.cx.tokens.start)?;
         let is_bracket = matches!(self.found_text, "(" | "[");
@@ -31,8 +31,11 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let close = self.cx.end_of_brackets(open);
-        let settings: Option<Vec<String>> =
-            self.entries(open + 1..close).into_iter().map(|entry| self.setting_of_entry(entry)).collect();
+        let settings: Option<Vec<String>> = self
+            .split_entries(open + 1..close)
+            .into_iter()
+            .map(|entry| self.write_setting_of_entry(entry))
+            .collect();
         let kind = self.text_of_token(open - 1);
         let written = settings.map(|settings| match settings.is_empty() {
             true => kind.to_owned(),
@@ -57,7 +60,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the tokens of each entry between the commas or semicolons of a range.
-    fn entries(&self, tokens: Range<usize>) -> Vec<Range<usize>> {
+    fn split_entries(&self, tokens: Range<usize>) -> Vec<Range<usize>> {
         let (mut entries, mut start, mut depth) = (Vec::new(), tokens.start, 0_usize);
         for index in tokens.clone() {
             let kind = self.cx.significant[index].token.kind;
@@ -75,7 +78,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the setting `threshold: 0.6` for the entry `threshold=0.6`. `None` for an entry
     /// without a name.
-    fn setting_of_entry(&self, entry: Range<usize>) -> Option<String> {
+    fn write_setting_of_entry(&self, entry: Range<usize>) -> Option<String> {
         let (name, sign) = (entry.start, entry.start + 1);
         let is_setting = matches!(self.kind_of_token(name), Some(TokenKind::Word | TokenKind::String))
             && matches!(self.text_of_token(sign), "=" | ":" | "=>" | ":=")
@@ -86,14 +89,14 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for next nodes in brackets, as in `-> [editor, checker]`. `None`
     /// without such nodes.
-    fn next_nodes_in_brackets(&self) -> Option<Diagnostic> {
+    fn next_nodes_in_brackets_error(&self) -> Option<Diagnostic> {
         let open = self.token_index;
         if !matches!(self.found_text, "[" | "(" | "{") || !self.is_preceded_by("->") {
             return None;
         }
         let close = self.cx.end_of_brackets(open);
         let nodes = self.source_of_tokens(open + 1..close);
-        let entries = self.entries(open + 1..close);
+        let entries = self.split_entries(open + 1..close);
         let is_node = |entry: &Range<usize>| {
             let kind = self.kind_of_token(entry.start);
             let is_next =
@@ -115,7 +118,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for another separator than a comma between next nodes, as in `->
     /// adopt; minutes`. `None` without such a separator.
-    fn separator_of_next_nodes(&self) -> Option<Diagnostic> {
+    fn separator_of_next_nodes_error(&self) -> Option<Diagnostic> {
         let separator = self.token_index;
         let is_separator =
             matches!(self.found_text, ";" | "|" | "&" | "&&" | "+" | "/" | "and" | "or" | "||");

@@ -16,18 +16,20 @@ const MAX_REPEATED_BYTES: usize = 200;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for clauses in the wrong order. `None` without such a mistake.
-    pub(super) fn misordered_clauses(&self) -> Option<Diagnostic> {
-        self.misordered_route()
-            .or_else(|| self.misordered_history())
-            .or_else(|| self.misordered_field())
-            .or_else(|| self.arguments_after_metadata())
-            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index + 1))
-            .or_else(|| self.comma_before_clause())
+    pub(super) fn misordered_clauses_error(&self) -> Option<Diagnostic> {
+        self.misordered_route_error()
+            .or_else(|| self.misordered_history_error())
+            .or_else(|| self.misordered_field_error())
+            .or_else(|| self.arguments_after_metadata_error())
+            .or_else(|| {
+                shapes::word_meant_as_where_error(self.cx, self.cx.tokens.start..self.token_index + 1)
+            })
+            .or_else(|| self.comma_before_clause_error())
     }
 
     /// Splits tokens into clauses, each with its rank in the correct order. A clause begins at a
     /// token outside brackets for which `rank` returns a rank.
-    fn ranked_clauses(
+    fn split_into_ranked_clauses(
         &self,
         tokens: Range<usize>,
         rank_of_token: impl Fn(usize) -> Option<usize>,
@@ -67,7 +69,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Joins the source texts of clauses in the order of their ranks, which is the correct order.
-    fn sorted_source(&self, parts: &[(usize, Range<usize>)]) -> String {
+    fn join_clauses_in_order(&self, parts: &[(usize, Range<usize>)]) -> String {
         let mut parts = parts.to_vec();
         parts.sort_by_key(|(rank, _)| *rank);
         let texts: Vec<&str> =
@@ -77,7 +79,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the clauses of a route in the wrong order, as in `route a where b
     /// = 1 when b > x -> h`. `None` without such a mistake.
-    fn misordered_route(&self) -> Option<Diagnostic> {
+    fn misordered_route_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::route_statement {
             return None;
         }
@@ -90,7 +92,7 @@ impl ParseFailure<'_, '_> {
             "->" | "=>" => Some(4),
             _ => None,
         };
-        let parts = self.ranked_clauses(start..self.cx.tokens.end, rank);
+        let parts = self.split_into_ranked_clauses(start..self.cx.tokens.end, rank);
         let has = |wanted: usize| parts.iter().any(|(rank, _)| *rank == wanted);
         let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
         let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || *rank == 1);
@@ -107,7 +109,7 @@ impl ParseFailure<'_, '_> {
             self.text_of_token(parts[early].1.start)
         );
         let span = self.span_of_tokens(parts[late].1.start..parts[late].1.start + 1);
-        let written = self.sorted_source(&parts);
+        let written = self.join_clauses_in_order(&parts);
         let head = self.source_of_tokens(self.cx.tokens.start..start);
         self.suggest_order(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
     }
@@ -115,7 +117,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for the key of a history after its other clauses, or with another
     /// word for `by`: `history keep 1d by user.id`, `history per user.id`. `None` without such a
     /// mistake.
-    fn misordered_history(&self) -> Option<Diagnostic> {
+    fn misordered_history_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::history_statement {
             return None;
         }
@@ -135,7 +137,7 @@ impl ParseFailure<'_, '_> {
             "at" if self.text_of_token(index + 1) == "most" => Some(2),
             _ => None,
         };
-        let parts = self.ranked_clauses(start..self.cx.tokens.end, rank);
+        let parts = self.split_into_ranked_clauses(start..self.cx.tokens.end, rank);
         let (_, key) = parts.iter().find(|(rank, _)| *rank == 0)?;
         let path = key.start + 1 + usize::from(self.text_of_token(key.start + 1) == "by");
         let is_path = matches!(self.kind_of_token(path), Some(TokenKind::Word | TokenKind::Quoted))
@@ -159,7 +161,7 @@ impl ParseFailure<'_, '_> {
         let mut others = parts.clone();
         others.retain(|(rank, _)| *rank > 0);
         written.push(' ');
-        written.push_str(&self.sorted_source(&others));
+        written.push_str(&self.join_clauses_in_order(&others));
         self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
@@ -184,7 +186,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a payload field without its type, or with its clauses in the
     /// wrong order: `name: not blank string`. `None` without such a mistake.
-    fn misordered_field(&self) -> Option<Diagnostic> {
+    fn misordered_field_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::field_item {
             return None;
         }
@@ -213,7 +215,7 @@ impl ParseFailure<'_, '_> {
                 _ => None,
             }
         };
-        let parts = self.ranked_clauses(start..end, rank);
+        let parts = self.split_into_ranked_clauses(start..end, rank);
         let name = self.source_of_tokens(self.cx.tokens.start..colon + 1);
         let has_type = parts.iter().any(|(rank, _)| *rank == 0);
         let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || matches!(rank, 0 | 6));
@@ -232,13 +234,13 @@ impl ParseFailure<'_, '_> {
                 ),
             };
             let span = self.span_of_tokens(late.1.start..late.1.start + 1);
-            let written = self.sorted_source(&parts);
+            let written = self.join_clauses_in_order(&parts);
             return self.suggest_order(span, message, self.span_of_tokens(start..end), (name, &written));
         }
         let meant = self.type_of_values(start..end, &parts)?;
         let message = message!("`{}` has no type", self.text_of_token(self.cx.tokens.start));
         let span = self.span_of_tokens(self.cx.tokens.start..self.cx.tokens.start + 1);
-        let written = format!("{meant} {}", self.sorted_source(&parts));
+        let written = format!("{meant} {}", self.join_clauses_in_order(&parts));
         self.suggest_order(span, message, self.span_of_tokens(start..end), (name, &written))
     }
 
@@ -259,7 +261,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for arguments after the metadata of a target: `-> h { team: "a" } (n:
     /// 1)`. `None` without such a mistake.
-    fn arguments_after_metadata(&self) -> Option<Diagnostic> {
+    fn arguments_after_metadata_error(&self) -> Option<Diagnostic> {
         let is_target =
             matches!(self.rule, Rule::route_statement | Rule::default_statement | Rule::test_statement);
         let close = self.token_index.checked_sub(1)?;
@@ -288,7 +290,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a comma between the condition and the next clause: `when a, where
     /// b = 1`. `None` without such a mistake.
-    fn comma_before_clause(&self) -> Option<Diagnostic> {
+    fn comma_before_clause_error(&self) -> Option<Diagnostic> {
         let next = self.text_of_token(self.token_index + 1);
         let is_clause =
             matches!(next, "where" | "->" | "=>" | "unless" | "and" | "or" | "priority" | "ignoring");
@@ -303,7 +305,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a type in the definition of a list or a `let`, where no type may
     /// be declared: `list words []string = …`, `list<string> words = …`. `None` without such a
     /// mistake.
-    pub(super) fn type_of_definition(&self) -> Option<Diagnostic> {
+    pub(super) fn type_of_definition_error(&self) -> Option<Diagnostic> {
         if !matches!(self.rule, Rule::list_statement | Rule::let_statement) {
             return None;
         }
@@ -344,7 +346,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a body of an `extern fn`: `extern fn f(x: float) -> float = x *
     /// 2`. `None` without such a mistake.
-    pub(super) fn body_of_extern(&self) -> Option<Diagnostic> {
+    pub(super) fn body_of_extern_error(&self) -> Option<Diagnostic> {
         let is_body = matches!(self.found_text, "=" | "{" | "=>" | ":=" | ":");
         let start = self.cx.tokens.start;
         let has_result = (start..self.token_index).any(|index| self.text_of_token(index) == "->");
@@ -391,7 +393,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a symbol inside a declared name or a target: `route a.b when`,
     /// `handler a/b`. `None` without such a mistake.
-    pub(super) fn symbol_in_name(&self) -> Option<Diagnostic> {
+    pub(super) fn symbol_in_name_error(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         let is_field = self.statement_declares_fields() && self.expects_rule(Rule::colon);
         let is_declared = first == self.cx.tokens.start + 1 && !is_field;

@@ -12,7 +12,7 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word such as `ask` before the name of a choice: `choice ask
     /// mood "…"`. The word must follow the name. `None` without such a mistake.
-    pub(super) fn misordered_choice(&self) -> Option<Diagnostic> {
+    pub(super) fn word_before_choice_name_error(&self) -> Option<Diagnostic> {
         let word = self.cx.tokens.start + 1;
         let is_keyword = matches!(self.text_of_token(word), "ask" | "to_user" | "model" | "question");
         let is_choice = self.rule == Rule::choice_statement && self.token_index == word + 1;
@@ -30,7 +30,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a comma or semicolon between the branches of a choice, the nodes
     /// of a workflow or the lists of an intent. `None` without such a mistake.
-    pub(super) fn comma_between_entries(&self) -> Option<Diagnostic> {
+    pub(super) fn comma_between_entries_error(&self) -> Option<Diagnostic> {
         let parts = match self.rule {
             Rule::choice_statement => message!("the branches of a choice"),
             Rule::workflow_statement => message!("the nodes of a workflow"),
@@ -50,7 +50,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a missing comma between the entries of a record or of metadata,
     /// which are on several lines. The unexpected token is the `:` of the second entry. `None`
     /// without such a mistake.
-    pub(super) fn missing_comma(&self) -> Option<Diagnostic> {
+    pub(super) fn missing_comma_error(&self) -> Option<Diagnostic> {
         let key = self.token_index.checked_sub(1)?;
         let is_key = matches!(self.kind_of_token(key), Some(TokenKind::Word | TokenKind::String));
         if self.found_text != ":" || !self.expects_rule(Rule::comma) || !is_key || !self.begins_line(key) {
@@ -58,22 +58,22 @@ impl ParseFailure<'_, '_> {
         }
         let value = key.checked_sub(1).filter(|value| *value > self.cx.tokens.start)?;
         let span = self.span_of_tokens(value..value + 1);
-        let message = message!("`,` is missing after `{}`", self.cx.shortened_source(span));
+        let message = message!("`,` is missing after `{}`", self.cx.shorten_source(span));
         let end = Span { start: span.end, ..span };
-        let help = message!("write `{},`", self.cx.shortened_source(span));
+        let help = message!("write `{},`", self.cx.shorten_source(span));
         Some(unexpected_token(span, message, help).fix(end, ","))
     }
 
     /// Returns the diagnostic for an entry of a block in the syntax of another language, such as
     /// the branch `small: n < 3` or the router case `if c`. `None` without such a mistake.
-    pub(super) fn foreign_entry(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_block_entry_error(&self) -> Option<Diagnostic> {
         match self.rule {
-            Rule::choice_statement => self.branch_in_other_words(),
-            Rule::router_statement => self.case_in_other_words(),
-            Rule::workflow_statement => self.node_in_other_words(),
-            Rule::intent_statement => self.intent_in_other_words(),
-            Rule::test_statement => self.field_without_given(),
-            Rule::lexicon_statement => self.wrong_weight(),
+            Rule::choice_statement => self.foreign_branch_error(),
+            Rule::router_statement => self.foreign_router_case_error(),
+            Rule::workflow_statement => self.foreign_node_error(),
+            Rule::intent_statement => self.foreign_intent_entry_error(),
+            Rule::test_statement => self.test_field_without_given_error(),
+            Rule::lexicon_statement => self.wrong_weight_error(),
             Rule::route_statement if self.is_arrow_as_dot() => {
                 let arrow = self.token_index.checked_sub(2)?;
                 let span = self.span_of_tokens(arrow..arrow + 1);
@@ -99,7 +99,7 @@ impl ParseFailure<'_, '_> {
         Some(foreign::foreign_syntax_error(self.span, message, wanted))
     }
 
-    fn branch_in_other_words(&self) -> Option<Diagnostic> {
+    fn foreign_branch_error(&self) -> Option<Diagnostic> {
         let (found, next) = (self.found_text, self.next_token_text());
         if self.is_preceded_by("default") && self.is_found_word() && found != "branch" {
             let help = message!("write `default branch {found}`");
@@ -127,7 +127,7 @@ impl ParseFailure<'_, '_> {
                 message!("a branch begins with its name, and its conditions follow in braces"),
                 message!("write `branch ID {{ CONDITION }}`"),
             ),
-            _ if self.is_found_word() && next == "branch" => self.word_before_branch(),
+            _ if self.is_found_word() && next == "branch" => self.word_before_branch_error(),
             _ if self.is_found_word() && matches!(next, ":" | "{" | "=" | "->" | "=>") => self
                 .unexpected_token(
                     message!("a branch begins with `branch`"),
@@ -138,7 +138,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a wrong word before `branch`, where only `default` is allowed.
-    fn word_before_branch(&self) -> Option<Diagnostic> {
+    fn word_before_branch_error(&self) -> Option<Diagnostic> {
         let (found, name) = (self.found_text, self.text_of_token(self.token_index + 2));
         let message = message!("no branch begins with `{found}`");
         let lower = found.to_lowercase();
@@ -149,9 +149,9 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
-    fn case_in_other_words(&self) -> Option<Diagnostic> {
+    fn foreign_router_case_error(&self) -> Option<Diagnostic> {
         let found = self.found_text;
-        if let Some(diagnostic) = self.case_after_otherwise() {
+        if let Some(diagnostic) = self.case_after_otherwise_error() {
             return Some(diagnostic);
         }
         match found {
@@ -197,9 +197,9 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    fn node_in_other_words(&self) -> Option<Diagnostic> {
+    fn foreign_node_error(&self) -> Option<Diagnostic> {
         let found = self.found_text;
-        if let Some(diagnostic) = self.foreign_graph_word() {
+        if let Some(diagnostic) = self.foreign_graph_word_error() {
             return Some(diagnostic);
         }
         match found {
@@ -221,13 +221,13 @@ impl ParseFailure<'_, '_> {
                 && matches!(self.next_token_text(), "->" | "=>")
                 && self.expects_rule(Rule::kw_node) =>
             {
-                self.edges_without_nodes()
+                self.edges_without_nodes_error()
             }
             _ => None,
         }
     }
 
-    fn intent_in_other_words(&self) -> Option<Diagnostic> {
+    fn foreign_intent_entry_error(&self) -> Option<Diagnostic> {
         let lists = [Rule::examples, Rule::keywords, Rule::kw_examples, Rule::kw_keywords];
         let expects_list = lists.into_iter().any(|rule| self.expects_rule(rule));
         let words = self.token_index..self.token_index + 2;
@@ -242,7 +242,7 @@ impl ParseFailure<'_, '_> {
             let span = self.span_of_tokens(self.token_index..open + 1);
             let message = message!(
                 "an intent has `keywords` and `examples`, but no `{}`",
-                self.cx.shortened_source(span)
+                self.cx.shorten_source(span)
             );
             return Some(foreign::foreign_syntax_error(span, message, wanted));
         }
@@ -264,7 +264,7 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    fn field_without_given(&self) -> Option<Diagnostic> {
+    fn test_field_without_given_error(&self) -> Option<Diagnostic> {
         let is_field = self.is_found_word() && matches!(self.next_token_text(), "=" | ":" | "==" | ".");
         if !is_field || !self.expects_rule(Rule::kw_given) {
             return None;
@@ -291,7 +291,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for the edges of a workflow in the syntax of another language: `-> a
     /// and b`, `depends_on draft`. `None` without such a mistake.
-    pub(super) fn edges_in_other_words(&self) -> Option<Diagnostic> {
+    pub(super) fn edges_in_other_words_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::workflow_statement {
             return None;
         }
@@ -304,13 +304,13 @@ impl ParseFailure<'_, '_> {
                 Some(unexpected_token(self.span, message, message!("write `, {next}`")).fix(before, ","))
             }
             "depends_on" | "needs" | "requires" | "after" | "depends" | "dependsOn" | "from" | "inputs" => {
-                self.edge_at_target_node(found, self.token_index + 1)
+                self.edge_at_target_node_error(found, self.token_index + 1)
             }
             "<" | "<-" | "<=" | "<<" if self.is_arrow_to_the_left() => {
                 let is_mark =
                     |index: &usize| matches!(self.text_of_token(*index), "<" | "-" | "--" | "=" | ">");
                 let first = (self.token_index + 1..self.cx.tokens.end).find(|index| !is_mark(index))?;
-                self.edge_at_target_node("<-", first)
+                self.edge_at_target_node_error("<-", first)
             }
             _ => None,
         }
@@ -327,7 +327,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for an edge that is written at its target node, as in `depends_on
     /// draft`; it must be written at its source node. `found` is the word before the source nodes,
     /// and `first` the token of the first of them.
-    fn edge_at_target_node(&self, found: &str, first: usize) -> Option<Diagnostic> {
+    fn edge_at_target_node_error(&self, found: &str, first: usize) -> Option<Diagnostic> {
         let node = (self.cx.tokens.start..self.token_index)
             .rev()
             .find(|index| self.text_of_token(*index) == "node")
@@ -356,7 +356,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word by which other languages mark the first or the last node,
     /// name an edge, or begin a node: `start draft`, `edge a -> b`, `state draft`. `None` without
     /// such a mistake.
-    fn foreign_graph_word(&self) -> Option<Diagnostic> {
+    fn foreign_graph_word_error(&self) -> Option<Diagnostic> {
         let found = self.found_text;
         let index = self.token_index;
         let is_head = (self.cx.tokens.start..index).all(|before| self.text_of_token(before) != "{");

@@ -16,7 +16,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a wrong or missing word before `x in LIST:`, as in `nay one in
     /// items: one.n > 3`. Only a quantifier has this syntax. The unexpected token is the colon.
     /// `None` without such a mistake.
-    pub(super) fn misspelt_quantifier(&self) -> Option<Diagnostic> {
+    pub(super) fn misspelt_quantifier_error(&self) -> Option<Diagnostic> {
         let has_other_colons =
             matches!(self.rule, Rule::each_item | Rule::choice_statement | Rule::router_statement);
         if self.found_text != ":" || self.statement_declares_fields() || has_other_colons {
@@ -103,7 +103,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a window between the name and the list of a quantifier, as in
     /// `any p within 1h in history: …`. `None` without such a window.
-    pub(super) fn window_before_list(&self) -> Option<Diagnostic> {
+    pub(super) fn window_before_list_error(&self) -> Option<Diagnostic> {
         let window = (self.cx.tokens.start + 2..self.token_index + 1).find(|index| {
             self.text_of_token(*index) == "within"
                 && QUANTIFIERS.contains(&self.text_of_token(index - 2))
@@ -125,7 +125,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a loop in place of a quantifier: `for x in items; do x > 3;
     /// done`, `each x in items { x > 3 }`. `None` for other words.
-    pub(super) fn loop_as_quantifier(&self) -> Option<Diagnostic> {
+    pub(super) fn loop_as_quantifier_error(&self) -> Option<Diagnostic> {
         if !self.expects_rule(Rule::colon) || self.statement_declares_fields() {
             return None;
         }
@@ -179,7 +179,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a quantifier whose `:` is missing before its condition, as in
     /// `any t in tags matches r"a" -> h`. `None` without such a mistake.
-    pub(super) fn quantifier_without_condition(&self) -> Option<Diagnostic> {
+    pub(super) fn quantifier_without_condition_error(&self) -> Option<Diagnostic> {
         if !self.expects_rule(Rule::colon) {
             return None;
         }
@@ -205,7 +205,7 @@ impl ParseFailure<'_, '_> {
             let help = message!("write `{written}`");
             return Some(unexpected_token(span, message, help).likely_fix(span, written));
         }
-        if let Some(diagnostic) = self.condition_after_separator(quantifier, name, list_end) {
+        if let Some(diagnostic) = self.condition_after_separator_error(quantifier, name, list_end) {
             return Some(diagnostic);
         }
         let message = message!("the quantifier `{quantifier}` has no condition");

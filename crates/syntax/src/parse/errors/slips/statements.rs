@@ -11,22 +11,22 @@ use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a misplaced word or symbol. `None` without such a mistake.
-    pub(super) fn misplaced_word_or_symbol(&self) -> Option<Diagnostic> {
-        shapes::early_priority(self.cx, self.token_index)
-            .or_else(|| shapes::pasted_line_number(self.cx, self.token_index))
-            .or_else(|| self.priority_on_other_statement())
-            .or_else(|| self.superfluous_before_brace())
-            .or_else(|| self.parent_of_payload())
-            .or_else(|| self.unbraced_branch_conditions())
-            .or_else(|| self.wrong_flow_words())
-            .or_else(|| self.verb_before_target())
-            .or_else(|| self.missing_symbol_after_name())
-            .or_else(|| self.missing_text())
+    pub(super) fn misplaced_word_or_symbol_error(&self) -> Option<Diagnostic> {
+        shapes::priority_before_route_error(self.cx, self.token_index)
+            .or_else(|| shapes::pasted_line_number_error(self.cx, self.token_index))
+            .or_else(|| self.priority_on_other_statement_error())
+            .or_else(|| self.superfluous_before_brace_error())
+            .or_else(|| self.payload_with_parent_error())
+            .or_else(|| self.unbraced_branch_conditions_error())
+            .or_else(|| self.wrong_flow_words_error())
+            .or_else(|| self.verb_before_target_error())
+            .or_else(|| self.missing_symbol_after_name_error())
+            .or_else(|| self.missing_text_error())
     }
 
     /// Returns the diagnostic for a space between a number and its unit in a clause, as in `keep 24
     /// hours`. `None` without such a mistake.
-    pub(super) fn spaced_unit(&self) -> Option<Diagnostic> {
+    pub(super) fn spaced_unit_error(&self) -> Option<Diagnostic> {
         // The parser took the unit for the first word of the next clause, and failed one token
         // later.
         let units = [self.token_index, self.token_index.wrapping_sub(1)];
@@ -39,7 +39,8 @@ impl ParseFailure<'_, '_> {
         if !matches!(self.rule, Rule::history_statement | Rule::workflow_statement) {
             return None;
         }
-        let replacement = literal::with_unit(self.text_of_token(unit - 1), self.text_of_token(unit))?;
+        let replacement =
+            literal::number_with_meant_unit(self.text_of_token(unit - 1), self.text_of_token(unit))?;
         let message = message!("a unit follows its number without a space");
         let span = self.span_of_tokens(unit..unit + 1);
         let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
@@ -62,7 +63,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a priority on a statement that cannot have one, as in `flow a
     /// priority 5`. `None` without such a mistake.
-    fn priority_on_other_statement(&self) -> Option<Diagnostic> {
+    fn priority_on_other_statement_error(&self) -> Option<Diagnostic> {
         let has_priority =
             matches!(self.rule, Rule::route_statement) || super::super::is_payload_item(self.rule);
         // After the patterns of a flow, the parser takes `priority` for a mode such as `ignoring
@@ -88,7 +89,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a superfluous symbol or word before an opening brace: `test "a":
     /// {` or `branch a -> {`. `None` without such a mistake.
-    fn superfluous_before_brace(&self) -> Option<Diagnostic> {
+    fn superfluous_before_brace_error(&self) -> Option<Diagnostic> {
         let is_mark = matches!(
             self.found_text,
             ":" | "=" | "->" | "=>" | ":=" | "is" | "then" | "begin" | "do" | "has" | "when" | "if" | "with"
@@ -147,7 +148,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a group after the name of a payload, as in `payload a extends b`.
     /// `None` without such a mistake.
-    fn parent_of_payload(&self) -> Option<Diagnostic> {
+    fn payload_with_parent_error(&self) -> Option<Diagnostic> {
         let is_payload = matches!(self.rule, Rule::payload_statement | Rule::group_statement);
         let is_word = matches!(
             self.found_text,
@@ -164,7 +165,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for branch conditions that have no braces, or that have `or` or `and`
     /// before the braces. `None` without such a mistake.
-    fn unbraced_branch_conditions(&self) -> Option<Diagnostic> {
+    fn unbraced_branch_conditions_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::choice_statement {
             return None;
         }
@@ -227,7 +228,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a declaration that lacks the symbol or word after its name: `type
     /// item { … }` or `entity order = …`. `None` without such a mistake.
-    fn missing_symbol_after_name(&self) -> Option<Diagnostic> {
+    fn missing_symbol_after_name_error(&self) -> Option<Diagnostic> {
         if self.rule == Rule::history_statement && matches!(self.found_text, ":" | "=") {
             let message = message!("a clause of the history has no `{}`", self.found_text);
             return self.removal_diagnostic(self.token_index, self.token_index + 1, message);
@@ -266,7 +267,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a word between a handler and its metadata or arguments, as in
     /// `-> h with { a: 1 }`. `None` without such a mistake.
-    fn word_before_metadata(&self) -> Option<Diagnostic> {
+    fn word_before_metadata_error(&self) -> Option<Diagnostic> {
         let handler = self.token_index.checked_sub(1).filter(|handler| *handler > 0)?;
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let follows_target = matches!(self.text_of_token(handler - 1), "->" | "goto");
@@ -280,9 +281,9 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         if is_goto {
-            return self.surplus_after_goto(handler);
+            return self.surplus_after_goto_error(handler);
         }
-        if let Some(diagnostic) = self.worded_arguments(handler) {
+        if let Some(diagnostic) = self.worded_arguments_error(handler) {
             return Some(diagnostic);
         }
         let message = match self.text_of_token(self.token_index + 1) {
@@ -295,13 +296,13 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a word before the target of a route: `-> call billing`. `None`
     /// without such a mistake.
-    fn verb_before_target(&self) -> Option<Diagnostic> {
+    fn verb_before_target_error(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let verb = self.token_index.checked_sub(1)?;
         let begins_line =
             self.cx.significant.get(self.token_index).is_some_and(|item| item.indent().is_some());
         let is_word = matches!(self.kind_of_token(verb)?, TokenKind::Word);
-        if let Some(diagnostic) = self.word_before_metadata() {
+        if let Some(diagnostic) = self.word_before_metadata_error() {
             return Some(diagnostic);
         }
         if matches!(self.found_text, "priority" | "disabled") {
@@ -310,7 +311,7 @@ impl ParseFailure<'_, '_> {
         if !is_route || !is_word || verb == 0 || self.text_of_token(verb - 1) != "->" || begins_line {
             return None;
         }
-        if let Some(diagnostic) = self.part_after_target(verb) {
+        if let Some(diagnostic) = self.part_after_target_error(verb) {
             return Some(diagnostic);
         }
         let mut name = self.token_index;
@@ -359,7 +360,7 @@ impl ParseFailure<'_, '_> {
         let replacement = match () {
             () if self.is_declared("table", target) => format!("goto {target}"),
             () if is_known(&joined) || self.is_declared("route", &joined) => joined,
-            () if self.is_declared("handler", word) => return self.words_after_handler(verb),
+            () if self.is_declared("handler", word) => return self.words_after_handler_error(verb),
             () if is_verb || is_known(target) => target.to_owned(),
             () => {
                 let message = message!("a target is one word, but `{target}` is a second word");
@@ -373,7 +374,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a missing text after a word that needs one: `choice mood ask {`,
     /// `test {`. `None` without such a mistake.
-    fn missing_text(&self) -> Option<Diagnostic> {
+    fn missing_text_error(&self) -> Option<Diagnostic> {
         if !self.expects_rule(Rule::string) || self.token_index == self.cx.tokens.start {
             return None;
         }
@@ -399,7 +400,7 @@ impl ParseFailure<'_, '_> {
         let end = end.filter(|_| !is_import).unwrap_or(self.cx.tokens.end);
         // `import verbs from "words.rules"`
         let is_text = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::String);
-        if let Some(diagnostic) = self.list_of_imports(self.token_index, end) {
+        if let Some(diagnostic) = self.list_of_imports_error(self.token_index, end) {
             return Some(diagnostic);
         }
         if let Some(text) = (self.token_index..end).find(is_text).filter(|_| is_import) {

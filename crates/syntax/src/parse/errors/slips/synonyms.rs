@@ -88,23 +88,24 @@ const PARTS: &[(Rule, &str, &[&str])] = &[
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a line that begins with a word of another language. `None` for
     /// other words.
-    pub(super) fn part_synonym(&self) -> Option<Diagnostic> {
-        self.missing_expect().or_else(|| self.synonym_at(self.token_index))
+    pub(super) fn foreign_part_word_error(&self) -> Option<Diagnostic> {
+        self.missing_expect_error().or_else(|| self.foreign_part_word_error_at(self.token_index))
     }
 
     /// Returns the diagnostic for `assert ROUTE` in a test. The parser read the word as a part of
     /// the value before it, so it finds the end of the test without `expect`.
-    fn missing_expect(&self) -> Option<Diagnostic> {
+    fn missing_expect_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::test_statement || !self.expects_rule(Rule::kw_expect) {
             return None;
         }
         let lines =
             (self.cx.tokens.start + 1..self.token_index).rev().filter(|index| self.begins_line(*index));
-        lines.into_iter().find_map(|index| self.synonym_at(index))
+        lines.into_iter().find_map(|index| self.foreign_part_word_error_at(index))
     }
 
-    /// Returns the diagnostic for the word at `index` if the table has a keyword for it.
-    fn synonym_at(&self, index: usize) -> Option<Diagnostic> {
+    /// Returns the diagnostic for the word at `index` if it is a known word of another language for
+    /// a keyword of this language.
+    fn foreign_part_word_error_at(&self, index: usize) -> Option<Diagnostic> {
         let word = self.text_of_token(index);
         let rule = if is_payload_item(self.rule) { Rule::payload_statement } else { self.rule };
         if self.kind_of_token(index) != Some(TokenKind::Word) || !self.begins_line(index) {

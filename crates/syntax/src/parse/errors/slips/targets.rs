@@ -15,7 +15,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for surplus words or brackets after the table of a `goto`, as in
     /// `goto billing(text)`. `table` is the token of the table's name. `None` without such a
     /// mistake.
-    pub(super) fn surplus_after_goto(&self, table: usize) -> Option<Diagnostic> {
+    pub(super) fn surplus_after_goto_error(&self, table: usize) -> Option<Diagnostic> {
         let index = self.token_index;
         if self.begins_line(index) || index >= self.cx.tokens.end || !self.begins_surplus_part(index) {
             return None;
@@ -32,15 +32,17 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a condition, a second handler or a change of a value after a
     /// target. `handler` is the token of the handler's name. `None` for other words.
-    pub(super) fn part_after_target(&self, handler: usize) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.assignment_after_target(handler) {
+    pub(super) fn part_after_target_error(&self, handler: usize) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.assignment_after_target_error(handler) {
             return Some(diagnostic);
         }
         let name = self.text_of_token(handler);
         let next = self.kind_of_token(self.token_index + 1);
         let has_next = matches!(next, Some(TokenKind::Word | TokenKind::Quoted));
         match self.found_text {
-            "if" | "when" | "unless" if has_next || next.is_some() => self.condition_after_target(handler),
+            "if" | "when" | "unless" if has_next || next.is_some() => {
+                self.condition_after_target_error(handler)
+            }
             "and" | "then" | "or" | "&" | "+" | "&&" if has_next && self.is_declared("handler", name) => {
                 let message = message!("a route can lead to only one handler");
                 self.unexpected_token(message, message!("write a route for each handler"))
@@ -52,7 +54,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a condition after a target: `-> deploy if n > 3`. `handler` is
     /// the token of the handler's name. `None` if the route would still have an error with the
     /// condition after its `when`.
-    fn condition_after_target(&self, handler: usize) -> Option<Diagnostic> {
+    fn condition_after_target_error(&self, handler: usize) -> Option<Diagnostic> {
         let end = self.end_of_line(self.token_index);
         let (word, condition) = (self.found_text, self.source_of_tokens(self.token_index + 1..end));
         let target = self.text_of_token(handler);
@@ -87,7 +89,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a change of a value after a target: `-> deploy set user.role =
     /// "a"`. `handler` is the token of the handler's name. `None` without such a change.
-    fn assignment_after_target(&self, handler: usize) -> Option<Diagnostic> {
+    fn assignment_after_target_error(&self, handler: usize) -> Option<Diagnostic> {
         let index = handler + 1;
         let end = self.end_of_line(index);
         let is_sign = |at: &usize| matches!(self.text_of_token(*at), "=" | ":=" | "+=" | "-=" | "++");
@@ -135,7 +137,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for words after a declared handler, as in `-> deploy notify`.
     /// `handler` is the token of the handler's name.
-    pub(super) fn words_after_handler(&self, handler: usize) -> Option<Diagnostic> {
+    pub(super) fn words_after_handler_error(&self, handler: usize) -> Option<Diagnostic> {
         let (index, end) = (handler + 1, self.end_of_line(handler + 1));
         let has_other = (index..end).any(|at| self.is_declared("handler", self.text_of_token(at)));
         if has_other {
@@ -177,7 +179,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for the arguments of a handler in words and without parentheses, as
     /// in `-> reply with text as "hi"`. `handler` is the token of the handler's name. `None`
     /// without such arguments.
-    pub(super) fn worded_arguments(&self, handler: usize) -> Option<Diagnostic> {
+    pub(super) fn worded_arguments_error(&self, handler: usize) -> Option<Diagnostic> {
         let begins_argument = self.text_of_token(self.token_index + 1) == ":";
         let (mut arguments, mut index) = (Vec::new(), self.token_index + usize::from(!begins_argument));
         let takes_values = matches!(self.found_text, "with" | "using" | "given" | "passing");

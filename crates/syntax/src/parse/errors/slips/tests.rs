@@ -12,14 +12,14 @@ use rulec_lang::operators::Op;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a common mistake in a `test` block. `None` without such a
     /// mistake.
-    pub(super) fn test_slip(&self) -> Option<Diagnostic> {
+    pub(super) fn test_part_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::test_statement {
             return None;
         }
-        self.given_without_equals()
-            .or_else(|| self.keyword_after_expect())
-            .or_else(|| self.given_after_expect())
-            .or_else(|| self.condition_after_expect())
+        self.given_without_equals_error()
+            .or_else(|| self.keyword_after_expect_error())
+            .or_else(|| self.given_after_expect_error())
+            .or_else(|| self.condition_after_expect_error())
     }
 
     /// Returns the index of the last token `given` or `expect` before the unexpected token.
@@ -31,7 +31,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for `given text "refund"` and `given text is "refund"`. `None`
     /// without such a mistake.
-    fn given_without_equals(&self) -> Option<Diagnostic> {
+    fn given_without_equals_error(&self) -> Option<Diagnostic> {
         let given = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "given")?;
         if !self.expects_rule(Rule::equals) || self.token_index < given + 2 {
             return None;
@@ -52,14 +52,14 @@ impl ParseFailure<'_, '_> {
         if !is_value {
             return None;
         }
-        let help = message!("write `given {path} = {}`", self.cx.shortened_source(self.span));
+        let help = message!("write `given {path} = {}`", self.cx.shorten_source(self.span));
         let start = Span { end: self.span.start, ..self.span };
         Some(unexpected_token(self.span, message, help).fix(start, "= "))
     }
 
     /// Returns the diagnostic for a keyword before the name of a result: `expect route refunds`.
     /// `None` without such a mistake.
-    fn keyword_after_expect(&self) -> Option<Diagnostic> {
+    fn keyword_after_expect_error(&self) -> Option<Diagnostic> {
         let expect = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "expect")?;
         let word = self.token_index - 1;
         let name = self.token_index + usize::from(matches!(self.found_text, "==" | "=" | ":"));
@@ -80,7 +80,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for `given` after `expect`. `None` without such a mistake.
-    fn given_after_expect(&self) -> Option<Diagnostic> {
+    fn given_after_expect_error(&self) -> Option<Diagnostic> {
         if self.found_text != "given" {
             return None;
         }
@@ -105,7 +105,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a condition after `expect`, as in `expect text contains "a"`.
     /// `None` without such a mistake.
-    fn condition_after_expect(&self) -> Option<Diagnostic> {
+    fn condition_after_expect_error(&self) -> Option<Diagnostic> {
         let expect = self.last_given_or_expect().filter(|index| self.text_of_token(*index) == "expect")?;
         let found = self.found_text;
         let is_operator = Op::from_spelling(found).is_some()

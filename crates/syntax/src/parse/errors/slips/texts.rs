@@ -23,8 +23,8 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a text in parts where the grammar needs one text. `None` without
     /// such a mistake.
-    pub(super) fn text_in_parts(&self) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.call_for_text() {
+    pub(super) fn text_in_parts_error(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.call_for_text_error() {
             return Some(diagnostic);
         }
         let first = self.token_index.checked_sub(1).filter(|first| *first > self.cx.tokens.start)?;
@@ -33,7 +33,7 @@ impl ParseFailure<'_, '_> {
         }
         let touches = self.cx.significant[first].token.end == self.token.start;
         if self.is_text(self.token_index) && touches {
-            return self.doubled_quotes(first);
+            return self.doubled_quotes_error(first);
         }
         let is_adjacent = self.is_text(self.token_index) && self.rule == Rule::settings_statement;
         if !self.joins_texts(self.token_index) && !is_adjacent {
@@ -61,7 +61,7 @@ impl ParseFailure<'_, '_> {
             return Some(unexpected_token(self.span, message, help));
         }
         let separator = if self.found_text == "/" { "/" } else { "" };
-        let written = self.joined_texts(&texts, separator);
+        let written = self.join_texts(&texts, separator);
         let span = self.span_of_tokens(first..end);
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).fix(span, written))
@@ -69,7 +69,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns one string literal with the content of several. `separator` is written between two
     /// of them, unless the first ends with it or the second begins with it.
-    fn joined_texts(&self, texts: &[usize], separator: &str) -> String {
+    fn join_texts(&self, texts: &[usize], separator: &str) -> String {
         let mut inner = String::new();
         for (position, index) in texts.iter().enumerate() {
             let part = self.text_of_token(*index);
@@ -85,7 +85,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a text with doubled quotes inside, as in `"the ""big"" one"`. The
     /// text begins at the token `first`. `None` without doubled quotes.
-    fn doubled_quotes(&self, first: usize) -> Option<Diagnostic> {
+    fn doubled_quotes_error(&self, first: usize) -> Option<Diagnostic> {
         let touches = |index: &usize| {
             self.cx.significant[index - 1].token.end == self.cx.significant[*index].token.start
         };
@@ -103,7 +103,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a call that joins constant texts where the grammar needs a text,
     /// as in `import concat("a", "b")`. `None` without such a call.
-    fn call_for_text(&self) -> Option<Diagnostic> {
+    fn call_for_text_error(&self) -> Option<Diagnostic> {
         let is_call =
             matches!(self.found_text.to_lowercase().as_str(), "concat" | "concatenate" | "join" | "cat")
                 && self.text_of_token(self.token_index + 1) == "(";
@@ -119,7 +119,7 @@ impl ParseFailure<'_, '_> {
             let help = message!("write the whole text in one pair of quotes: its value must be constant");
             return Some(unexpected_token(self.span, message, help));
         }
-        let written = self.joined_texts(&texts, "");
+        let written = self.join_texts(&texts, "");
         let span = self.span_of_tokens(self.token_index..close + 1);
         let help = message!("write `{written}`");
         Some(unexpected_token(span, message, help).likely_fix(span, written))

@@ -11,22 +11,23 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a word of another language. `None` without such a mistake.
-    pub(super) fn word_slip(&self) -> Option<Diagnostic> {
-        self.words_after_import()
-            .or_else(|| self.misordered_quantifier())
-            .or_else(|| self.wrong_quantifier_separator())
-            .or_else(|| self.misspelt_quantifier())
-            .or_else(|| self.quantifier_without_condition())
-            .or_else(|| self.foreign_word_after_type())
-            .or_else(|| self.foreign_payload_line())
-            .or_else(|| self.misordered_choice())
-            .or_else(|| self.comma_between_entries())
-            .or_else(|| self.missing_comma())
-            .or_else(|| self.foreign_entry())
-            .or_else(|| self.edges_in_other_words())
-            .or_else(|| self.fields_with_dashes())
-            .or_else(|| self.line_without_keyword())
+    /// Returns the diagnostic for a word that is misused as in another language. `None` without
+    /// such a mistake.
+    pub(super) fn misused_word_error(&self) -> Option<Diagnostic> {
+        self.words_after_import_error()
+            .or_else(|| self.misordered_quantifier_error())
+            .or_else(|| self.wrong_quantifier_separator_error())
+            .or_else(|| self.misspelt_quantifier_error())
+            .or_else(|| self.quantifier_without_condition_error())
+            .or_else(|| self.foreign_word_after_type_error())
+            .or_else(|| self.foreign_payload_line_error())
+            .or_else(|| self.word_before_choice_name_error())
+            .or_else(|| self.comma_between_entries_error())
+            .or_else(|| self.missing_comma_error())
+            .or_else(|| self.foreign_block_entry_error())
+            .or_else(|| self.edges_in_other_words_error())
+            .or_else(|| self.fields_with_dashes_error())
+            .or_else(|| self.line_without_keyword_error())
     }
 
     pub(super) fn begins_line(&self, index: usize) -> bool {
@@ -54,7 +55,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a slice of a text, as in `text[0:5]`. The unexpected token is the
     /// colon. `None` if the value is no path or a bound is no number.
-    pub(in super::super) fn part_of_text(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn text_slice_error(&self) -> Option<Diagnostic> {
         let is_open = |index: &usize| self.kind_of_token(*index) == Some(TokenKind::OpenBracket);
         let open = (self.cx.tokens.start..self.token_index).rfind(is_open)?;
         let (start, close) = (self.path_start(open)?, self.closing_bracket_or_end(open));
@@ -95,7 +96,7 @@ impl ParseFailure<'_, '_> {
     /// `in`: `attachments any a: …`, `any a of attachments: …`.
     ///
     /// The unexpected token is the colon, or the wrong word. `None` without such a mistake.
-    fn misordered_quantifier(&self) -> Option<Diagnostic> {
+    fn misordered_quantifier_error(&self) -> Option<Diagnostic> {
         let word = |text: &str| match text {
             "any" | "some" | "exists" | "exist" | "for" | "each" | "foreach" | "with" | "where" => {
                 Some("any")
@@ -182,7 +183,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word of another language after the type of a field, as in
     /// `phone: string private`. The grammar reads this word as the name of the next field, and may
     /// fail only at the token after it. `None` without such a mistake.
-    fn foreign_word_after_type(&self) -> Option<Diagnostic> {
+    fn foreign_word_after_type_error(&self) -> Option<Diagnostic> {
         if !self.statement_declares_fields() {
             return None;
         }
@@ -228,7 +229,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a list of fields with dashes, as in YAML:
     /// `items: - name: string`. `None` without such a mistake.
-    fn fields_with_dashes(&self) -> Option<Diagnostic> {
+    fn fields_with_dashes_error(&self) -> Option<Diagnostic> {
         if self.found_text != "-"
             || !self.is_preceded_by(":")
             || !self.expects_rule(Rule::type_expr) && !self.statement_declares_fields()
@@ -253,7 +254,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The
     /// parser therefore treats the line as a part of the statement before it. `None` without such a
     /// mistake.
-    fn line_without_keyword(&self) -> Option<Diagnostic> {
+    fn line_without_keyword_error(&self) -> Option<Diagnostic> {
         let item = self.cx.significant.get(self.token_index)?;
         let margin = self.cx.significant[self.cx.tokens.start].indent();
         let is_line = item.indent().is_some() && item.indent() <= margin;
@@ -263,6 +264,6 @@ impl ParseFailure<'_, '_> {
         if !matches!(self.token.kind, TokenKind::Word | TokenKind::String | TokenKind::Number) {
             return None;
         }
-        shapes::line_without_keyword(self.cx, self.token_index)
+        shapes::line_without_keyword_error(self.cx, self.token_index)
     }
 }

@@ -9,7 +9,7 @@ use rulec_base::message;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for the branches of a choice as cases: `case total >= 100: large` and
     /// `default: small`. `None` without such cases.
-    pub(super) fn cases_as_branches(&self) -> Option<Diagnostic> {
+    pub(super) fn branches_as_cases_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::choice_statement {
             return None;
         }

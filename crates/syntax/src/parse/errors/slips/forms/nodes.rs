@@ -14,11 +14,13 @@ const MAX_NODES_BYTES: usize = 200;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a node of a workflow in the form of another language. `None`
     /// without such a node.
-    pub(super) fn node_in_other_form(&self) -> Option<Diagnostic> {
+    pub(super) fn foreign_node_form_error(&self) -> Option<Diagnostic> {
         if self.rule != Rule::workflow_statement || self.is_at_end() {
             return None;
         }
-        self.next_node_without_arrow().or_else(|| self.condition_of_node()).or_else(|| self.nodes_as_data())
+        self.next_node_without_arrow_error()
+            .or_else(|| self.condition_of_node_error())
+            .or_else(|| self.nodes_as_yaml_or_json_error())
     }
 
     /// Returns the index of the `node` of the node that contains the unexpected token, if no other
@@ -29,7 +31,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for another sign or word than `->` before the next node, as in `node
     /// draft echo | check`. `None` without such a sign.
-    fn next_node_without_arrow(&self) -> Option<Diagnostic> {
+    fn next_node_without_arrow_error(&self) -> Option<Diagnostic> {
         let next = self.token_index + 1;
         let is_sign = matches!(
             self.found_text,
@@ -52,7 +54,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for a condition of a node: `node check echo when output.ok then done
     /// else draft`. `None` without such a condition.
-    fn condition_of_node(&self) -> Option<Diagnostic> {
+    fn condition_of_node_error(&self) -> Option<Diagnostic> {
         let is_when = matches!(self.found_text, "when" | "if" | "unless" | "where" | "?" | "当" | "如果");
         let start = self.start_of_node()?;
         if !is_when {
@@ -104,7 +106,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the diagnostic for nodes as data in YAML or JSON, as in `nodes: - name: draft`.
     /// `None` without such data.
-    fn nodes_as_data(&self) -> Option<Diagnostic> {
+    fn nodes_as_yaml_or_json_error(&self) -> Option<Diagnostic> {
         let open = self.token_index.checked_sub(1)?;
         let is_head = self.text_of_token(open) == "{" && open <= self.cx.tokens.start + 2;
         let key = self.found_text.trim_matches('"');
@@ -117,7 +119,7 @@ impl ParseFailure<'_, '_> {
         }
         let close = self.cx.end_of_brackets(open).min(self.cx.tokens.end);
         let message = message!("a workflow is not written as YAML or JSON: each node begins with `node`");
-        let nodes = self.nodes_of_data(open + 1, close).filter(|nodes| {
+        let nodes = self.declare_nodes_of_data(open + 1, close).filter(|nodes| {
             nodes.len() <= MAX_NODES_BYTES && remedy::is_valid_statement(&format!("workflow w {{ {nodes} }}"))
         });
         let Some(nodes) = nodes else {
@@ -131,7 +133,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the declarations of the nodes in data with the keys `name`, `type` and `next`.
     /// `None` if a node has no name.
-    fn nodes_of_data(&self, first: usize, end: usize) -> Option<String> {
+    fn declare_nodes_of_data(&self, first: usize, end: usize) -> Option<String> {
         let mut nodes: Vec<(&str, &str, Vec<&str>)> = Vec::new();
         let mut key = "";
         for index in first..end {
