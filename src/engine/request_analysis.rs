@@ -87,7 +87,7 @@ impl Rules {
     }
 
     /// Returns an analysis for logs. If the rules declare `text` as `@private`, a mask replaces the
-    /// analysis. A context score that was computed from private values is masked too.
+    /// analysis. A score that was computed from private fields of the message is masked too.
     pub fn masked_analysis(&self, analysis: &RequestAnalysis) -> Json {
         let program = self.program();
         if self.masked_message(&json!({ TEXT_FIELD: "" })) != json!({ TEXT_FIELD: "" }) {

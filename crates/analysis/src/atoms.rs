@@ -408,8 +408,8 @@ impl AtomTable {
         truth & literal.allowed != 0
     }
 
-    /// Evaluates a condition with the reference evaluator, which takes `steps` steps. Returns the
-    /// empty set if too few steps are left.
+    /// Evaluates a condition with the reference evaluator. This uses up `steps` steps of the budget
+    /// of the analysis. Returns the empty set if the budget has too few steps left.
     fn evaluate(&self, cond: &Cond, steps: usize, message: &Json) -> TruthSet {
         if !self.budget.charge(STEPS_TO_PREPARE_EVALUATOR.saturating_add(steps)) {
             return 0;

@@ -110,8 +110,9 @@ impl ValueSearch {
         }
     }
 
-    /// Searches for a value of a term (an operand that is compared) that satisfies the literals. If
-    /// `present`, the value is not null.
+    /// Searches for a value of a term (an operand that is compared) with which all `literals`
+    /// (comparisons that must hold or must not hold) are satisfied. If `present`, the value is not
+    /// null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let budget = self.atoms.budget.clone();
         if !budget.charge(1 + literals.len()) {

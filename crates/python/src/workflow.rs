@@ -248,7 +248,7 @@ impl Workflow {
     }
 
     /// Builds the workflow that the `workflow` statement `name` of the rules describes. `parts` are
-    /// the other keyword arguments.
+    /// the keyword arguments, which are the same as those of `Workflow(...)`.
     #[staticmethod]
     #[pyo3(signature = (rules, name, **parts))]
     fn from_rules(

@@ -80,7 +80,8 @@ pub(crate) type FileTexts = Vec<(String, String)>;
 /// service started.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceStatus {
-    /// Number of versions of the source that came into force. Edits do not count.
+    /// Number of versions of the source that came into force. Edits through requests do not change
+    /// the source, so they do not count.
     pub loaded: u64,
     /// Number of versions of the source that could not be loaded.
     pub refused: u64,

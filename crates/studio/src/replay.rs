@@ -84,9 +84,9 @@ struct ReplayRow {
     entry_name_index: u32,
     /// Key of the chosen statement, as an index into [`ReplayResults::indexed_names`].
     key_index: u32,
-    /// Key of the statement with which `key_index` is compared, as an index into
-    /// [`ReplayResults::indexed_names`]: the choice of the older rules if the replay has any,
-    /// otherwise the choice in the decision log. [`UNKNOWN_NUMBER`] if there is neither.
+    /// Key of the statement that was chosen earlier, as an index into
+    /// [`ReplayResults::indexed_names`]. The older rules chose it. Without older rules, it is from
+    /// the decision log. [`UNKNOWN_NUMBER`] if neither is known.
     older_key_index: u32,
     is_flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.

@@ -122,9 +122,9 @@ impl RouteConstraints {
         }
     }
 
-    /// Called after a full compilation: replaces the declared input by the newly compiled input,
-    /// whose spans refer to the edited texts. Counted field uses are kept, because they already
-    /// include all edits.
+    /// After a full compilation, replaces the fields of the `input` statement by the newly compiled
+    /// fields, whose positions refer to the edited texts. If the rules have no `input` statement,
+    /// changes nothing, because the counts of field uses already include all edits.
     fn update_declared_input(&mut self, counted: CountedFields) {
         if let CountedFields::Input(_) = counted {
             self.counted_fields = counted;

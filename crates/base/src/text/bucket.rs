@@ -23,8 +23,8 @@
 /// An algorithm that assigns keys to buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketHash {
-    /// The buckets 0 to 99 of this language. The module documentation specifies the algorithm,
-    /// which never changes.
+    /// The algorithm of rulec itself, which assigns each key to one of the buckets 0 to 99. The
+    /// module documentation specifies the algorithm, which never changes.
     Rulec,
     /// The buckets 1 to 100 of the feature-flag system Unleash: MurmurHash3 (x86, 32 bits, seed 0)
     /// of the UTF-8 bytes of `SEED:KEY`, modulo 100, plus 1. Unleash calls the seed `groupId`. A

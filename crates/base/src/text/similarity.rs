@@ -124,8 +124,8 @@ struct DistanceColumn<'a> {
     cell_differences: &'a mut [(u64, u64)],
     /// The bit mask of the column's last cell, within the last block of 64 cells.
     last_cell_bit: u64,
-    /// The value of the column's last cell: the distance between the whole prepared text and the
-    /// processed characters.
+    /// The value of the column's last cell: the edit distance between the first text as a whole
+    /// and those characters of the second text that were processed so far.
     distance: usize,
     /// Number of characters of the other text processed so far.
     processed_char_count: usize,

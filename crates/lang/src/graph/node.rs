@@ -194,9 +194,9 @@ impl Route {
         })
     }
 
-    /// Returns the nodes that the route (a possible result of a router) may select for any output.
-    /// `next` are the next nodes of the router's node. Targets that are read from the output are
-    /// assumed to be next nodes.
+    /// Returns each node to which this result of a router may lead, whatever the output of the
+    /// previous node is. `next` are the nodes that may follow. If the rules read the target from
+    /// the output, any of them is possible.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
         self.targets_to_node_ids(next, |_| next.to_vec())
     }

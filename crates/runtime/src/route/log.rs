@@ -126,7 +126,8 @@ impl DecisionLogBuilder {
         self
     }
 
-    /// Sets whether each line contains the decided message. Default: true.
+    /// Sets whether each line of the decision log contains the message that was decided. Default:
+    /// true.
     pub fn message(mut self, included: bool) -> Self {
         self.line_options.includes_message = included;
         self

@@ -18,8 +18,8 @@ use std::ops::Range;
 /// this limits the time that a file with many mistakes takes. The fixes of later diagnostics stay.
 const MAX_TESTED_DIAGNOSTICS: usize = 1000;
 
-/// Removes the fixes of each diagnostic that lead to another error at or before the changed place,
-/// in all files.
+/// Tests the fixes that the diagnostics of all files propose. Removes each fix after which there is
+/// another error at the changed place or before it.
 pub fn remove_broken_fixes(sources: &SourceMap, diagnostics: &mut [Diagnostic]) {
     for (file, source) in sources.iter() {
         remove_broken_fixes_in_file(file, &source.text, diagnostics);

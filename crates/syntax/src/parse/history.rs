@@ -131,9 +131,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.history_bound_in_other_words_error(left)
     }
 
-    /// Returns the diagnostic for a duration after `history` and `count` other words, as in
-    /// `history last 60s`. `left` is the value before these words. `None` if `left` is not
-    /// `history`, or if no number follows the words.
+    /// Returns the diagnostic for `history last 60s`: a duration that follows `history`, with
+    /// `count` words between the two. `left` is the span of the value before these words. `None`
+    /// if this value is not `history`, or if no number follows the words.
     pub(super) fn history_bound_without_within_error(&self, left: Span, count: usize) -> Option<Diagnostic> {
         let element = *self.elements.get(self.position + count)?;
         if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {

@@ -85,7 +85,8 @@ fn read_function_of_element(args: &str) -> Option<(String, String)> {
     (is_name(name) && !condition.is_empty()).then(|| (name.to_owned(), condition))
 }
 
-/// Returns a condition with the operators, quotes and methods of this language.
+/// Translates a condition of another programming language: replaces its operators, quotes and
+/// methods by those of rules.
 fn translate_condition(condition: &str) -> String {
     let mut written = String::new();
     for token in tokenize(condition, 0) {

@@ -334,10 +334,10 @@ fn set_subject_flags(
     }
 }
 
-/// Builds the index of one subject, a text that is scanned. `is_searched` has a flag for each
-/// literal of the subject: whether it is searched. The searched literals get consecutive ids, first
-/// the literals that may be anywhere, then those at the start, then those at the end. The ids
-/// continue after the ids of earlier subjects.
+/// Builds the index of one subject, which is a text of the message. Rules search this text for
+/// literals. `is_searched` says for each of these literals whether the index searches for it. The
+/// searched literals get consecutive ids: first those that may be anywhere, then those at the
+/// start, then those at the end. The ids continue after the ids of earlier subjects.
 fn build_subject_index(
     subject: &ScannedText,
     subject_literals: &[(Anchor, &str)],
