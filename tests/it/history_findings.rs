@@ -101,6 +101,9 @@ fn a_budget_is_found_without_a_test_of_the_tool() {
     check("(sum p.cents for p in history: p.decision.target == \"run\") > 1_000", true);
     check("(sum p.cents for p in history: p.decision.target == \"run\") + cents > 1_000", false);
     check("spent > 1_000", true);
+    check("spent <= 1_000", true);
+    check("(sum p.cents * 2 for p in history: p.tool == \"pay\") < 1_000", true);
+    check("(sum p.cents * 2 for p in history: p.tool == \"pay\") + cents < 1_000", false);
 }
 
 /// True if the analysis proves that the second of two routes is never chosen.

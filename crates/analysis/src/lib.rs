@@ -34,8 +34,10 @@ pub mod overlaps;
 mod pairing;
 mod past;
 mod past_decisions;
+mod past_bounds;
 mod past_fields;
 mod past_terms;
+mod past_limits;
 mod past_times;
 mod past_windows;
 mod place;
@@ -160,9 +162,10 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         }
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
-    report.report_unanalysed();
     requirements::report_contradictions(&mut solver, &mut report);
     past::report_conditions_on_the_past(&mut report);
+    past_limits::report_limits_without_sum(&mut solver, &mut report);
+    report.report_unanalysed();
     unused::report_unused_definitions(&mut report);
     solver.budget().begin_share();
     misspelt::report_misspelt_fields(&mut report, solver.budget());

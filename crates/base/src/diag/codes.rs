@@ -255,6 +255,7 @@ define_codes! {
     HoldsForEveryValue = "W0227", "a comparison that holds for every value";
     BranchOfIfNotReached = "W0228", "a value of `if` that is never chosen";
     AlwaysMissing = "W0301", "an expression is always missing";
+    LimitWithoutSum = "W0229", "a limit that does not hold if the sum is missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";
     ComputedFloatEquality = "W0304", "a computed float is tested for equality";
