@@ -4,7 +4,6 @@
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::goal::{SolverAnswer, SolverGoal};
-use super::possible_kinds::is_part_of_message;
 use super::solver::Solver;
 use super::values::SolvedValue;
 use rulec_base::broken_invariant;
@@ -12,7 +11,9 @@ use rulec_lang::builtins::Function;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
-use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm};
+use rulec_sema::normal::{
+    CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm, is_part_of_message,
+};
 use std::collections::BTreeMap;
 
 /// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions

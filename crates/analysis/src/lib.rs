@@ -41,7 +41,6 @@ mod past_limits;
 mod past_times;
 mod past_windows;
 mod place;
-mod possible_kinds;
 mod prepared;
 mod promise;
 mod quantifier_shape;
