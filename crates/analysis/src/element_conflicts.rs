@@ -78,7 +78,7 @@ impl Solver<'_> {
                 }
             }
         }
-        None
+        self.find_count_conflict(literals)
     }
 
     /// Returns the goals that every element of a list must satisfy, each with the literal that
@@ -108,7 +108,7 @@ impl Solver<'_> {
 
     /// Returns the indexes of goals (conditions with required values) that no list element
     /// satisfies together. `None` if it is not proven that there are such goals.
-    fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
+    pub(super) fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
         if let Some(known) = self.element_contradictions.get(&goals) {
             return known.clone();
         }
@@ -204,7 +204,7 @@ impl Solver<'_> {
         None
     }
 
-    fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
+    pub(super) fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
         let normal = self.builder.normal_so_far();
         let NormalCond::Predicate { pred, .. } = normal.cond(cond) else {
             broken_invariant!("a comparison with the length of a list is a predicate");
@@ -221,7 +221,7 @@ const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 /// True if it is proven that the list `outer` has each element of the list `inner`. It must also be
 /// proven that `outer` is present if `inner` is present. Recognizes equal lists, and parts of the
 /// history. Of two windows of the history, the outer one must not be shorter.
-fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
+pub(super) fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
     let (outer, inner) = (without_reads(normal, outer), without_reads(normal, inner));
     if outer == inner {
         return true;
