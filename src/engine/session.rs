@@ -72,12 +72,17 @@ impl Session {
     }
 
     /// Decides for a message by the entry (table, choice, router or flow set) of the session.
+    ///
+    /// Reads no history, also if the session has a store: a store can fail, and this call returns
+    /// no error. A decision without the history could permit what the history forbids. Use
+    /// [`Session::decide_with_history`], and [`Session::record`] after it.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }
 
-    /// Returns this session with a store of recorded messages. Its decisions about JSON trees can
-    /// then read these messages as `history`.
+    /// Returns this session with a store of recorded messages. The calls
+    /// [`Session::decide_and_record`] and [`Session::decide_with_history`] then read these messages
+    /// as `history`; [`Session::decide`] does not.
     ///
     /// ```
     /// use rulec::Rules;
@@ -105,7 +110,10 @@ impl Session {
     }
 
     /// Decides a message like [`Session::decide`]. Rules can read, as `history`, the recorded
-    /// messages that have the same history key as this message.
+    /// messages that have the same history key as this message. Records nothing.
+    ///
+    /// # Errors
+    /// If the store fails.
     pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
         let past = match &self.history_store {
             Some(store) => self.rules.past(&**store, message)?,

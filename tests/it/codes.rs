@@ -85,7 +85,7 @@ fn is_analysed(code: Code) -> bool {
     let code = code.as_str();
     ("W0103".."W0107").contains(&code)
         || ("W0209".."W0218").contains(&code)
-        || ["W0112", "W0115", "W0219", "W0220", "W0222", "W0226"].contains(&code)
+        || ["W0112", "W0115", "W0219", "W0220", "W0222", "W0226", "W0229"].contains(&code)
 }
 
 /// Compiles the files and returns the diagnostics. For an analysis code, adds the findings of the

@@ -282,14 +282,19 @@ fn equal_keys_have_one_history_and_decisions_cannot_be_forged() {
 /// condition was evaluated for an earlier message.
 fn evaluations(condition: &str, messages: u32) -> u64 {
     let source = format!(
-        "input {{ tool: string, n: int, m?: int, now: datetime }}\nhistory at most 10_000\n\
+        "input {{ tool: string, n: int, m?: int, price: decimal, sent: datetime, tags: list<string>, now: datetime }}\n\
+        history at most 10_000\n\
         route again when {condition} -> deny\ndefault -> run"
     );
     let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
     let store = Arc::new(MemoryStore::default());
     let mut session = rules.session().with_history(store.clone());
-    let message =
-        |index: u32| json!({"tool": format!("t{}", index % 7), "n": index, "now": "2026-01-31T12:00:00Z"});
+    let message = |index: u32| {
+        json!({
+            "tool": format!("t{}", index % 7), "n": index, "price": format!("{index}.50"), "tags": [index.to_string()],
+            "sent": format!("2026-01-31T12:{:02}:{:02}Z", index / 60, index % 60), "now": "2026-01-31T12:00:00Z",
+        })
+    };
     for index in 0..messages {
         let decision = session.decide_and_record(&message(index)).expect("it is recorded");
         assert_eq!(decision.chosen(), Some("default"));
@@ -306,8 +311,33 @@ fn a_condition_with_several_equalities_is_evaluated_once_for_each_message() {
         "any p in history: p.tool == tool and p.n == n",
         "(count p in history: p.n == n and p.tool == tool and p.m is missing) >= 1",
         "(sum p.n for p in history within 1h: p.tool == tool and n == p.n and p.n + 1 == n + 1) > 0",
+        // Times and decimals are grouped too.
+        "any p in history: p.price == price",
+        "any p in history: p.sent == sent and p.tool == tool",
+        "(sum p.price for p in history: p.price == price) > 0",
     ] {
         assert_eq!(evaluations(condition, 500), 500, "{condition}");
+    }
+}
+
+/// Regression test: `--cost` did not name rules that compare each earlier message with a list.
+#[test]
+fn the_cost_names_comparisons_that_read_every_message() {
+    for (condition, grows) in [
+        ("any p in history: p.tags == tags", true),
+        ("any p in history: p.args == args", true),
+        ("(sum p.n for p in history: p.args == args) > 3", true),
+        ("any p in history: p.args == \"a\"", false),
+        ("any p in history: p.price == price and p.sent == sent and p.at == now", false),
+        ("(sum p.price for p in history: p.tool == tool) > 5", false),
+        ("(count p in history: p.n == n + 1 and p.tool == tool) > 5", false),
+    ] {
+        let source = format!(
+            "input {{ tool: string, n: int, price: decimal, sent: datetime, tags: list<string>, args: any, now: datetime }}\n\
+            history keep 1d\nroute a when {condition} -> x\ndefault -> y"
+        );
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(rules.cost()[0].statements[0].grows_with_history, grows, "{condition}");
     }
 }
 

@@ -101,6 +101,9 @@ fn a_budget_is_found_without_a_test_of_the_tool() {
     check("(sum p.cents for p in history: p.decision.target == \"run\") > 1_000", true);
     check("(sum p.cents for p in history: p.decision.target == \"run\") + cents > 1_000", false);
     check("spent > 1_000", true);
+    check("spent <= 1_000", true);
+    check("(sum p.cents * 2 for p in history: p.tool == \"pay\") < 1_000", true);
+    check("(sum p.cents * 2 for p in history: p.tool == \"pay\") + cents < 1_000", false);
 }
 
 /// True if the analysis proves that the second of two routes is never chosen.
@@ -121,6 +124,9 @@ fn is_hidden(first: &str, second: &str) -> bool {
 fn a_route_that_reads_a_part_of_the_history_is_hidden_by_one_that_reads_more() {
     let any = |window: &str, condition: &str| format!("any p in history{window}: {condition}");
     let all = |window: &str, condition: &str| format!("all p in history{window}: {condition}");
+    let count = |window: &str, condition: &str, limit: &str| {
+        format!("(count p in history{window}: {condition}) {limit}")
+    };
     let read = "p.tool == \"read\"";
     for (first, second, hidden) in [
         (any(" within 1h", read), any(" within 5m", read), true),
@@ -139,9 +145,41 @@ fn a_route_that_reads_a_part_of_the_history_is_hidden_by_one_that_reads_more() {
         (format!("(count p in history within 1m: {read}) >= 1"), any(" within 5m", read), false),
         ("len(history) > 0".to_owned(), any(" within 5m", read), true),
         (any(" within 15_000d", read), any(" within 1d", read), true),
+        (count(" within 1h", read, ">= 5"), count(" within 1m", read, ">= 5"), true),
+        (count(" within 1h", read, ">= 5"), count(" within 1m", read, "> 4"), true),
+        (count(" within 1h", read, ">= 5"), count(" within 1m", read, "== 7"), true),
+        (count("", read, "> 2"), count(" within 1m", "p.tool == \"read\" and p.n > 3", ">= 3"), true),
+        ("len(history within 1h) >= 5".to_owned(), count(" within 1m", read, ">= 5"), true),
+        (count(" within 1h", read, "< 3"), count(" within 1m", read, "< 3"), false),
+        (count(" within 1h", read, ">= 5"), count(" within 1m", read, ">= 4"), false),
+        (count(" within 1m", read, ">= 5"), count(" within 1h", read, ">= 5"), false),
+        (count(" within 1h", read, ">= 5"), count(" within 1m", "p.tool == \"write\"", ">= 5"), false),
+        (count(" within 1h", read, ">= 5"), "len(history within 1m) >= 5".to_owned(), false),
+        (count(" within 1h", read, "!= 5"), count(" within 1m", read, ">= 5"), false),
         (any(" within n * 1d", read), any(" within 1d", read), false),
         (format!("not ({})", any(" within 1h", read)), format!("not ({})", any(" within 5m", read)), false),
     ] {
         assert_eq!(is_hidden(&first, &second), hidden, "{first} || {second}");
+    }
+}
+
+#[test]
+fn counts_of_windows_that_contradict_each_other_are_found() {
+    let count =
+        |window: &str, limit: &str| format!("(count p in history within {window}: p.tool == tool) {limit}");
+    for (one, other, contradict) in [
+        (count("1m", ">= 5"), count("1h", "< 3"), true),
+        (count("1m", ">= 5"), count("1h", "< 5"), true),
+        (count("1m", ">= 5"), count("1h", "< 6"), false),
+        (count("1h", ">= 5"), count("1m", "< 3"), false),
+        (count("1m", "> 2"), "len(history within 1h) == 2".to_owned(), true),
+    ] {
+        let source = format!(
+            "input {{ tool: string, now: datetime }}\nhistory keep 1d\n\
+             route a when {one} and {other} -> x\ndefault -> z"
+        );
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+        let codes: Vec<_> = rules.analyse().iter().map(|finding| finding.diagnostic.code.as_str()).collect();
+        assert_eq!(codes, if contradict { vec!["W0210"] } else { vec![] }, "{one} and {other}");
     }
 }

@@ -44,7 +44,10 @@ impl HistoryPrograms {
     }
 
     fn test(&mut self, element: &str) -> String {
-        match self.random.below(20) {
+        match self.random.below(23) {
+            20 => format!("{element}.price == price"),
+            21 => format!("{element}.tags == tags"),
+            22 => format!("({element}.f == f and {element}.at == now)"),
             14 => format!("{element}.at {} now", self.pick(&["==", "<", ">="])),
             15 => format!("{element}.big {} {}", self.pick(&["==", "<", ">"]), self.pick(BIG)),
             16 => format!("{element}.price {} {}", self.pick(&["==", "<", ">="]), self.pick(PRICES)),
@@ -210,7 +213,8 @@ impl HistoryPrograms {
             message["n"] = json!(self.random.below(6));
         }
         if self.random.chance(80) {
-            message["f"] = json!([0.1, 0.2, 1.5, 3.0, 1e9, 1e308, -1e308][self.random.below(7)]);
+            message["f"] =
+                json!([0.1, 0.2, 1.5, 3.0, 1e9, 1e308, -1e308, 2e-5, -1e-30][self.random.below(9)]);
         }
         if self.random.chance(80) {
             message["code"] = json!(self.pick(&["a", "b"]));

@@ -43,6 +43,7 @@ mod format;
 mod golden;
 mod history;
 mod history_findings;
+mod history_limits;
 mod history_programs;
 mod history_store;
 mod house;

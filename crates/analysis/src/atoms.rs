@@ -10,7 +10,6 @@ pub(super) use paths::ReadPath;
 
 use super::budget::StepBudget;
 use super::lift::{self, NormalToHir};
-use super::possible_kinds::PossibleKinds;
 use super::prepared::PreparedTest;
 use super::quantifier_shape::quantifier_shape;
 use super::shape::{PredicateShape, predicate_shape};
@@ -24,7 +23,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalForm, Part, PossibleKinds, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;

@@ -4,7 +4,6 @@
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::goal::{SolverAnswer, SolverGoal};
-use super::possible_kinds::is_part_of_message;
 use super::solver::MessageSolver;
 use super::values::SolvedValue;
 use rulec_base::broken_invariant;
@@ -12,7 +11,9 @@ use rulec_lang::builtins::Function;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
-use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm};
+use rulec_sema::normal::{
+    CondId, ExprId, NormalCond, NormalExpr, NormalFold, NormalForm, is_part_of_message,
+};
 use std::collections::BTreeMap;
 
 /// The requirements of quantifiers over one list, such as `any x in list: x > 9`. In the conditions
@@ -77,7 +78,7 @@ impl MessageSolver<'_> {
                 }
             }
         }
-        None
+        self.find_count_conflict(literals)
     }
 
     /// Returns the goals that every element of a list must satisfy, each with the literal that
@@ -107,7 +108,7 @@ impl MessageSolver<'_> {
 
     /// Returns the indexes of goals (conditions with required values) that no list element
     /// satisfies together. `None` if it is not proven that there are such goals.
-    fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
+    pub(super) fn contradicting_goals(&mut self, goals: Vec<SolverGoal>) -> Option<Vec<usize>> {
         if let Some(known) = self.element_contradictions.get(&goals) {
             return known.clone();
         }
@@ -206,7 +207,7 @@ impl MessageSolver<'_> {
         None
     }
 
-    fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
+    pub(super) fn atom_of_cond(&mut self, cond: CondId) -> Option<usize> {
         let normal = self.builder.normal_so_far();
         let NormalCond::Predicate { pred, .. } = normal.cond(cond) else {
             broken_invariant!("a comparison with the length of a list is a predicate");
@@ -223,7 +224,7 @@ const MAX_COMPARED_WINDOW: f64 = 9_000.0 * 365.0 * 86_400.0;
 /// True if it is proven that the list `outer` has each element of the list `inner`. It must also be
 /// proven that `outer` is present if `inner` is present. Recognizes equal lists, and parts of the
 /// history. Of two windows of the history, the outer one must not be shorter.
-fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
+pub(super) fn contains_list(normal: &NormalForm, outer: ExprId, inner: ExprId) -> bool {
     let (outer, inner) =
         (without_typed_reads_of_list(normal, outer), without_typed_reads_of_list(normal, inner));
     if outer == inner {

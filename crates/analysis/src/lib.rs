@@ -17,6 +17,7 @@ mod budget;
 mod completeness;
 mod conditions;
 pub mod cost;
+mod count_conflicts;
 mod decisions;
 pub mod diff;
 mod element_conflicts;
@@ -33,13 +34,14 @@ mod orders;
 pub mod overlaps;
 mod pairing;
 mod past;
+mod past_bounds;
 mod past_decisions;
 mod past_fields;
+mod past_limits;
 mod past_terms;
 mod past_times;
 mod past_windows;
 mod place;
-mod possible_kinds;
 mod prepared;
 mod promise;
 mod quantifier_shape;
@@ -160,9 +162,10 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         }
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
-    report.report_unanalysed();
     requirements::report_contradictions(&mut solver, &mut report);
     past::report_conditions_on_the_past(&mut report);
+    past_limits::report_limits_without_sum(&mut solver, &mut report);
+    report.report_unanalysed();
     unused::report_unused_definitions(&mut report);
     solver.budget().begin_share();
     misspelt::report_misspelt_fields(&mut report, solver.budget());

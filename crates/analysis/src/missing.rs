@@ -185,7 +185,7 @@ fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kind
 
 /// True if the input declares the field at `path`, or a record that contains this field, as
 /// optional.
-fn is_optional_field(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
+pub(super) fn is_optional_field(record: &RecordType, path: &[std::sync::Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };
     field.is_optional || field.ty.fields().is_some_and(|inner| is_optional_field(inner, rest))

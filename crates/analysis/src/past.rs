@@ -2,7 +2,9 @@
 //! their author expects.
 
 use super::past_decisions::{DEFAULT_STATEMENT_NAME, impossible_decision_warning};
-use super::past_fields::{append_field_path, split_equality_test, without_typed_reads};
+use super::past_fields::{
+    HistoryReader, append_field_path, element_paths, split_equality_test, without_typed_reads,
+};
 use super::past_times::impossible_time_warning;
 use super::past_windows::report_related_windows;
 use super::report::AnalysisReport;
@@ -11,8 +13,7 @@ use rulec_base::message;
 use rulec_lang::history::DECISION_FIELD;
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Fold, Operand, Outcome, Part, Predicate, Program, Rule, SlotId, Term,
-    VarId,
+    Cond, CondKind, Expr, ExprKind, Fold, Operand, Outcome, Part, Predicate, Program, Rule, Term, VarId,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
@@ -24,13 +25,10 @@ use std::sync::Arc;
 /// the current message, because a single large message can exceed such a limit.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
-    let Some(history) = program.history_slot() else { return };
-    let mut past = PastChecker {
-        program,
-        history_slot: history,
-        names: DecisionNames::new(program),
-        message_vars: HashSet::new(),
-    };
+    let Some(reader) = HistoryReader::new(program) else { return };
+    let history = reader.history_slot;
+    let mut past =
+        PastChecker { program, reader, names: DecisionNames::new(program), message_vars: HashSet::new() };
     let mut seen = HashSet::new();
     for rule in &program.rules {
         let mut parts = vec![Part::Cond(&rule.condition)];
@@ -44,7 +42,7 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
                 }
                 Part::Cond(Cond { kind: CondKind::Quantifier { list, var, body, .. }, .. })
                 | Part::Expr(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. })
-                    if past.is_history(list) =>
+                    if reader.is_history(list) =>
                 {
                     past.message_vars.insert(var.id);
                     let found = impossible_time_warning(program, list, var, body)
@@ -91,7 +89,7 @@ impl<'p> DecisionNames<'p> {
 
 struct PastChecker<'p> {
     program: &'p Program,
-    history_slot: SlotId,
+    reader: HistoryReader<'p>,
     names: DecisionNames<'p>,
     /// The variables of the quantifiers over the history that were visited so far. The value of
     /// such a variable is a recorded message.
@@ -145,24 +143,29 @@ impl<'p> PastChecker<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a comparison such as `sum(…) > 100`, which is true for a large sum over a field of
-    /// earlier messages. The sum does not include the current message, so a single large message
-    /// can exceed the intended limit. Nothing is reported if a rule reads this field of the current
-    /// message, or if the sum cannot include the messages that the rule decides.
+    /// Reports a comparison such as `sum(…) > 100` or `sum(…) <= 100`, which limits the sum of a
+    /// field of earlier messages. The sum does not include the current message, so a single large
+    /// message can exceed the intended limit. Nothing is reported if a rule reads this field of the
+    /// current message, or if the sum cannot include the messages that the rule decides.
     fn report_sum_without_message(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &'p Predicate) {
-        let sum = match (test.op, &test.right) {
-            (Some(Op::Gt | Op::Ge), _) => &test.left,
-            (Some(Op::Lt | Op::Le), Operand::Value(right)) => right,
-            _ => return,
-        };
-        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, body } = &self.without_lets(sum).kind else {
+        let (Some(Op::Gt | Op::Ge | Op::Lt | Op::Le), Operand::Value(right)) = (test.op, &test.right) else {
             return;
         };
-        let mut path = Vec::new();
-        if !self.is_history(list) || !append_field_path(summed, var.id, &mut path) || self.reads_field(&path)
-        {
+        let sides = [&test.left, right].map(|side| (side, self.without_lets(side)));
+        let sum = sides.into_iter().find_map(|(side, value)| match &value.kind {
+            ExprKind::Fold { fold: Fold::Sum(summed), list, var, body } => {
+                Some((side, summed, list, var, body))
+            }
+            _ => None,
+        });
+        let Some((sum, summed, _, var, body)) = sum.filter(|(_, _, list, ..)| self.reader.is_history(list))
+        else {
             return;
-        }
+        };
+        let paths = element_paths(summed, var.id, true);
+        let Some(path) = paths.first().filter(|_| !paths.iter().any(|path| self.reads_field(path))) else {
+            return;
+        };
         if !body.conjuncts().iter().all(|part| self.may_match_current_message(part, var.id, &rule.condition))
         {
             return;
@@ -172,7 +175,9 @@ impl<'p> PastChecker<'p> {
             "a message with any `{field}` passes `{}`, because the sum does not contain it",
             rule.name
         );
-        let help = message!("add the current message: `… + {field}`");
+        let help = message!(
+            "add the current message, and choose a route for sums within the limit: `… + {field} <= LIMIT`"
+        );
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }
 
@@ -211,22 +216,10 @@ impl<'p> PastChecker<'p> {
     fn is_recorded_message(&self, value: &Expr) -> bool {
         match &value.kind {
             ExprKind::Var(id) => self.message_vars.contains(id),
-            ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => self.is_history(list),
+            ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => self.reader.is_history(list),
             ExprKind::Read(inner, _) => self.is_recorded_message(inner),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.is_recorded_message(body),
-                Term::Cond(_) => false,
-            },
-            _ => false,
-        }
-    }
-
-    fn is_history(&self, list: &Expr) -> bool {
-        match &list.kind {
-            ExprKind::Slot(slot) => *slot == self.history_slot,
-            ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
-            ExprKind::Let(id) => match self.program.let_body(*id) {
-                Term::Expr(body) => self.is_history(body),
                 Term::Cond(_) => false,
             },
             _ => false,

@@ -1,10 +1,91 @@
-//! Examines conditions on earlier messages: finds which field an expression reads, and which
-//! constant a condition requires it to equal.
+//! Examines conditions on earlier messages: finds which expressions read the history, which field
+//! an expression reads, and which constant a condition requires it to equal.
 
 use rulec_lang::operators::Op;
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, VarId};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, Program, SlotId, Term, VarId};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Finds the expressions of a program that read the history.
+#[derive(Clone, Copy)]
+pub(super) struct HistoryReader<'p> {
+    pub program: &'p Program,
+    pub history_slot: SlotId,
+}
+
+impl<'p> HistoryReader<'p> {
+    /// Returns `None` if no rule of the program reads the history.
+    pub fn new(program: &'p Program) -> Option<HistoryReader<'p>> {
+        Some(HistoryReader { program, history_slot: program.history_slot()? })
+    }
+
+    /// True if the value of an expression is the history or a part of it.
+    pub fn is_history(self, list: &Expr) -> bool {
+        match &list.kind {
+            ExprKind::Slot(slot) => *slot == self.history_slot,
+            ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_history(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Returns the sums over the history in a condition or value, also in the `let`s that it uses.
+    pub fn sums<'e>(self, part: Part<'e>) -> Vec<&'e Expr>
+    where
+        'p: 'e,
+    {
+        let (mut parts, mut seen, mut found) = (vec![part], HashSet::new(), Vec::new());
+        while let Some(part) = parts.pop() {
+            match part {
+                Part::Let(id) => {
+                    if seen.insert(id) {
+                        parts.push(self.program.let_body(id).as_part());
+                    }
+                    continue;
+                }
+                Part::Expr(expr) => {
+                    if let ExprKind::Fold { fold: Fold::Sum(_), list, .. } = &expr.kind
+                        && self.is_history(list)
+                    {
+                        found.push(expr);
+                    }
+                }
+                Part::Cond(_) => {}
+            }
+            parts.extend(part.parts());
+        }
+        found
+    }
+
+    /// True if a condition or value contains a sum over the history.
+    pub fn sums_history(self, part: Part<'_>) -> bool {
+        !self.sums(part).is_empty()
+    }
+}
+
+/// Returns the paths of the fields of `element`, a quantifier variable, that an expression reads.
+/// Leaves out values before `??` if `with_replaced` is false.
+pub(super) fn element_paths(expr: &Expr, element: VarId, with_replaced: bool) -> Vec<Vec<Arc<str>>> {
+    let (mut parts, mut found) = (vec![Part::Expr(expr)], Vec::new());
+    while let Some(part) = parts.pop() {
+        if let Part::Expr(expr) = part {
+            let mut path = Vec::new();
+            if matches!(expr.kind, ExprKind::Field(..)) && append_field_path(expr, element, &mut path) {
+                found.push(path);
+                continue;
+            }
+            if matches!(expr.kind, ExprKind::Op(Op::Coalesce, ..)) && !with_replaced {
+                continue;
+            }
+        }
+        parts.extend(part.parts());
+    }
+    found
+}
 
 /// Returns the expression inside typed reads: `x` for `x as number`.
 pub(super) fn without_typed_reads(mut value: &Expr) -> &Expr {

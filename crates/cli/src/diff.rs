@@ -10,12 +10,13 @@ use super::term::{Format, Out, Term, paint};
 use super::{CliError, ExitStatus};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, HistoryChange, Verdict, answer};
 use rulec::history::MemoryStore;
-use rulec::{Decision, Entry, Message, Rules, Session};
+use rulec::{Decision, Entry, Message, Rules};
 use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
 use rulec_base::text::{display_width, to_one_line, to_printable};
 use rulec_report::log::{self, ParsedLine};
+use rulec_report::replay::decide_and_record;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -356,7 +357,7 @@ fn replay_messages(
             }
             replay.messages += 1;
             replay.masked += usize::from(message.to_string().contains(rulec_eval::trace::MASK));
-            let [before, after] = sessions.each_mut().map(|session| replay_message(session, &message));
+            let [before, after] = sessions.each_mut().map(|session| decide_and_record(session, &message));
             if comparable_answer(&before) == comparable_answer(&after) {
                 continue;
             }
@@ -377,15 +378,6 @@ fn replay_messages(
     replay.flips = flips.into_values().collect();
     replay.flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
     Ok(replay)
-}
-
-/// Decides a message and records it. The rules can read the messages that were recorded before. If
-/// the rules have no history, or the message cannot be recorded, the message is only decided.
-fn replay_message(session: &mut Session, message: &Json) -> Decision {
-    session.decide_and_record(message).unwrap_or_else(|_| {
-        // The fallback is never needed, because a store in memory does not fail.
-        session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
-    })
 }
 
 /// Returns the parts of a decision that a service acts on, such as target and arguments. Two

@@ -14,6 +14,7 @@ use rulec_base::message;
 use rulec_lang::privacy::Privacy;
 use rulec_report::coverage::Coverage;
 use rulec_report::log;
+use rulec_report::replay::ReplayHistory;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -26,8 +27,9 @@ use std::path::PathBuf;
 
 The log is the decision log that `rulec serve --log`, `rulec run --log` or a router in a program writes: one \
 JSON object per line with `time`, `entry`, `path`, `route` and, unless switched off, `message`. If the log \
-contains messages, the given rules decide them again. The report then also shows how many decisions would be \
-different now, and which conditions were never true or never false. Without messages, only routes are counted. \
+contains messages, the given rules decide them again, with the earlier lines as their history. The report then \
+also shows how many decisions would be different now, and which conditions were never true or never false. Without \
+messages, only routes are counted. \
 The lines that `rulec run` prints are also read; they have no messages.")]
 pub struct Args {
     /// The rules file
@@ -84,12 +86,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<ExitStatus, CliErr
     };
     files::note_missing_functions(rules, term);
     let (mut coverage, mut summary) = (Coverage::new(rules), LogSummary::default());
+    let history = ReplayHistory::new(rules);
     let matcher = rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
     let rejected_lines = stream::read_json_objects(
         &args.log,
         term,
         |error| Privacy::Private(None).mask_error(error),
-        |number, line| summary.add_log_line(number, line, matcher.as_ref(), &mut coverage),
+        |number, line| summary.add_log_line(number, line, (matcher.as_ref(), &history), &mut coverage),
     )?;
     if summary.decision_count == 0 && summary.unnamed_case_count > 0 {
         let log = args.log.display();
@@ -113,11 +116,14 @@ impl LogSummary {
         &mut self,
         number: u64,
         line: Map<String, Json>,
-        matcher: Option<&FlowMatcher>,
+        (matcher, history): (Option<&FlowMatcher>, &ReplayHistory<'_>),
         coverage: &mut Coverage<'_>,
     ) {
         let rules = coverage.rules();
         if log::is_observed_line(&line) || log::is_service_line(&line) {
+            if let Some(observed) = log::parse_line(line).into_message() {
+                history.observe(&log::without_observed_mark(&observed).unwrap_or(observed));
+            }
             return;
         }
         let is_router_output = log::is_router_output(&line);
@@ -145,6 +151,8 @@ impl LogSummary {
             return;
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
+        let past = history.decide_and_return_past(entry, &message);
+        let entry = entry.with_history(&past);
         let matcher = matcher.filter(|_| table.kind == TableKind::Flows);
         let explanation = matcher.and_then(|matcher| matcher.explain(&message, true));
         let explanation = explanation.unwrap_or_else(|| entry.explain(&message, true));
@@ -188,10 +196,16 @@ impl LogSummary {
         }
         if let Some(line) = self.first_changed_line {
             let otherwise = coverage::decision_count_text(self.changed_decision_count);
-            out.write_message(&message!(
-                "{otherwise} would differ with these rules, the first at line {line}: the rules have \
-                changed since, or a masked value decides"
-            ))?;
+            out.write_message(&match coverage.rules().has_history() {
+                true => message!(
+                    "{otherwise} would differ with these rules, the first at line {line}: the rules have \
+                    changed since, a masked value decides, or the history had other messages than the log"
+                ),
+                false => message!(
+                    "{otherwise} would differ with these rules, the first at line {line}: the rules have \
+                    changed since, or a masked value decides"
+                ),
+            })?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.without_message_count == self.decision_count {

@@ -10,6 +10,7 @@
 //! | [`files`] | atomic writing of files |
 //! | [`log`] | the lines of a decision log |
 //! | [`log_files`] | the files of a decision log |
+//! | [`replay`] | decisions of logged messages, repeated with their history |
 
 pub mod answer;
 pub mod chain;
@@ -18,3 +19,4 @@ pub mod drawing;
 pub mod files;
 pub mod log;
 pub mod log_files;
+pub mod replay;

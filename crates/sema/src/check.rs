@@ -440,22 +440,21 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error. A main file that makes no decisions
-    /// is meant to be imported, so only its settings for a single file are reported.
+    /// settings and histories without effect. Reports nothing after an error. If the main file
+    /// makes no decisions, it is meant to be imported. Then only its own settings are reported.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
             matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
-                || matches!(
-                    statement.kind,
-                    Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
-                )
+                || matches!(statement.kind, Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_))
+                || matches!(statement.kind, Kind::Workflow(_) | Kind::Payload(_))
         };
         if self.loaded.diagnostics.iter().chain(&self.diagnostics).any(Diagnostic::is_error) {
             return;
         }
         let main_decides = self.main_statements().iter().any(makes_decisions);
         if is_whole_program {
+            self.warn_history_without_time();
             self.warn_settings_without_effect(main_decides);
         }
         if !main_decides {

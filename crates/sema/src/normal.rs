@@ -10,9 +10,11 @@ mod build;
 mod cost;
 mod intern;
 mod parts;
+mod possible_kinds;
 
 pub use build::{NormalBuilder, build_normal_form};
 pub use parts::Part;
+pub use possible_kinds::{PossibleKinds, is_part_of_message};
 
 use crate::hir::{Const, ExternId, RuleId, SlotId, TableId, define_ids};
 use rulec_lang::builtins::Function;

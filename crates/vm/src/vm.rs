@@ -19,6 +19,7 @@ mod memo;
 mod message;
 mod outcome;
 mod past;
+mod running_total;
 mod scratch;
 mod setup;
 mod tables;

@@ -226,6 +226,7 @@ define_codes! {
     NumberNeverHad = "W0130", "a number that a value never has";
     NotInAddress = "W0131", "a character that no address contains";
     NoScheme = "W0132", "an address without a scheme";
+    HistoryWithoutTime = "W0133", "a history that records no message";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";
@@ -254,6 +255,7 @@ define_codes! {
     BudgetWithoutMessage = "W0226", "a budget that one large message passes";
     HoldsForEveryValue = "W0227", "a comparison that holds for every value";
     BranchOfIfNotReached = "W0228", "a value of `if` that is never chosen";
+    LimitWithoutSum = "W0229", "a limit that does not hold if the sum is missing";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

@@ -156,6 +156,45 @@ fn a_decision_log_has_the_observed_messages() {
     assert!(!format!("{}{}", doctor.out, doctor.err).contains("lines are"), "{}{}", doctor.out, doctor.err);
 }
 
+/// Regression test: `doctor` decided each message of a log without a history. It reported decisions
+/// as changed, and routes that read the history as never chosen.
+#[test]
+fn doctor_replays_the_log_with_its_history() {
+    let mut observed: serde_json::Value = serde_json::from_str(&call("secret", "ann", 0)).expect("JSON");
+    observed["observe"] = json!(true);
+    let calls: String = (2..5).map(|second| call("search", "bob", second)).collect();
+    let lines = format!("{observed}\n{}{calls}", call("mail", "ann", 1));
+    let folder = Folder::with(RULES).file("calls.jsonl", &lines);
+    folder.rulec(&["run", "a.rules", "calls.jsonl", "--history", "--log", "log.jsonl"]).expect(0);
+    let doctor = folder.rulec(&["doctor", "a.rules", "--log", "log.jsonl"]).expect(0);
+    assert!(doctor.out.contains("4 decisions from "), "{}", doctor.out);
+    assert!(doctor.out.contains("2 of 2 routes chosen"), "{}", doctor.out);
+    assert!(!doctor.out.contains("would differ") && !doctor.out.contains("never"), "{}", doctor.out);
+    let changed = RULES.replace("tool == \"mail\" and", "tool == \"letter\" and");
+    let folder = folder.file("b.rules", &changed);
+    let doctor = folder.rulec(&["doctor", "b.rules", "--log", "log.jsonl"]).expect(0);
+    assert!(
+        doctor.out.contains("1 decision would differ") && doctor.out.contains("at line 2"),
+        "{}",
+        doctor.out
+    );
+    assert!(doctor.out.contains("other messages than the log"), "{}", doctor.out);
+}
+
+/// Regression test: an explanation of a sum printed whole earlier messages before the reason.
+#[test]
+fn an_explanation_of_a_sum_counts_the_earlier_messages() {
+    let rules = "input { tool: string, cents: int, now: datetime }\nhistory keep 1d\n\
+        let paid = sum p.cents for p in history within 1d: p.tool == \"pay\"\n\
+        route within when paid + cents <= 100 -> run\ndefault -> ask\n\
+        test \"the sum\" {\n  given tool = \"pay\"\n  given cents = 90\n  given now = \"2026-01-31T12:00:00Z\"\n  \
+        given history = [{ tool: \"pay\", cents: 70, ago: 2h }, { tool: \"pay\", cents: 10, ago: 1h }]\n  \
+        expect within\n}\n";
+    let ran = Folder::with(rules).rulec(&["test", "a.rules"]).expect(1);
+    assert!(ran.out.contains("history = 2 earlier messages"), "{}", ran.out);
+    assert!(!ran.out.contains("{ at:"), "{}", ran.out);
+}
+
 /// An explanation names the message that decided, however long the history is.
 #[cfg(feature = "history")]
 #[test]

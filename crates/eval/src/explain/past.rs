@@ -1,7 +1,7 @@
 //! Names the earlier messages that decided the result of a condition on the history, with their
 //! times.
 
-use super::show::format_thousands;
+use super::show::{format_message_count, format_thousands};
 use crate::trace::{PastMessage, PastTrace, TraceNode};
 use rulec_base::diag::{Language, Message};
 use rulec_base::message;
@@ -36,11 +36,8 @@ pub(super) fn describe_deciding_message(node: &TraceNode, language: Language) ->
 /// Returns the number of messages that a quantifier searched, in words. `None` for other
 /// conditions.
 pub(super) fn describe_searched_messages(node: &TraceNode, language: Language) -> Option<String> {
-    let phrase: Message = match past_trace_of(node)?.searched? {
-        1 => message!("1 earlier message"),
-        count => message!("{} earlier messages", format_thousands(count)),
-    };
-    Some(phrase.localized(language).into_owned())
+    let count = past_trace_of(node)?.searched?;
+    Some(format_message_count(count).localized(language).into_owned())
 }
 
 /// Formats a number of seconds in its two largest units, such as `1h 5m`.

@@ -6,6 +6,7 @@ use rulec_base::diag::{Language, Message};
 use rulec_base::message;
 use rulec_base::text::invisible::is_default_ignorable;
 use rulec_base::text::printable::{escape_char, is_display_control};
+use rulec_lang::history::AT_FIELD;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -20,11 +21,29 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
     let name = shorten_name(&operand.text);
     match &operand.value {
         None => message!("{name} is missing").localized(language).into_owned(),
+        Some(Json::Array(messages)) if has_recorded_messages(operand, messages) => {
+            let count = format_message_count(operand.length.unwrap_or(messages.len()));
+            format!("{name} = {}", count.localized(language))
+        }
         Some(value) => {
             let mut printer = ValuePrinter { text: String::new(), language };
             printer.print_value(value, operand.length, operand.masked && value.is_string(), 0);
             format!("{name} = {}", printer.text)
         }
+    }
+}
+
+/// True if the value of an operand is a list of recorded messages: the history or a part of it.
+/// Whole messages would hide the values that decided.
+fn has_recorded_messages(operand: &Operand, elements: &[Json]) -> bool {
+    !operand.recorded.is_empty() && elements.iter().all(|element| element.get(AT_FIELD).is_some())
+}
+
+/// Formats a number of recorded messages in words.
+pub(super) fn format_message_count(count: usize) -> Message {
+    match count {
+        1 => message!("1 earlier message"),
+        count => message!("{} earlier messages", format_thousands(count)),
     }
 }
 

@@ -26,10 +26,22 @@ pub struct Sum {
 
 /// Half of the smallest power of two that no float can represent: 2^1023.
 const HALF_FLOAT_RANGE: f64 = 8.988_465_674_311_58e307;
-/// The number of units of [`Sum::decimal_fraction`] in the number 1.
+/// The number of units of the field `decimal_fraction` of [`Sum`] in the number 1.
 const FRACTION_UNITS: i128 = 10_i128.pow(MAX_DIGITS as u32);
 
 impl Sum {
+    /// Splits a decimal into its whole part and its fraction in units of 10^-28, both with the sign
+    /// of the decimal. For running totals, which add the parts themselves.
+    pub fn split_decimal(decimal: Decimal) -> (i128, i128) {
+        let unit = 10_i128.pow(decimal.scale());
+        (decimal.mantissa() / unit, decimal.mantissa() % unit * (FRACTION_UNITS / unit))
+    }
+
+    /// Returns the sum of decimals and ints whose parts were added; see [`Sum::split_decimal`].
+    pub fn of_split_decimals(whole: i128, fraction: i128) -> Sum {
+        Sum { has_decimals: true, decimal_whole: whole, decimal_fraction: fraction, ..Sum::default() }
+    }
+
     /// Adds a value to the sum. A value that is not a number makes the sum missing.
     pub fn add(&mut self, term: Value<'_>) {
         match term {
@@ -43,9 +55,7 @@ impl Sum {
 
     fn add_decimal(&mut self, decimal: Decimal) {
         self.has_decimals = true;
-        let unit = 10_i128.pow(decimal.scale());
-        let (whole, fraction) =
-            (decimal.mantissa() / unit, decimal.mantissa() % unit * (FRACTION_UNITS / unit));
+        let (whole, fraction) = Sum::split_decimal(decimal);
         match (self.decimal_whole.checked_add(whole), self.decimal_fraction.checked_add(fraction)) {
             (Some(whole), Some(fraction)) => {
                 (self.decimal_whole, self.decimal_fraction) = (whole, fraction);

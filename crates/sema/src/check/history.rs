@@ -56,6 +56,12 @@ impl<'a> Checker<'a> {
         matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.has_faulty_history_statement()
     }
 
+    /// True if a path begins with a name of the history, and no `history` statement declares it.
+    /// `history` is read as a list, and `previous` as a record.
+    pub(super) fn is_undeclared_history_name(&self, path: &[&str]) -> bool {
+        self.history_element_type.is_none() && matches!(path, [HISTORY_NAME, ..] | [PREVIOUS_NAME, _, ..])
+    }
+
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {
         let Some(input) = self.fields.declared_root_fields() else {
             let message = message!("a history needs the types of the messages");
@@ -114,6 +120,19 @@ impl<'a> Checker<'a> {
             }
         };
         Ok(History { key, max_age_ms: keep, max_messages: at_most, hashed_paths: Vec::new(), span })
+    }
+
+    /// Warns if the input declares no time `now`. A message without this time is never recorded, so
+    /// the history remains empty.
+    pub(super) fn warn_history_without_time(&mut self) {
+        let Some(span) = self.program.history.as_ref().map(|history| history.span) else { return };
+        let now = self.fields.declared_root_fields().and_then(|input| input.get(NOW_FIELD));
+        let kinds = KindSet::STRING.union(KindSet::DATETIME);
+        if now.is_some_and(|now| now.ty.kinds.overlaps(kinds)) {
+            return;
+        }
+        let message = message!("no message is recorded, because the input has no time `now`");
+        self.emit(Code::HistoryWithoutTime, span, message, declare_now_help());
     }
 
     fn check_history_key(&mut self, key: &'a [ast::Ident]) -> Checked<SlotId> {
@@ -190,14 +209,8 @@ impl<'a> Checker<'a> {
             if self.symbols.is_name_broken(HISTORY_NAME) || self.has_faulty_history_statement() {
                 return Err(AlreadyReported);
             }
-            let message = message!("the rules keep no history");
-            let help = match self.find_session_field() {
-                Some(key) => message!("declare what is kept: `history by {key} keep 24h`"),
-                None => {
-                    message!("declare what is kept: `history by FIELD keep 24h`, with the field of the user")
-                }
-            };
-            return self.fail(Code::NoHistory, part.keyword_span, message, help);
+            let diagnostic = self.no_history_error(part.keyword_span);
+            return self.report(diagnostic);
         };
         if let Some(duration) = &part.max_age {
             let since = self.check_window_start(duration)?;
@@ -219,6 +232,15 @@ impl<'a> Checker<'a> {
             list = build_window(list, bound, element, span);
         }
         Ok(list)
+    }
+
+    /// Returns the error for rules that read the history at `span` without a `history` statement.
+    pub(super) fn no_history_error(&self, span: Span) -> Diagnostic {
+        let help = match self.find_session_field() {
+            Some(key) => message!("declare what is kept: `history by {key} keep 24h`"),
+            None => message!("declare what is kept: `history by FIELD keep 24h`, with the field of the user"),
+        };
+        Diagnostic::new(Code::NoHistory, span, message!("the rules keep no history")).help(help)
     }
 
     /// Returns the path of a declared field whose name suggests that it identifies a user or
@@ -255,9 +277,7 @@ impl<'a> Checker<'a> {
         let now = self.fields.declared_root_fields().and_then(|input| input.get(NOW_FIELD));
         if now.is_none_or(|now| now.ty.kinds != KindSet::DATETIME) {
             let message = message!("a window ends now, but the input has no time `now`");
-            let help =
-                message!("declare it: `input {{ now: datetime }}`; each message gives the current time");
-            return self.fail(Code::HistoryBound, span, message, help);
+            return self.fail(Code::HistoryBound, span, message, declare_now_help());
         }
         let now = self.check_message_path(&super::path::ConstantPath::new(NOW_FIELD, span), span)?;
         let optional = now.may_be_missing || duration.may_be_missing;
@@ -317,6 +337,10 @@ impl<'a> Checker<'a> {
         let written = self.loaded.sources.slice(kept.span);
         written.bytes().all(|byte| byte.is_ascii_digit()).then_some(written)
     }
+}
+
+fn declare_now_help() -> Message {
+    message!("declare it: `input {{ now: datetime }}`; each message gives the current time")
 }
 
 fn build_window(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {

@@ -11,9 +11,9 @@ use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Decision, Rules, Session, TableKind};
 use rulec_lang::value::parse_datetime;
 use rulec_report::log;
+use rulec_report::replay::{ReplayHistory, decide_and_record};
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 pub(crate) struct ReplayDecider<'k> {
     rules: &'k Rules,
@@ -22,9 +22,8 @@ pub(crate) struct ReplayDecider<'k> {
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
     decider_by_entry: HashMap<String, Option<EntryDecider>>,
-    /// The messages that were decided or observed so far, by history key (such as a user id).
-    /// `None` if the rules keep no history.
-    store: Option<Arc<MemoryStore>>,
+    /// The messages that were decided or observed so far.
+    history: ReplayHistory<'k>,
 }
 
 enum EntryDecider {
@@ -54,16 +53,14 @@ impl<'k> ReplayDecider<'k> {
             keys: snapshot.keys(rules),
             matcher: snapshot.intent_matcher(rules),
             decider_by_entry: HashMap::new(),
-            store: rules.has_history().then(Arc::default),
+            history: ReplayHistory::new(rules),
         }
     }
 
     /// Records a message that is not decided. Does nothing if the rules keep no history, or if the
     /// message has no time or no key.
     pub fn observe(&self, message: &Json) {
-        if let Some(store) = &self.store {
-            let _ = self.rules.observe(&**store, message);
-        }
+        self.history.observe(message);
     }
 
     /// Returns the history key (such as a user id) under which a message is recorded. `None` if the
@@ -74,7 +71,7 @@ impl<'k> ReplayDecider<'k> {
 
     /// True if the rules keep a history.
     pub fn has_history(&self) -> bool {
-        self.store.is_some()
+        self.history.store().is_some()
     }
 
     /// True if the rules have an entry (such as a table or a payload kind) of this name.
@@ -88,7 +85,7 @@ impl<'k> ReplayDecider<'k> {
                 || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
             let decider = match self.rules.entry(entry) {
                 Ok(named_entry) => {
-                    let session = match &self.store {
+                    let session = match self.history.store() {
                         Some(store) => named_entry.session().with_history(store.clone()),
                         None => named_entry.session(),
                     };
@@ -111,7 +108,7 @@ impl<'k> ReplayDecider<'k> {
         with_answer: bool,
     ) -> Result<Option<MessageResult>, JudgeError> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
-        let (rules, store) = (self.rules, self.store.clone());
+        let (rules, store) = (self.rules, self.history.store().cloned());
         let has_history = store.is_some();
         let Some(decider) = self.entry_decider(entry_name) else { return Ok(None) };
         Ok(Some(match decider {
@@ -181,15 +178,6 @@ impl<'k> ReplayDecider<'k> {
 pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
     let owned = |name: Option<&str>| name.map(str::to_owned);
     EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
-}
-
-/// Decides a message with its history, and records it. If the message cannot be recorded, only
-/// decides it.
-fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
-    session.decide_and_record(message).unwrap_or_else(|_| {
-        // The fallback is never needed, because a store in memory does not fail.
-        session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
-    })
 }
 
 /// Judges a payload with the history of its message, and records the message. `inputs` contains the

@@ -25,7 +25,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_sema::hir::{Outcome, Program, TableId};
+use rulec_sema::hir::{Outcome, Program, Slot, TableId};
 use rulec_sema::normal::Part;
 use rulec_sema::normal::{CondId, NormalCond, NormalForm};
 pub use slots::MAX_SHARED_DEPTH;
@@ -80,6 +80,7 @@ fn lower_to_chunk(program: &Program, normal: &NormalForm) -> Result<(Chunk, Hash
     let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
         normal,
+        slots: &program.slots,
         uses: &uses,
         chunk: Chunk { limits: program.limits, ..Chunk::default() },
         is_pred_lowered: vec![false; normal.preds.len()],
@@ -131,6 +132,8 @@ type HistoryLoopKey = (BlockId, SmallVec<[BlockId; MAX_ELEMENT_GROUPS]>, Option<
 /// program to their indexes in the chunk.
 struct Lowering<'n> {
     normal: &'n NormalForm,
+    /// The fields that the program reads.
+    slots: &'n [Slot],
     uses: &'n UseAnalysis,
     chunk: Chunk,
     is_pred_lowered: Vec<bool>,
@@ -276,8 +279,7 @@ impl Lowering<'_> {
         let id = CondId(cond);
         if let NormalCond::Each { is_all: all, list, kinds, body, level, nest } = *find_cond(self.normal, id)?
         {
-            let history = self.history_loop(list, body, None, level)?;
-            self.record_growing_loop(Part::Cond(cond), list, history.is_some());
+            let history = self.history_loop(Part::Cond(cond), list, body, None, level)?;
             let (list, body) = (self.lower_operand(list)?, self.block_for_cond(body)?);
             self.add_loop(
                 Part::Cond(cond),

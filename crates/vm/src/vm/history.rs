@@ -1,7 +1,7 @@
 //! Evaluates loops over the history. The results for elements that an earlier decision has
 //! evaluated are reused.
 
-use super::past::{ElementHits, GroupKey, GroupKeys, LookupKeys, LoopMemo};
+use super::past::{ElementHits, GroupKey, GroupKeys, KeyKinds, LookupKeys, LoopMemo};
 use super::{SlotValueSource, Vm};
 use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
@@ -35,7 +35,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         let (plan, past) = (each.history?, self.history);
         let (memo, Value::JsonList(items)) = (past.memo.as_ref()?, list) else { return None };
         let range = past.indices_of(items)?;
-        let mut others = GroupKeys::new();
+        let (mut others, mut other_kinds) = (GroupKeys::new(), KeyKinds::default());
         for groups in plan.comparisons() {
             match self.operand_value(groups.other_operand) {
                 Value::Missing => {
@@ -46,12 +46,18 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
                     });
                 }
                 value if value.own_size() > MAX_COMPARED_BYTES => return None,
-                value => others.push(GroupKey::new(value)?),
+                value => {
+                    others.push(GroupKey::new(value)?);
+                    other_kinds.add(value);
+                }
             }
         }
         let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
         let remembered = memo.loop_memos_of(self.bytecode_number).entry(plan.memo_number).or_default();
         self.evaluate_new_elements(remembered, each, plan, summed)?;
+        if remembered.key_kinds.are_mixed_with(other_kinds) {
+            return None;
+        }
         let first = past.timeline.first_position();
         let empty = ElementHits::default();
         let hits = match others.is_empty() {
@@ -104,7 +110,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
         }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
             if self.is_body_true_for(each, history_loop.body, element)
-                && let Some(keys) = self.keys_of_current_element(&history_loop)?
+                && let Some(keys) = self.keys_of_current_element(&history_loop, &mut memo.key_kinds)?
             {
                 let hits = match keys.is_empty() {
                     true => &mut memo.hits,
@@ -125,15 +131,23 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
 
     /// Returns the values by which the current element of a loop is grouped. `Some(None)` if one of
     /// them is missing, a list or a dict, so that it equals no value by which groups are looked up.
-    /// `None` if one of them is of another kind by which elements cannot be grouped.
-    fn keys_of_current_element(&mut self, history_loop: &HistoryLoop) -> Option<Option<GroupKeys<'a>>> {
+    /// `None` if one of them is of another kind by which elements cannot be grouped. Adds the kinds
+    /// of the values to `kinds`.
+    fn keys_of_current_element(
+        &mut self,
+        history_loop: &HistoryLoop,
+        kinds: &mut KeyKinds,
+    ) -> Option<Option<GroupKeys<'a>>> {
         let mut keys = GroupKeys::new();
         for groups in history_loop.comparisons() {
             match self.eval_block(groups.key_block) {
                 Value::Missing | Value::JsonList(_) | Value::List(_) | Value::Dict(_) | Value::Entries(_) => {
                     return Some(None);
                 }
-                value => keys.push(GroupKey::new(value)?),
+                value => {
+                    keys.push(GroupKey::new(value)?);
+                    kinds.add(value);
+                }
             }
         }
         Some(Some(keys))

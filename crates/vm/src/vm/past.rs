@@ -3,8 +3,10 @@
 //! decision evaluates such a condition only for new elements. For the other elements, it finds the
 //! results by binary search in the remembered results.
 
+use super::running_total::RunningTotal;
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
+use rulec_base::decimal::Decimal;
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
@@ -181,6 +183,8 @@ pub(super) struct LoopMemo {
     /// (see [`KeyComparison`](crate::bytecode::chunk::KeyComparison)): the elements for which the
     /// rest of the condition is true, grouped by the compared values.
     pub(super) groups: HashMap<GroupKeys<'static>, ElementHits>,
+    /// The kinds of the values by which the elements were grouped.
+    pub(super) key_kinds: KeyKinds,
 }
 
 impl LoopMemo {
@@ -245,64 +249,6 @@ impl ElementHits {
     }
 }
 
-/// An exact sum of ints and floats, in units of 2^-64. The sum over consecutive elements is the
-/// difference of two such sums.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RunningTotal {
-    units: i128,
-    float_term_count: u32,
-    /// The number of terms that this type cannot represent exactly, and that are not in `units`.
-    inexact_term_count: u32,
-}
-
-/// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
-const UNITS_PER_ONE: i128 = 1 << 64;
-/// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
-/// cannot overflow.
-const MAX_EXACT_TERM: f64 = 1e12;
-
-impl RunningTotal {
-    #[must_use]
-    pub(super) fn plus(self, term: Value<'_>) -> RunningTotal {
-        let other = RunningTotal { inexact_term_count: self.inexact_term_count.wrapping_add(1), ..self };
-        match term {
-            Value::Int(int) if (int as f64).abs() <= MAX_EXACT_TERM => {
-                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS_PER_ONE), ..self }
-            }
-            // Negative zero is left out, because units cannot represent its sign.
-            Value::Float(float)
-                if float.abs() <= MAX_EXACT_TERM && !(float == 0.0 && float.is_sign_negative()) =>
-            {
-                // The product is exact, because the factor is a power of two.
-                let units = float * UNITS_PER_ONE as f64;
-                if units.fract() != 0.0 {
-                    return other;
-                }
-                RunningTotal {
-                    units: self.units.wrapping_add(units as i128),
-                    float_term_count: self.float_term_count.wrapping_add(1),
-                    ..self
-                }
-            }
-            _ => other,
-        }
-    }
-
-    /// Returns the sum of the terms that were added after `earlier`. `None` if one of these terms
-    /// could not be represented, so that the caller must add the terms.
-    pub(super) fn sum_since(self, earlier: RunningTotal) -> Option<Value<'static>> {
-        if self.inexact_term_count != earlier.inexact_term_count {
-            return None;
-        }
-        let units = self.units.wrapping_sub(earlier.units);
-        if self.float_term_count == earlier.float_term_count {
-            return Some(Value::from_integer(units / UNITS_PER_ONE));
-        }
-        // Converting to a float rounds once; dividing by a power of two does not round.
-        Some(Value::Float(units as f64 / UNITS_PER_ONE as f64))
-    }
-}
-
 /// The values by which the elements of a loop are grouped: one for each comparison of an element
 /// with a constant or with the current message.
 pub(super) type GroupKeys<'a> = SmallVec<[GroupKey<'a>; 2]>;
@@ -322,6 +268,26 @@ impl Equivalent<GroupKeys<'static>> for LookupKeys<'_, '_> {
     }
 }
 
+/// Whether floats or decimals are among the values by which elements are grouped. A float never
+/// equals a decimal, but both may have the same key. So groups cannot be used for both.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KeyKinds {
+    has_floats: bool,
+    has_decimals: bool,
+}
+
+impl KeyKinds {
+    pub(super) fn add(&mut self, value: Value<'_>) {
+        self.has_floats |= matches!(value, Value::Float(_));
+        self.has_decimals |= matches!(value, Value::Decimal(_));
+    }
+
+    /// True if floats would be compared with decimals.
+    pub(super) fn are_mixed_with(self, other: KeyKinds) -> bool {
+        (self.has_floats && other.has_decimals) || (self.has_decimals && other.has_floats)
+    }
+}
+
 /// A value by which the elements of a loop are grouped. Equal values have equal keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum GroupKey<'a> {
@@ -330,11 +296,16 @@ pub(super) enum GroupKey<'a> {
     /// The bits of a float that is not a whole number, or is too large for an int.
     Float(u64),
     Bool(bool),
+    /// A decimal that is not a whole number.
+    Decimal(Decimal),
+    /// A time in nanoseconds since 1970, because times with other offsets can be equal.
+    Time(i128),
 }
 
 impl<'a> GroupKey<'a> {
-    /// Returns the key of a value. `None` for a value that can equal a value of another type, or a
-    /// different text: a time can be written in several ways, for example.
+    /// Returns the key of a value. `None` for a value that can equal a different value, such as a
+    /// list. A whole float and a whole decimal have equal keys, although they do not equal each
+    /// other; see [`KeyKinds`].
     pub(super) fn new(value: Value<'a>) -> Option<GroupKey<'a>> {
         Some(match value {
             Value::Str(text) => GroupKey::Text(Cow::Borrowed(text)),
@@ -343,6 +314,11 @@ impl<'a> GroupKey<'a> {
             Value::Bool(value) => GroupKey::Bool(value),
             Value::Float(float) if float.fract() == 0.0 && float.abs() < 1e30 => GroupKey::Int(float as i128),
             Value::Float(float) => GroupKey::Float(float.to_bits()),
+            Value::Decimal(decimal) => match decimal.to_integer() {
+                Some(int) => GroupKey::Int(int),
+                None => GroupKey::Decimal(decimal),
+            },
+            Value::DateTime(at) => GroupKey::Time(at.unix_timestamp_nanos()),
             _ => return None,
         })
     }
@@ -354,6 +330,8 @@ impl<'a> GroupKey<'a> {
             GroupKey::Int(int) => GroupKey::Int(int),
             GroupKey::Float(bits) => GroupKey::Float(bits),
             GroupKey::Bool(value) => GroupKey::Bool(value),
+            GroupKey::Decimal(decimal) => GroupKey::Decimal(decimal),
+            GroupKey::Time(nanoseconds) => GroupKey::Time(nanoseconds),
         }
     }
 }

@@ -22,8 +22,7 @@ impl Lowering<'_> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
             NormalExpr::Fold { fold, list, kinds, body, level, nest } => {
-                let history = self.history_loop(list, body, fold.summed_expr(), level)?;
-                self.record_growing_loop(Part::Expr(expr), list, history.is_some());
+                let history = self.history_loop(Part::Expr(expr), list, body, fold.summed_expr(), level)?;
                 let (list, body) = (self.lower_operand(list)?, self.block_for_cond(body)?);
                 if let Some(summed) = fold.summed_expr() {
                     self.block_for_expr(summed)?;

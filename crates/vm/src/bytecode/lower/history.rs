@@ -9,9 +9,19 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Cost, Op};
+use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
-use rulec_sema::normal::{CondId, ExprId, NormalCond, NormalExpr, NormalPredicate, Part, TestKind};
+use rulec_sema::normal::{
+    CondId, ExprId, NormalCond, NormalExpr, NormalPredicate, Part, PossibleKinds, TestKind,
+};
 use smallvec::SmallVec;
+
+/// The kinds of value by which elements of a loop can be grouped.
+const GROUPABLE_KINDS: KindSet = KindSet::STRING
+    .union(KindSet::NUMBER)
+    .union(KindSet::BOOL)
+    .union(KindSet::DECIMAL)
+    .union(KindSet::DATETIME);
 
 impl Lowering<'_> {
     /// Returns how the results of a loop can be cached between decisions. `None` in three cases:
@@ -22,13 +32,33 @@ impl Lowering<'_> {
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
+    ///
+    /// Also records the loop `part` in `growing_loops` if its work grows with the history. It grows
+    /// if the results cannot be cached, or if the loop compares values such as lists, by which
+    /// elements cannot be grouped.
     pub(super) fn history_loop(
         &mut self,
+        part: Part,
         list: ExprId,
         body: CondId,
         summed: Option<ExprId>,
         level: u32,
     ) -> Result<Option<HistoryLoop>, LowerError> {
+        let found = self.cached_history_loop(list, body, summed, level)?;
+        let is_cached = found.is_some_and(|(_, has_groups_only)| has_groups_only);
+        self.record_growing_loop(part, list, is_cached);
+        Ok(found.map(|(history_loop, _)| history_loop))
+    }
+
+    /// Returns how the results of a loop can be cached; see [`Self::history_loop`]. The bool is
+    /// true unless a comparison may need more than groups of elements.
+    fn cached_history_loop(
+        &mut self,
+        list: ExprId,
+        body: CondId,
+        summed: Option<ExprId>,
+        level: u32,
+    ) -> Result<Option<(HistoryLoop, bool)>, LowerError> {
         if !self.is_history(list)
             || summed.is_some_and(|value| !self.is_cheap_and_reads_only_element(Part::Expr(value.0), level))
         {
@@ -46,15 +76,22 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let mut comparisons = SmallVec::<[KeyComparison; MAX_ELEMENT_GROUPS]>::new();
+        let mut has_groups_only = true;
         for cond in open {
-            let Some(comparison) = self.split_key_comparison(cond, level)? else { return Ok(None) };
+            let Some((comparison, is_groupable)) = self.split_key_comparison(cond, level)? else {
+                return Ok(None);
+            };
             comparisons.push(comparison);
+            has_groups_only &= is_groupable;
         }
         // Comparisons with constants form groups too. So loops that differ only in their constants
         // share results, and each element is evaluated once for all of these loops.
         for cond in std::mem::take(&mut closed) {
             match self.split_key_comparison(cond, level)?.filter(|_| comparisons.len() < MAX_ELEMENT_GROUPS) {
-                Some(comparison) => comparisons.push(comparison),
+                Some((comparison, is_groupable)) => {
+                    comparisons.push(comparison);
+                    has_groups_only &= is_groupable;
+                }
                 None => closed.push(cond),
             }
         }
@@ -67,7 +104,7 @@ impl Lowering<'_> {
         let key = (body, keys, summed.map(|value| value.0));
         let next = checked_index(self.history_memo_numbers.len(), message!("loops"))?;
         let memo = *self.history_memo_numbers.entry(key).or_insert(next);
-        Ok(Some(HistoryLoop { body, groups, memo_number: memo }))
+        Ok(Some((HistoryLoop { body, groups, memo_number: memo }, has_groups_only)))
     }
 
     /// Records the loop `part` if its list is the history, because its work then grows with the
@@ -91,13 +128,14 @@ impl Lowering<'_> {
 
     /// Returns the two sides of a condition `KEY == OTHER`. `KEY` must read only the element of the
     /// loop, and `OTHER` must read no element and take little work (see `is_cheap`). `None` for any
-    /// other condition, and for a constant by which elements cannot be grouped, such as a time.
+    /// other condition, and for a constant by which elements cannot be grouped, such as a version.
+    /// The bool is true if elements can be grouped by all values that the two sides may have.
     /// `level` is the nesting level of the loop.
     fn split_key_comparison(
         &mut self,
         cond: CondId,
         level: u32,
-    ) -> Result<Option<KeyComparison>, LowerError> {
+    ) -> Result<Option<(KeyComparison, bool)>, LowerError> {
         let NormalCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else {
             return Ok(None);
         };
@@ -120,13 +158,23 @@ impl Lowering<'_> {
                 && other_info.is_loop_invariant()
                 && is_cheap
             {
-                return Ok(Some(KeyComparison {
+                // A list as a key equals no other value, but a version ends the caching.
+                let (key_kinds, other_kinds) = (self.kinds_of(key), self.kinds_of(other));
+                let is_groupable = key_kinds.intersect(KindSet::VERSION).is_empty()
+                    && other_kinds.is_subset_of(GROUPABLE_KINDS);
+                let comparison = KeyComparison {
                     key_block: self.block_for_expr(key)?,
                     other_operand: self.lower_operand(other)?,
-                }));
+                };
+                return Ok(Some((comparison, is_groupable)));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the kinds of value that an expression may have.
+    fn kinds_of(&self, expr: ExprId) -> KindSet {
+        PossibleKinds::new(self.slots, &[]).kinds_of(self.normal, expr)
     }
 
     /// True if a condition, predicate or value reads only constants and the element of the loop at
@@ -234,5 +282,5 @@ impl Lowering<'_> {
 
 /// True for a constant by which elements can be grouped: equal elements are written alike.
 fn can_be_group_key(constant: Value<'_>) -> bool {
-    matches!(constant, Value::Bool(_) | Value::Int(_) | Value::Wide(_) | Value::Float(_) | Value::Str(_))
+    constant.kind().is_some_and(|kind| KindSet::single(kind).is_subset_of(GROUPABLE_KINDS))
 }

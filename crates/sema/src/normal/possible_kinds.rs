@@ -1,12 +1,12 @@
-//! The kinds of value (such as text or number) that an expression may have. The solver tries only
-//! values of these kinds for an operand.
+//! The kinds of value (such as text or number) that an expression may have. The solver of the
+//! analysis tries only values of these kinds for an operand.
 
+use super::{ExprId, NormalExpr, NormalFold, NormalForm};
+use crate::hir::Slot;
 use hashbrown::HashMap;
 use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
-use rulec_sema::hir::Slot;
-use rulec_sema::normal::{ExprId, NormalExpr, NormalFold, NormalForm};
 
 /// The kinds of values in JSON. A value of the message that is read without a type has one of these
 /// kinds.
@@ -14,7 +14,7 @@ const JSON_KINDS: KindSet = KindSet::MESSAGE_KINDS.without(KindSet::DATETIME);
 
 /// True if an expression reads a field of the message, or a value inside a field. If the value is a
 /// list, its elements are JSON values.
-pub(super) fn is_part_of_message(normal: &NormalForm, expr: ExprId) -> bool {
+pub fn is_part_of_message(normal: &NormalForm, expr: ExprId) -> bool {
     match normal.expr(expr) {
         NormalExpr::Slot(_) | NormalExpr::History(_) | NormalExpr::Var(_) | NormalExpr::Field(..) => true,
         NormalExpr::Read(inner, _) | NormalExpr::Index(inner, _) | NormalExpr::Window(_, inner, _) => {
@@ -26,7 +26,7 @@ pub(super) fn is_part_of_message(normal: &NormalForm, expr: ExprId) -> bool {
 
 /// Finds the kinds of value that expressions may have. Expressions share their parts, so the kinds
 /// of each part are computed once.
-pub(super) struct PossibleKinds<'p> {
+pub struct PossibleKinds<'p> {
     slots: &'p [Slot],
     /// The kinds of value that each host function may return, indexed by function id.
     extern_kinds: &'p [KindSet],
@@ -34,6 +34,7 @@ pub(super) struct PossibleKinds<'p> {
 }
 
 impl<'p> PossibleKinds<'p> {
+    /// Creates a cache for expressions over these fields and host functions.
     pub fn new(slots: &'p [Slot], extern_kinds: &'p [KindSet]) -> PossibleKinds<'p> {
         PossibleKinds { slots, extern_kinds, kinds_by_expr: HashMap::new() }
     }
