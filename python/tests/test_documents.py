@@ -121,7 +121,10 @@ def test_own_rules_are_loaded_with_a_context_and_pickled() -> None:
     text = """
         extern fn known(name: string) -> bool
         input { context?: { workflows?: dict<any> } }
-        payload run strict { id: string  require "run.known" at id: context.workflows has_key id and known(id) }
+        payload run strict {
+          id: string
+          require "run.known" at id: context.workflows has_key id and known(id)
+        }
     """
     own = Rules.from_text(text, functions={"known": _known})
     context = {"workflows": {"good": {"status": "READY"}, "bad": {"status": 7}}}
