@@ -171,18 +171,21 @@ test('text in a cell stays while a late response moves its row', async () => {
   const { page, end } = await look();
   let respond = (): void => undefined;
   const held = new Promise<void>((next) => (respond = next));
-  await page.locator('.grid-row', { hasText: 'big' }).click();
+  await page.locator('.grid-row', { hasText: 'late' }).click();
   await page.route('**/api/table*', async (route) => {
     await held;
     await route.continue();
   });
-  await page.getByRole('button', { name: '+ Add a copy below', exact: true }).click();
+  await page.getByRole('button', { name: 'Up', exact: true }).click();
   await page.getByRole('button', { name: 'Edited' }).waitFor();
   await page.locator('.grid-row', { hasText: 'small' }).click();
   await cell(page, 'small', 'n').fill('< 9');
   respond();
-  await page.locator('.grid-row', { hasText: 'big_2' }).waitFor();
+  await until('late is second', async () =>
+    (await page.locator('.grid-row[aria-rowindex="3"]').innerText()).includes('late'),
+  );
   expect(await cell(page, 'small', 'n').inputValue()).toBe('< 9');
+  expect(await cell(page, 'small', 'n').evaluate((input) => input === document.activeElement)).toBe(true);
   await cell(page, 'small', 'n').press('Enter');
   await until('the change', async () => (await edited(page)).includes('route small when n < 9'));
   await end();

@@ -140,6 +140,18 @@ fn every_file_of_the_repository_keeps_its_meaning() {
     }
 }
 
+/// Regression: a line of a `switch` of another language was moved to the margin. There, `default`
+/// begins a statement, so the error was another one.
+#[test]
+fn a_damaged_switch_of_another_language_keeps_its_errors() {
+    let here = project_root().join("damaged.rules");
+    for first in ["switch (kind) {\n}  case \"a\": return h;", "switch `(kind) {#\n  case \"a\": return h;"] {
+        let text =
+            format!("{first}\n  case \"b\": return g;\n  default: return refuse;\n}}\n\ndefault -> h\n");
+        check(&here, &text);
+    }
+}
+
 #[test]
 fn random_programs_keep_their_meaning() {
     let here = project_root().join("random.rules");

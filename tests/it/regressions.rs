@@ -474,3 +474,12 @@ fn suggestions_end_where_slips_are_many() {
     let (meant, others): (Vec<_>, Vec<_>) = helps.partition(|help| help.starts_with("did you mean"));
     assert!(meant.len() > 20 && others.len() > 500, "{} and {}", meant.len(), others.len());
 }
+
+/// Former bug: the compiler took a name after the type of a list for brackets, and panicked for a
+/// name of one letter.
+#[test]
+fn a_type_of_lists_before_a_name_is_an_error_of_the_author() {
+    for condition in ["set y", "n in set y", "n in list 数", "n == array y"] {
+        assert_ne!(codes(&format!("route a when {condition} -> h")), [], "{condition}");
+    }
+}

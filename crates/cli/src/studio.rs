@@ -50,7 +50,7 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<ExitStatus, CliError> {
 #[cfg(not(feature = "studio"))]
 pub fn unsupported_error() -> CliError {
     CliError::usage_error(rulec_base::message!(
-        "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
+        "this program was built without the studio: install it with `cargo install rulec-cli --features studio`. In a clone of the repository, run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
     ))
 }
 

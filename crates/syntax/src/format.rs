@@ -63,9 +63,9 @@ impl MeaningChanged {
     }
 }
 
-/// Formats a rules file. Formatting the result again changes nothing. If a file contains statements
-/// that do not parse, and formatting would change where statements begin, the whole file stays
-/// unchanged.
+/// Formats a rules file. Formatting the result again changes nothing. A file with statements that
+/// do not parse stays unchanged if formatting would change where statements begin, or which errors
+/// are reported.
 ///
 /// # Errors
 ///
@@ -90,8 +90,8 @@ pub fn format(text: &str) -> Result<FormattedFile, MeaningChanged> {
         .collect();
     match first_difference(text, &original_outline, &formatted) {
         None => Ok(FormattedFile { text: formatted, unformatted_lines: error_lines }),
-        // With unclosed brackets, columns decide where statements begin, and formatting changes
-        // columns.
+        // With unclosed brackets, columns decide where statements begin. In a statement of another
+        // language, columns decide which lines belong to it. Formatting changes columns.
         Some(_) if !error_lines.is_empty() => {
             Ok(FormattedFile { text: text.to_owned(), unformatted_lines: error_lines })
         }
@@ -104,8 +104,9 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..end]).count() + 1
 }
 
-/// Compares the tokens, comments and statements of the original and the formatted text. Returns the
-/// index of a token of the original near the first difference; `None` if there is no difference.
+/// Compares the tokens, comments, statements and errors of the original and the formatted text.
+/// Returns the index of a token of the original near the first difference. `None` if there is no
+/// difference.
 fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
     let formatted_outline = outline(formatted);
     let (old, new) = (&original.tokens, &formatted_outline.tokens);
@@ -125,9 +126,10 @@ fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<u
     }
     let statements = original.statements.iter().zip(&formatted_outline.statements);
     let changed_start = statements.clone().find(|(old, new)| old != new).map(|(old, _)| old.tokens.start);
-    let has_other_counts = original.statements.len() != formatted_outline.statements.len()
-        || original.item_starts != formatted_outline.item_starts;
-    changed_start.or(has_other_counts.then_some(0))
+    let differs_elsewhere = original.statements.len() != formatted_outline.statements.len()
+        || original.item_starts != formatted_outline.item_starts
+        || original.errors != formatted_outline.errors;
+    changed_start.or(differs_elsewhere.then_some(0))
 }
 
 struct FileFormatter<'a> {

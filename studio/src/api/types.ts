@@ -1141,21 +1141,25 @@ median_us: number | null,
 longest_us: number | null, };
 
 /**
- * Counts per statement over time, or over line numbers if the messages have no time.
+ * Counts per statement over time, or over the messages in their order if they have no time.
  */
 export type Timeline = {
 /**
- * Whether the buckets are intervals of time; false if they are intervals of line numbers.
+ * Whether the buckets are intervals of time; false if they are intervals of message numbers.
  */
 by_time: boolean,
 /**
- * Start of each bucket: milliseconds since 1970, or a line number.
+ * Start of each bucket: milliseconds since 1970, or the number of a message, from 1.
  */
 starts: Array<number>,
 /**
- * End of the last bucket, in the same unit as `starts`.
+ * End of the last bucket, in the same unit as `starts`. No message is at the end.
  */
 end: number,
+/**
+ * Position of the last message, in the same unit as `starts`.
+ */
+last: number,
 /**
  * One series for each of the most frequent statements; the key `*` sums the others.
  */
@@ -1215,11 +1219,11 @@ flipped: boolean,
  */
 text: string | null,
 /**
- * Filter: only messages from this time or line on, in the unit of the timeline.
+ * Filter: only messages from this time or message number on, in the unit of the timeline.
  */
 since: number | null,
 /**
- * Filter: only messages before this time or line, in the unit of the timeline.
+ * Filter: only messages before this time or message number, in the unit of the timeline.
  */
 until: number | null,
 /**

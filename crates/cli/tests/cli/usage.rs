@@ -203,3 +203,13 @@ fn an_import_of_another_document_shows_what_it_reads() {
         Folder::new().file("b.json", example).rulec(&["import", system, "b.json"]).expect(0);
     }
 }
+
+/// Regression: the message named only a script that a package does not contain.
+#[cfg(not(feature = "studio"))]
+#[test]
+fn a_program_without_the_studio_says_how_to_get_it() {
+    for verb in ["studio", "report"] {
+        let ran = Folder::with("default -> h").rulec(&[verb, "a.rules"]).expect(2);
+        assert!(ran.err.contains("`cargo install rulec-cli --features studio`"), "{}", ran.err);
+    }
+}

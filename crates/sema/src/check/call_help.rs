@@ -60,6 +60,15 @@ impl Checker<'_> {
         if let Some(diagnostic) = (!is_defined).then(meant).flatten() {
             return self.report(diagnostic);
         }
+        if let Some(range) = meant_call::range_for_call(&name.node, &args).filter(|_| !is_defined) {
+            let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
+            let before = &self.loaded.sources.file(span.file).text[..span.start as usize];
+            return self.report(match before.trim_end().ends_with(" in") {
+                true => diagnostic.help(message!("write `{range}`")).likely_fix(span, range),
+                // No other operator has a range on its right.
+                false => diagnostic.help(message!("a range follows `in`: write `VALUE in {range}`")),
+            });
+        }
         let has_now = self.fields.declared_root_fields().is_none_or(|input| input.get("now").is_some());
         if let Some(written) = meant_call::translate_call(&name.node, &args, has_now).filter(|_| !is_defined)
         {

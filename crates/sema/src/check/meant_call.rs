@@ -44,8 +44,6 @@ pub(super) fn translate_call(name: &str, args: &[&str], has_now: bool) -> Option
         ("exists" | "defined" | "isset" | "isdefined" | "notnull" | "isnotnull", [value]) => {
             format!("{value} is present")
         }
-        ("range" | "arange" | "rangeof" | "seq" | "generateseries", [low, high]) => format!("{low}..{high}"),
-        ("range", [count]) => format!("0..{count}"),
         ("mod", [left, right]) => format!("({left} % {right})"),
         ("left", [text, count]) => format!("substring({text}, 0, {count})"),
         ("right", [text, count]) => format!("substring({text}, -{count})"),
@@ -63,6 +61,18 @@ pub(super) fn translate_call(name: &str, args: &[&str], has_now: bool) -> Option
         }
         _ => return None,
     })
+}
+
+/// Returns the range that a call of another language means: `1..10` for `range(1, 10)`. `None` for
+/// other calls.
+pub(super) fn range_for_call(name: &str, args: &[&str]) -> Option<String> {
+    match (name.to_lowercase().replace('_', "").as_str(), args) {
+        ("range" | "arange" | "rangeof" | "seq" | "generateseries", [low, high]) => {
+            Some(format!("{low}..{high}"))
+        }
+        ("range", [count]) => Some(format!("0..{count}")),
+        _ => None,
+    }
 }
 
 /// Converts a call by which another language tests a type to the type test of rules:
@@ -161,6 +171,8 @@ mod tests {
         check("AVERAGE", &["l"], Some("sum(l) / len(l)"));
         check("IF", &["a", "1", "2"], Some("(if a then 1 else 2)"));
         check("COALESCE", &["a", "b"], Some("(a ?? b)"));
+        assert_eq!(range_for_call("range", &["1", "10"]).as_deref(), Some("1..10"));
+        assert_eq!(range_for_call("range", &["10"]).as_deref(), Some("0..10"));
         check("now", &[], Some("now"));
         check("TODAY", &[], Some("date(now)"));
         check("startsWith", &["a", "\"b\""], Some("a starts_with \"b\""));

@@ -152,16 +152,18 @@ pub struct StatementCount {
     pub longest_us: Option<u64>,
 }
 
-/// Counts per statement over time, or over line numbers if the messages have no time.
+/// Counts per statement over time, or over the messages in their order if they have no time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Timeline {
-    /// Whether the buckets are intervals of time; false if they are intervals of line numbers.
+    /// Whether the buckets are intervals of time; false if they are intervals of message numbers.
     pub by_time: bool,
-    /// Start of each bucket: milliseconds since 1970, or a line number.
+    /// Start of each bucket: milliseconds since 1970, or the number of a message, from 1.
     pub starts: Vec<f64>,
-    /// End of the last bucket, in the same unit as `starts`.
+    /// End of the last bucket, in the same unit as `starts`. No message is at the end.
     pub end: f64,
+    /// Position of the last message, in the same unit as `starts`.
+    pub last: f64,
     /// One series for each of the most frequent statements; the key `*` sums the others.
     pub series: Vec<Series>,
 }
@@ -204,9 +206,9 @@ pub struct AskRows {
     pub flipped: bool,
     /// Filter: only lines that contain this text, ignoring case.
     pub text: Option<String>,
-    /// Filter: only messages from this time or line on, in the unit of the timeline.
+    /// Filter: only messages from this time or message number on, in the unit of the timeline.
     pub since: Option<f64>,
-    /// Filter: only messages before this time or line, in the unit of the timeline.
+    /// Filter: only messages before this time or message number, in the unit of the timeline.
     pub until: Option<f64>,
     /// Sort order of the rows.
     pub sort: RowSort,

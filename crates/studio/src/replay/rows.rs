@@ -69,8 +69,9 @@ impl Replay {
             names.iter().position(|name| name == key).map_or(UNKNOWN_NUMBER, |index| index as u32)
         };
         let (key, older_key) = (filter.key.as_ref().map(name_index), filter.before.as_ref().map(name_index));
-        let matches_filter = |row: &ReplayRow| {
-            let position = timeline_position(row, by_time);
+        let matches_filter = |index: usize| {
+            let row = &rows[index];
+            let position = timeline_position(index, row, by_time);
             key.is_none_or(|key| row.key_index == key)
                 && older_key.is_none_or(|older_key| row.older_key_index == older_key)
                 && (!filter.flipped || row.is_flipped)
@@ -78,7 +79,7 @@ impl Replay {
                 && filter.until.is_none_or(|until| position < until)
         };
         let mut matching: Vec<u32> =
-            (0..rows.len() as u32).filter(|index| matches_filter(&rows[*index as usize])).collect();
+            (0..rows.len() as u32).filter(|index| matches_filter(*index as usize)).collect();
         if let Some(text) = filter.text.as_deref().filter(|text| !text.is_empty()) {
             matching = self.rows_with_text(&rows, matching, text)?;
         }

@@ -198,13 +198,13 @@ fn count_changed_results(results: &ReplayResults) -> Vec<Flip> {
 }
 
 /// Returns the position of a row on the timeline. This is the time of its message or, without
-/// `by_time`, the number of its line in the file.
-pub(super) fn timeline_position(row: &ReplayRow, by_time: bool) -> f64 {
-    if by_time { row.time_ms } else { row.file_line.line_number as f64 }
+/// `by_time`, the number of the message, from 1. `index` is the index of the row among all rows.
+pub(super) fn timeline_position(index: usize, row: &ReplayRow, by_time: bool) -> f64 {
+    if by_time { row.time_ms } else { (index + 1) as f64 }
 }
 
 /// True if at least 90% of the rows have a time, so that the timeline uses times. Otherwise it uses
-/// line numbers, because rows without a time would be missing in it.
+/// the numbers of the messages, because rows without a time would be missing in it.
 pub(super) fn has_times(rows: &[ReplayRow]) -> bool {
     let timed_rows = rows.iter().filter(|row| !row.time_ms.is_nan()).count();
     timed_rows > 0 && timed_rows * 10 >= rows.len() * 9
@@ -216,7 +216,8 @@ fn build_timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
         results
             .rows
             .iter()
-            .map(|row| (timeline_position(row, by_time), row.key_index))
+            .enumerate()
+            .map(|(index, row)| (timeline_position(index, row, by_time), row.key_index))
             .filter(|(position, _)| !position.is_nan())
     };
     let (first, last) = row_positions()
@@ -244,6 +245,7 @@ fn build_timeline(results: &ReplayResults, counts: &[usize]) -> Timeline {
         by_time,
         starts: (0..buckets).map(|bucket| first + width * bucket as f64).collect(),
         end: first + width * buckets as f64,
+        last,
         series: series.filter(|series| series.counts.iter().any(|count| *count > 0)).collect(),
     }
 }

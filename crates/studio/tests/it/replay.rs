@@ -39,7 +39,12 @@ fn messages_are_counted_and_what_is_none_is_told() {
     assert_eq!((&sums["refused"], &sums["refusals"][0]["line"]), (&json!(2), &json!(7)));
     assert_eq!((&sums["timeline"]["by_time"], &sums["compares"]), (&json!(false), &json!(false)));
     assert_eq!(sums["timeline"]["series"].as_array().map(Vec::len), Some(4));
+    // The messages are counted, and not the lines, of which some are no messages.
+    assert_eq!(sums["timeline"]["starts"], json!([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    assert_eq!((&sums["timeline"]["last"], &sums["timeline"]["end"]), (&json!(6.0), &json!(7.0)));
     let rows = |asked: Json| open.post(&format!("/api/replays/{id}/rows"), asked);
+    let found = rows(json!({"since": 6.0, "until": 7.0, "limit": 9}));
+    assert_eq!((&found["total"], &found["rows"][0]["line"]), (&json!(1), &json!(9)));
     let found = rows(json!({"key": "routes/default", "limit": 2}));
     assert_eq!((&found["total"], &found["rows"][0]["line"]), (&json!(3), &json!(4)));
     let found = rows(json!({"text": "AGAIN", "limit": 9}));

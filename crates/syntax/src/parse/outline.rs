@@ -5,6 +5,7 @@
 use super::{parse, splitter, stream};
 use crate::ast::{PayloadItem, PayloadItemKind, Statement, StatementKind};
 use crate::lex::{Token, TokenKind};
+use rulec_base::diag::Code;
 use rulec_base::parallel::ThreadLimit;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
@@ -19,6 +20,9 @@ pub struct Outline {
     pub statements: Vec<OutlineStatement>,
     /// The indices of the tokens at which items of payloads and groups begin.
     pub item_starts: HashSet<usize>,
+    /// The errors, in source order: the code and the message of each, without white space. A
+    /// message quotes the text of the author, in which formatting changes white space.
+    pub errors: Vec<(Code, String)>,
 }
 
 /// A statement of an outline: its keyword and its range of tokens.
@@ -72,14 +76,12 @@ pub fn outline(text: &str) -> Outline {
     let stream = stream::tokenize_in_parts(text, 1);
     let raw = splitter::split_statements(file, text, &stream, &mut Vec::new());
     let tokens: Vec<Token> = stream.significant.iter().map(|item| item.token).collect();
-    let mut error_starts: Vec<u32> = parsed
-        .diagnostics
-        .iter()
-        .filter(|found| found.is_error())
-        .filter_map(|found| found.span())
-        .map(|span| span.start)
-        .collect();
+    let found_errors = || parsed.diagnostics.iter().filter(|found| found.is_error());
+    let mut error_starts: Vec<u32> =
+        found_errors().filter_map(|found| found.span()).map(|span| span.start).collect();
     error_starts.sort_unstable();
+    let without_space = |text: &str| text.split_whitespace().collect::<String>();
+    let errors = found_errors().map(|found| (found.code, without_space(found.message.as_str()))).collect();
     let mut statements_by_start = HashMap::new();
     let mut starts = Vec::new();
     collect_starts(&parsed.statements, &mut statements_by_start, &mut starts);
@@ -88,7 +90,7 @@ pub fn outline(text: &str) -> Outline {
     let items = item_tokens.collect();
     let statements =
         OutlineBuilder { tokens: &tokens, error_starts, statements_by_start }.outline_statements(raw);
-    Outline { tokens, statements, item_starts: items }
+    Outline { tokens, statements, item_starts: items, errors }
 }
 
 /// Collects where statements and items start: adds each statement to `statements_by_start`, and the

@@ -21,11 +21,11 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
   const { timeline } = sums;
   if (timeline.starts.length === 0) return null;
   const words = t().replay;
-  const name = (at: number): string => (timeline.by_time ? moment(at) : words.lineAt(at));
+  const name = (at: number): string => (timeline.by_time ? moment(at) : words.messageAt(at));
   return (
     <section class="panel">
       <header>
-        <h2>{timeline.by_time ? words.overTime : words.overLines}</h2>
+        <h2>{timeline.by_time ? words.overTime : words.overMessages}</h2>
         <span class="soft small">
           {words.most(Math.max(...stack(timeline.series).map((column) => column.total)))}
         </span>
@@ -33,7 +33,7 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
       <Columns {...{ sums, only, name, onPick }} />
       <div class="timeline-ends soft small">
         <span>{name(timeline.starts[0] ?? 0)}</span>
-        <span>{name(timeline.end)}</span>
+        <span>{name(timeline.last)}</span>
       </div>
       <div class="row" role="group" aria-label={words.legend}>
         {timeline.series.map((each) => (
@@ -73,7 +73,7 @@ function Columns({ sums, only, name, onPick }: ColumnsProps): JSX.Element {
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       class="timeline"
       role="group"
-      aria-label={timeline.by_time ? words.overTime : words.overLines}
+      aria-label={timeline.by_time ? words.overTime : words.overMessages}
     >
       {columns.map((column, index) => {
         const start = timeline.starts[index] ?? 0;
@@ -146,7 +146,7 @@ function Figures({ sums, name }: { sums: ReplaySums; name: (at: number) => strin
           <table class="plain">
             <thead>
               <tr>
-                <th scope="col">{timeline.by_time ? t().replay.columns.time : t().replay.columns.line}</th>
+                <th scope="col">{timeline.by_time ? t().replay.columns.time : t().replay.columns.message}</th>
                 {timeline.series.map((each) => (
                   <th key={each.key} scope="col" class="number mono">
                     {nameOf(sums, each.key)}

@@ -413,7 +413,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     pub(in super::super) fn write_constant_elements(&self, element: ExprElement) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.element_text(element);
-        let inner = &written[1..written.len() - 1];
+        let inner = written.strip_prefix(['{', '(', '['])?;
+        let inner = inner.strip_suffix(['}', ')', ']'])?;
         let (mut elements, mut start) = (Vec::new(), 0);
         for token in tokenize(inner, 0) {
             let end = token.end as usize;
