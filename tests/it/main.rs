@@ -41,6 +41,7 @@ mod dogwood;
 mod enumerations;
 mod format;
 mod golden;
+mod helps;
 mod history;
 mod history_findings;
 mod history_limits;
