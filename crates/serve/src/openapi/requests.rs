@@ -20,6 +20,32 @@ fn nullable_schema(mut schema: Json) -> Json {
     schema
 }
 
+/// Returns the schemas of a question of AuthZEN, and of a request with several questions.
+fn evaluation_schemas() -> (Json, Json) {
+    let (text, any_object) = (json!({ "type": "string" }), json!({ "type": "object" }));
+    let maybe_object = nullable_schema(any_object.clone());
+    let part = object_schema(json!({ "type!": text, "id!": text, "properties": any_object }), false);
+    let action = object_schema(json!({ "name!": text, "properties": any_object }), false);
+    let evaluation = object_schema(
+        json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
+        false,
+    );
+    // An invalid field makes only its own question fail, so the request may contain it.
+    let question =
+        object_schema(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
+    let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
+    let options =
+        nullable_schema(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
+    let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
+    let several = object_schema(
+        json!({ "evaluations!": questions(1, MAX_AUTHZEN_QUESTIONS), "options": options }),
+        false,
+    );
+    let none = object_schema(json!({ "evaluations": questions(0, 0), "options": options }), false);
+    let evaluations = json!({ "anyOf": [several, { "allOf": [evaluation, none] }] });
+    (evaluation, evaluations)
+}
+
 /// Returns the schemas of all requests by their names.
 pub(super) fn request_schemas() -> Json {
     let text = json!({ "type": "string" });
@@ -40,24 +66,7 @@ pub(super) fn request_schemas() -> Json {
         object_schema(json!({ format!("{action}!"): text, "table": maybe_text, "file": maybe_text }), true)
     };
     let edit = json!({ "oneOf": [edit("insert"), edit("replace"), edit("remove")] });
-    let part = object_schema(json!({ "type!": text, "id!": text, "properties": any_object }), false);
-    let action = object_schema(json!({ "name!": text, "properties": any_object }), false);
-    let evaluation = object_schema(
-        json!({ "subject!": part, "action!": action, "resource!": part, "context": maybe_object }),
-        false,
-    );
-    // An invalid field makes only its own question fail, so the request may contain it.
-    let question =
-        object_schema(json!({ "subject": {}, "action": {}, "resource": {}, "context": {} }), false);
-    let semantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"];
-    let options =
-        nullable_schema(object_schema(json!({ "evaluations_semantic": { "enum": semantics } }), false));
-    let questions = |least: u32, most: usize| json!({ "type": "array", "items": question, "minItems": least, "maxItems": most });
-    let several = object_schema(
-        json!({ "evaluations!": questions(1, MAX_AUTHZEN_QUESTIONS), "options": options }),
-        false,
-    );
-    let none = object_schema(json!({ "evaluations": questions(0, 0), "options": options }), false);
+    let (evaluation, evaluations) = evaluation_schemas();
     let judge = object_schema(
         json!({
             "rules": name, "payload!": any_object, "context": maybe_object, "options": maybe_object, "strict": flag,
@@ -99,7 +108,7 @@ pub(super) fn request_schemas() -> Json {
         "ShadowRequest": object_schema(json!({ "text": maybe_text, "edits": list(&edit) }), true),
         "OpaRequest": object_schema(json!({ "input": any_object }), false),
         "Evaluation": evaluation,
-        "Evaluations": json!({ "anyOf": [several, { "allOf": [evaluation, none] }] }),
+        "Evaluations": evaluations,
         "RpcRequest": with_keywords(
             object_schema(json!({ "jsonrpc": {}, "method": text, "id": {}, "params": {}, "result": {}, "error": {} }), false),
             json!({ "anyOf": [{ "required": ["method"] }, { "required": ["result"] }, { "required": ["error"] }] })
