@@ -183,3 +183,27 @@ fn counts_of_windows_that_contradict_each_other_are_found() {
         assert_eq!(codes, if contradict { vec!["W0210"] } else { vec![] }, "{one} and {other}");
     }
 }
+
+/// Regression test: a history that no message can reach was not reported, and the error about a
+/// name of an undeclared history proposed a `let`.
+#[test]
+fn a_history_without_a_statement_or_a_time_is_found() {
+    let rule = "route again when previous.tool == tool -> deny\ndefault -> run";
+    let warnings = |input: &str| {
+        let rules = Rules::from_text(&format!("input {{ {input} }}\nhistory keep 1d\n{rule}"));
+        let rules = rules.unwrap_or_else(|error| panic!("{error}"));
+        rules.warnings().iter().map(|found| found.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("tool: string"), ["W0133"]);
+    assert_eq!(warnings("tool: string, now: int"), ["W0133"]);
+    assert!(warnings("tool: string, now?: datetime").is_empty());
+    for condition in ["any p in history: p.tool == tool", "previous.tool == tool"] {
+        let source = format!(
+            "input {{ tool: string, session: string, now: datetime }}\n\
+            route again when {condition} -> deny\ndefault -> run"
+        );
+        let error = Rules::from_text(&source).expect_err("there is no history").to_string();
+        let help = "declare what is kept: `history by session keep 24h`";
+        assert!(error.contains("E0213") && error.contains(help), "{error}");
+    }
+}

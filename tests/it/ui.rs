@@ -273,7 +273,7 @@ fn wording_of_errors_in_the_shape() {
 /// Files of `tests/ui` with habits from other languages, whose messages have snapshots.
 const HABIT_FILES: &str = "
     habits_operators habits_statements habits_payloads habits_groups narrowed vain newcomers
-    newcomers_more newcomers_shapes newcomers_history history_undeclared history_without_time newcomers_fields newcomers_values
+    newcomers_more newcomers_shapes newcomers_history newcomers_fields newcomers_values
     newcomers_order newcomers_tests newcomers_payloads newcomers_meaning newcomers_answers
     newcomers_arguments newcomers_units newcomers_words newcomers_lines newcomers_graphs
     newcomers_repairs newcomers_places newcomers_addresses newcomers_declared newcomers_scopes

@@ -7,6 +7,7 @@ use rulec_base::message;
 use rulec_base::text::invisible::is_default_ignorable;
 use rulec_base::text::printable::{escape_char, is_display_control};
 use rulec_lang::history::AT_FIELD;
+use rulec_sema::hir::BindingRoot;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -36,7 +37,8 @@ pub(super) fn format_operand(operand: &Operand, language: Language) -> String {
 /// True if the value of an operand is a list of recorded messages: the history or a part of it.
 /// Whole messages would hide the values that decided.
 fn has_recorded_messages(operand: &Operand, elements: &[Json]) -> bool {
-    !operand.recorded.is_empty() && elements.iter().all(|element| element.get(AT_FIELD).is_some())
+    let is_history = !operand.recorded.is_empty() || *operand.text == *BindingRoot::history().name;
+    is_history && elements.iter().all(|element| element.get(AT_FIELD).is_some())
 }
 
 /// Formats a number of recorded messages in words.

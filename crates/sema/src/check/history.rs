@@ -56,10 +56,17 @@ impl<'a> Checker<'a> {
         matches!(name, HISTORY_NAME | PREVIOUS_NAME) && self.has_faulty_history_statement()
     }
 
-    /// True if a path begins with a name of the history, and no `history` statement declares it.
-    /// `history` is read as a list, and `previous` as a record.
-    pub(super) fn is_undeclared_history_name(&self, path: &[&str]) -> bool {
-        self.history_element_type.is_none() && matches!(path, [HISTORY_NAME, ..] | [PREVIOUS_NAME, _, ..])
+    /// If an unknown name is a name of the history, replaces its diagnostic by one that proposes
+    /// the `history` statement. The error returns the diagnostic of another name unchanged.
+    pub(super) fn with_history_help(
+        &self,
+        name: &str,
+        diagnostic: Diagnostic,
+    ) -> Result<Diagnostic, Diagnostic> {
+        match diagnostic.span().filter(|_| matches!(name, HISTORY_NAME | PREVIOUS_NAME)) {
+            Some(span) => Ok(self.no_history_error(span)),
+            None => Err(diagnostic),
+        }
     }
 
     fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {

@@ -101,7 +101,6 @@ impl<'a> Checker<'a> {
                     .help(message!("import that file, or move the definition into a file that both import")),
             );
         }
-        let is_undeclared_history = self.is_undeclared_history_name(names);
         match self.fields.resolve_path(names, span) {
             Ok(field) => {
                 self.fields.record_use(names, UNDECLARED_KINDS);
@@ -130,10 +129,6 @@ impl<'a> Checker<'a> {
                     self.cached_reads.insert(path.names.clone(), (slot, ty.clone(), optional));
                 }
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, may_be_missing: optional, span })
-            }
-            Err(PathError::UnknownField { at: 0, .. }) if is_undeclared_history => {
-                let error = self.no_history_error(path.segment_spans[0].0);
-                self.report(error)
             }
             Err(PathError::UnknownField { at: 0, record }) => self.report_unknown_path_root(path, &record),
             Err(PathError::UnknownField { at, record }) => {

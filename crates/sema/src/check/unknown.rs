@@ -346,7 +346,7 @@ impl<'a> Checker<'a> {
                 };
                 (message, declared.span, help)
             }
-            None => return Err(diagnostic),
+            None => return self.with_history_help(name, diagnostic),
         };
         Ok(Diagnostic { message, ..diagnostic }.label(declared, message!("declared here")).help(help))
     }
