@@ -2186,7 +2186,7 @@ class Workflow:
         byte_limit: int | None = None,
     ) -> Workflow:
         """Builds the workflow that the `workflow` statement `name` of the rules describes. `parts` are
-        the keyword arguments, which are the same as those of `Workflow(...)`.
+        the keyword arguments that `Workflow(...)` has too.
         """
     @property
     def findings(self) -> list[str]:

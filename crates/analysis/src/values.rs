@@ -110,9 +110,9 @@ impl ValueSearch {
         }
     }
 
-    /// Searches for a value of a term (an operand that is compared) with which all `literals`
-    /// (comparisons that must hold or must not hold) are satisfied. If `present`, the value is not
-    /// null.
+    /// Searches for a value of a term, which is an operand that is compared. With this value, each
+    /// of the `literals` must be satisfied: a comparison that must hold or must not hold. If
+    /// `present`, the value is not null.
     pub fn find_value(&mut self, term: usize, literals: &[AtomLiteral], present: bool) -> SolvedValue {
         let budget = self.atoms.budget.clone();
         if !budget.charge(1 + literals.len()) {

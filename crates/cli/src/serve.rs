@@ -157,8 +157,8 @@ pub struct Args {
     /// gets the status 413
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub max_body: usize,
-    /// The maximum number of open connections; a further one takes the place of one that has no open
-    /// request
+    /// The maximum number of open connections; a further one takes the place of one that has no
+    /// open request
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = parse_positive)]
     pub max_connections: usize,
     /// The maximum number of requests that are answered at the same time; further ones get the

@@ -187,7 +187,8 @@ impl PythonStore {
 }
 
 /// Calls `work` with the recorded messages of a Python list. `work` may add and remove messages;
-/// the Python list is changed in the same way. In these messages, private texts are replaced by hashes with the secret `hash_key`.
+/// the Python list is changed in the same way. In these messages, private texts are replaced by
+/// hashes with the secret `hash_key`.
 fn change_messages(
     messages: &Bound<'_, PyAny>,
     hash_key: HashKey,

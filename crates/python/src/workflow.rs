@@ -248,7 +248,7 @@ impl Workflow {
     }
 
     /// Builds the workflow that the `workflow` statement `name` of the rules describes. `parts` are
-    /// the keyword arguments, which are the same as those of `Workflow(...)`.
+    /// the keyword arguments that `Workflow(...)` has too.
     #[staticmethod]
     #[pyo3(signature = (rules, name, **parts))]
     fn from_rules(

@@ -4,6 +4,7 @@
 mod acceptor;
 mod activity;
 mod connection;
+mod slots;
 mod tls;
 
 use crate::auth::Tokens;

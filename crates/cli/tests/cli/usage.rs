@@ -208,8 +208,8 @@ fn an_import_of_another_document_shows_what_it_reads() {
 #[cfg(not(feature = "studio"))]
 #[test]
 fn a_program_without_the_studio_says_how_to_get_it() {
-    for verb in ["studio", "report"] {
-        let ran = Folder::with("default -> h").rulec(&[verb, "a.rules"]).expect(2);
+    for arguments in [&["studio", "a.rules"][..], &["report", "a.rules", "-o", "report.html"]] {
+        let ran = Folder::with("default -> h").rulec(arguments).expect(2);
         assert!(ran.err.contains("`cargo install rulec-cli --features studio`"), "{}", ran.err);
     }
 }

@@ -211,8 +211,8 @@ impl LogOutput {
         }
     }
 
-    /// Returns the time until the next checkpoint is due; zero if it is due. `None` if no line waits
-    /// for a checkpoint, or lines are still pending.
+    /// Returns the time until the next checkpoint is due; zero if it is due. `None` if no line
+    /// waits for a checkpoint, or lines are still pending.
     pub fn time_to_checkpoint(&self) -> Option<Duration> {
         let due = self.next_checkpoint.filter(|_| !self.has_pending_lines())?;
         Some(due.saturating_duration_since(Instant::now()))

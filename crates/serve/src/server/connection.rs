@@ -1,7 +1,6 @@
 //! Serves one connection: HTTP/1 or HTTP/2, with limits, until it is closed.
 
-use super::acceptor::ConnectionSlot;
-use super::activity::ConnectionActivity;
+use super::slots::ConnectionSlot;
 use crate::doors::app::App;
 use crate::limits::{LimitName, MAX_HEAD_BYTES, MAX_STREAMS_PER_CONNECTION};
 use axum::Router;
@@ -25,10 +24,7 @@ pub(super) struct Connection {
     pub app: Arc<App>,
     /// The receiver of a value that becomes true when the service stops.
     pub stopping: watch::Receiver<bool>,
-    /// The open requests of the connection.
-    pub activity: Arc<ConnectionActivity>,
-    /// Counts the connection as open until it is dropped.
-    pub _slot: ConnectionSlot,
+    pub slot: ConnectionSlot,
 }
 
 impl Connection {
@@ -37,7 +33,7 @@ impl Connection {
     pub async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let limits = *self.app.service().limits();
         let builder = connection_builder(limits.head_time);
-        let activity = self.activity.clone();
+        let activity = self.slot.activity().clone();
         let (router, requests) = (TowerToHyperService::new(self.router), activity.clone());
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let open = requests.begin_request();
@@ -90,7 +86,7 @@ impl Connection {
     /// TLS.
     pub async fn serve_tls(self, handshake: Accept<TcpStream>) {
         let limit = self.app.service().limits().head_time;
-        let activity = self.activity.clone();
+        let activity = self.slot.activity().clone();
         let handshake = tokio::select! {
             handshake = tokio::time::timeout(limit, handshake) => handshake,
             () = activity.wait_for_close_request() => return,

@@ -86,7 +86,7 @@ fn read_function_of_element(args: &str) -> Option<(String, String)> {
 }
 
 /// Translates a condition of another programming language: replaces its operators, quotes and
-/// methods by those of rules.
+/// methods by the operators, quotes and functions of rules.
 fn translate_condition(condition: &str) -> String {
     let mut written = String::new();
     for token in tokenize(condition, 0) {
