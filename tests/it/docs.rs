@@ -178,6 +178,16 @@ fn every_link_leads_somewhere() {
 }
 
 /// Every page of the site must name its readers near the top.
+/// A stranger reads both pages as a whole before anything else.
+#[test]
+fn the_first_pages_are_short() {
+    for (page, max_lines) in [("README.md", 100), ("ARCHITECTURE.md", 200)] {
+        let lines =
+            fs::read_to_string(project_root().join(page)).expect("a page can be read").lines().count();
+        assert!(lines <= max_lines, "{page} has {lines} lines; at most {max_lines} are read at once");
+    }
+}
+
 #[test]
 fn every_page_says_for_whom_it_is() {
     let silent: Vec<PathBuf> = all_pages()

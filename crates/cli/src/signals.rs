@@ -17,7 +17,7 @@ pub struct StoppedBySignal;
 
 impl fmt::Display for StoppedBySignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("told to end")
+        f.write_str("ended by a signal")
     }
 }
 

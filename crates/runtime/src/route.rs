@@ -387,7 +387,7 @@ impl MessageSender<'_> {
         let Some(permission_fn) = &self.shared.permission_fn else { return Permissions::none() };
         task::catch_panic(|| permission_fn(self.message)).unwrap_or_else(|_| {
             // The panic message is left out, because it may contain private data.
-            tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
+            tracing::warn!(target: "rulec::router", "the function that returns the permissions of a sender panicked");
             Permissions::none()
         })
     }

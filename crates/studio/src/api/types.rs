@@ -51,5 +51,5 @@ fn the_types_of_the_page_are_those_of_the_server() {
         std::fs::write(&path, &types).expect("the file can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == types, "`{}` is stale; INSTA_UPDATE=always writes it anew", path.display());
+    assert!(written == types, "`{}` is stale; INSTA_UPDATE=always writes it again", path.display());
 }
