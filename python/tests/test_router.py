@@ -385,6 +385,7 @@ def test_a_log_that_calls_a_function() -> None:
         log, full = DecisionLog(lines.append, message=False), DecisionLog(refuse)
         for target in (log, full):
             assert (await Router(Rules.from_text(RULES), HANDLERS, log=target).route({"text": "x"})).reply == "hello, x"
+        assert (await log.flush())["written"] == 1
         assert await log.close() == {"written": 1, "dropped": 0, "failed": 0, "last_error": None}
         assert (await full.close())["last_error"] == "OSError: full"
         assert full.stats()["failed"] == 1

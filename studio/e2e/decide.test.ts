@@ -247,6 +247,10 @@ test('a payload shows violations at their places and the corrections as a differ
   const text = page.getByRole('textbox', { name: 'Payload' });
   await text.fill('{"amount": 900, "currency": "EUR"}');
   await page.locator('.note.bad', { hasText: 'Rejected' }).waitFor();
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 400, height: 800 });
+  await page.locator('.pin', { hasText: 'Rejected' }).waitFor();
+  await page.setViewportSize(size ?? { width: 1280, height: 800 });
   await until('both places', async () => {
     const places = await page.locator('.violations .path').allInnerTexts();
     return places.includes('$.amount') && places.includes('$.reason');

@@ -314,7 +314,7 @@ impl<'a> CompletionContext<'a> {
         end -= usize::from(matches!(self.token_text_before(end), "any" | "all" | "none"));
         let compares = matches!(self.token_text_before(end), "==" | "!=" | "in" | "contains" | "??");
         if !compares {
-            let name = self.token_text_before(self.tokens_before.len() - 1);
+            let name = self.token_text_before(self.tokens_before.len().saturating_sub(1));
             return self.argument_ty().map_or(Vec::new(), |ty| value_items_of(&ty, name));
         }
         end -= 1;

@@ -44,6 +44,12 @@ fn completion_offers_the_valid_items_at_the_position() {
     assert_eq!(offers("route x when ctx.ti┃er").1, 4);
     assert!(offers("# a comm┃ent").0.is_empty());
     assert!(offers("let a = \"some te┃xt\"").0.is_empty());
+    // Without any token before the cursor.
+    for first in
+        ["\"", "\"a", "(", "[", "{", ".", ":", "->", "==", "in", ",", "\"a\", \"", "# c\n\"", "]", "}"]
+    {
+        analyse(first).complete(MAIN, first.len() as u32);
+    }
     assert!(analyse("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
 }
 

@@ -10,7 +10,7 @@ import { useResource } from '../../state/resource';
 import { revision, version } from '../../state/studio';
 import { useLinks } from '../../ui/links';
 import { NearMisses } from './NearMisses';
-import { Payload } from './Payload';
+import { outcomeName, Payload } from './Payload';
 import { colourOf, Headline } from './Headline';
 import { parse } from './message';
 import { Reasons, Warnings, Way } from './Reasons';
@@ -26,7 +26,7 @@ export function Answer(): JSX.Element {
     <div class="stack" aria-busy={deciding.value}>
       {trouble.value !== null && <p class="note bad">{trouble.value}</p>}
       {answer && <Form answer={answer} />}
-      {answer?.kind === 'decision' && <Pin decision={answer} />}
+      {answer && <Pinned answer={answer} />}
       {/* A flow is found by its meaning, so no value of a field is near. */}
       {answer?.kind === 'decision' && entryInfo.value?.kind !== 'flows' && <NearMisses />}
     </div>
@@ -34,20 +34,30 @@ export function Answer(): JSX.Element {
 }
 
 /** The answer in one line, pinned to the lower edge of narrow pages. */
-function Pin({ decision }: { decision: Decision }): JSX.Element {
-  const answer = answerOf(decision.explanation);
+function Pinned({ answer }: { answer: Decided }): JSX.Element | null {
   const words = t().decide.headline;
+  if (answer.kind === 'payload') {
+    const colour = answer.outcome === 'reject' ? 'var(--no)' : 'var(--yes)';
+    return <Pin colour={colour} verb={t().decide.judgement} name={outcomeName(answer)} />;
+  }
+  if (answer.kind !== 'decision') return null;
+  const chosen = answerOf(answer.explanation);
+  const verb = chosen.kind === 'nothing' ? words.nothing[chosen.of] : words.goes[chosen.of];
+  return <Pin colour={colourOf(answer.explanation, chosen)} verb={verb} name={chosen.name} />;
+}
+
+function Pin({ colour, verb, name }: { colour: string; verb: string; name: string }): JSX.Element {
   const show = (): void => document.getElementById('answer')?.scrollIntoView({ block: 'start' });
   return (
     <button
       type="button"
       class="pin"
-      style={{ '--hue': colourOf(decision.explanation, answer) }}
-      title={words.pinned}
+      style={{ '--hue': colour }}
+      title={t().decide.headline.pinned}
       onClick={show}
     >
-      <span class="soft">{answer.kind === 'nothing' ? words.nothing[answer.of] : words.goes[answer.of]}</span>
-      {answer.name !== '' && <b class="mono">{answer.name}</b>}
+      <span class="soft">{verb}</span>
+      {name !== '' && <b class="mono">{name}</b>}
     </button>
   );
 }
@@ -59,7 +69,7 @@ function Form({ answer }: { answer: Decided }): JSX.Element {
       return <DecisionPanel decision={answer} />;
     case 'payload':
       return (
-        <section class="panel">
+        <section class="panel" id="answer">
           <header>
             <h2>{words.judgement}</h2>
             <OneClickTest />

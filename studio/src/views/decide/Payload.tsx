@@ -6,6 +6,11 @@ import { t } from '../../i18n';
 import { Diff } from '../../ui/Diff';
 import { pieces } from './marked';
 
+/** The outcome in the language of the page. */
+export function outcomeName(judged: Judged): string {
+  return t().payload.outcomes[judged.outcome] ?? judged.outcome;
+}
+
 export function Payload({ judged, text }: { judged: Judged; text: string }): JSX.Element {
   const words = t().payload;
   const good = judged.outcome !== 'reject';
@@ -13,7 +18,7 @@ export function Payload({ judged, text }: { judged: Judged; text: string }): JSX
     <div class="stack">
       <p class={`note ${good ? 'good' : 'bad'}`}>
         <b>
-          {good ? '✓' : '✗'} {words.outcomes[judged.outcome] ?? judged.outcome}
+          {good ? '✓' : '✗'} {outcomeName(judged)}
         </b>
         {judged.fallback !== null && <> · {words.fallback(judged.fallback)}</>}
       </p>
