@@ -90,8 +90,8 @@ impl LogWriter {
         (self.report_event)("log_closed", log_end_json(&self.output.written_end().get()));
     }
 
-    /// Waits for the next task. If a checkpoint is due before the task arrives, writes it. `None` if
-    /// there will be no further task.
+    /// Waits for the next task. If a checkpoint is due before the task arrives, writes it. `None`
+    /// if there will be no further task.
     fn next_task(&mut self, tasks: &Receiver<LogTask>) -> Option<LogTask> {
         while let Some(pause) = self.output.time_to_checkpoint() {
             if !pause.is_zero() {
