@@ -139,6 +139,9 @@ impl<'a> Checker<'a> {
         if let Some(written) = &field.allowed_values {
             self.warn_values_ignore_settings(constant_limits.as_ref(), written.values.span);
         }
+        if let Some(written) = &field.const_value {
+            self.warn_const_value_ignores_settings(written);
+        }
         let wants = describe_accepted_value(field, &shape, constant_limits.as_ref());
         let correction = self.lower_correction(&field.notice)?;
         let declared = DeclaredField {

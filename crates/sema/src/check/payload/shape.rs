@@ -146,6 +146,16 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Like [`Checker::warn_values_ignore_settings`], for the only value that a field may have.
+    pub(super) fn warn_const_value_ignores_settings(&mut self, value: &'a ast::Expr) {
+        // `const decision` requires the name of the payload's kind, which has one spelling.
+        if matches!(&value.kind, ast::ExprKind::Name(name) if name == DECISION_NAME) {
+            return;
+        }
+        let values = self.try_constant(value).map(|value| AllowedValues::OneOf(vec![value]));
+        self.warn_values_ignore_settings(values.as_ref(), value.span);
+    }
+
     pub(super) fn group_of_type(&mut self, ty: &'a TypeExpr) -> Option<&'a ast::Group> {
         let TypeKind::Name(name) = &ty.kind else { return None };
         if Ty::from_builtin_name(name).is_some() || self.symbols.types.get(name).is_some() {
