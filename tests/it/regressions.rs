@@ -483,3 +483,11 @@ fn a_type_of_lists_before_a_name_is_an_error_of_the_author() {
         assert_ne!(codes(&format!("route a when {condition} -> h")), [], "{condition}");
     }
 }
+
+/// Former bug: without an `input`, the help took the network for a text in which to search.
+#[test]
+fn an_address_in_a_network_gets_the_operator_for_networks() {
+    let error = Rules::from_text("route r when ctx.ip in \"10.0.0.0/8\" -> h").expect_err("not a list");
+    let help = error.diagnostics()[0].help.as_deref();
+    assert_eq!(help, Some("write `ctx.ip in_network \"10.0.0.0/8\"`"));
+}

@@ -38,8 +38,11 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
     for (parent, fields) in reads_by_record(program) {
         let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_FIELD_READS);
         let often: Vec<(&&str, &FieldReads)> = often.collect();
-        for (name, reads) in fields.iter().filter(|(_, reads)| reads.spans.len() == 1) {
-            if !budget.charge(often.len()) {
+        let once = fields.iter().filter(|(_, reads)| reads.spans.len() == 1);
+        let once: Vec<RareField> = once.map(|(name, reads)| RareField::new(name, reads)).collect();
+        for rare in &once {
+            let RareField { name, reads, .. } = rare;
+            if !budget.charge(STEPS_TO_COMPARE_NAMES * often.len() + once.len()) {
                 return;
             }
             let is_near = |other: &&(&&str, &FieldReads)| {
@@ -48,16 +51,15 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             // A letter too few is more usual than a letter too many, so the shorter name is
             // reported.
             let is_better = |other: &str| (other.len(), *name) > (name.len(), other);
-            let once = fields.iter().filter(|(other, reads)| reads.spans.len() == 1 && is_better(other));
-            let once: Vec<(&&str, &FieldReads)> = once.collect();
-            if !budget.charge(once.len()) {
-                return;
-            }
-            let is_slip = |other: &&(&&str, &FieldReads)| {
-                has_slip_inside(name, other.0) && other.1.kinds.overlaps(reads.kinds)
+            let is_slip = |other: &&RareField| {
+                is_better(other.name)
+                    && rare.has_slip_inside(other)
+                    && other.reads.kinds.overlaps(reads.kinds)
             };
-            let near = often.iter().find(is_near);
-            let Some((near, _)) = near.or_else(|| once.iter().find(is_slip)) else { continue };
+            let near = often.iter().find(is_near).map(|(near, _)| **near);
+            let Some(near) = near.or_else(|| once.iter().find(is_slip).map(|other| other.name)) else {
+                continue;
+            };
             let path = |name: &str| {
                 let names = parent.iter().map(|name| &**name).chain([name]);
                 names.collect::<Vec<_>>().join(".")
@@ -66,7 +68,7 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
                 continue;
             }
             let Some(span) = reads.spans.iter().next() else { continue };
-            let message = match fields.get(*near).is_some_and(|reads| reads.spans.len() == 1) {
+            let message = match fields.get(near).is_some_and(|reads| reads.spans.len() == 1) {
                 true => message!(
                     "`{}` is read only here, and `{}` only once too: is one of them misspelt?",
                     path(name),
@@ -84,16 +86,42 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
     findings.into_iter().for_each(|finding| report.add_finding(finding, None));
 }
 
-/// True if two long names differ only by a letter too many, or by two letters in the wrong order,
-/// inside them. Of two fields that are both read once, one is then probably misspelt.
-fn has_slip_inside(name: &str, other: &str) -> bool {
-    const MIN_NAME_CHARS: usize = 5;
-    let is_long = name.chars().count().min(other.chars().count()) >= MIN_NAME_CHARS;
-    let ends = |name: &str| (name.chars().next(), name.chars().next_back());
-    let mut letters = [name, other].map(|name| name.chars().collect::<Vec<_>>());
-    letters.iter_mut().for_each(|letters| letters.sort_unstable());
-    let is_replaced = name.len() == other.len() && letters[0] != letters[1];
-    is_long && ends(name) == ends(other) && !is_replaced && is_typing_error(name, other)
+/// Number of steps that are charged for a call of [`is_typing_error`], which takes much longer than
+/// a comparison of the first and last characters.
+const STEPS_TO_COMPARE_NAMES: usize = 10;
+/// Minimum number of characters of a name in which a slip is searched for.
+const MIN_SLIP_NAME_CHARS: usize = 5;
+
+/// A field that is read once, with what makes its name fast to compare.
+struct RareField<'p> {
+    name: &'p str,
+    reads: &'p FieldReads,
+    /// The first and the last character of the name; `None` for a short name.
+    ends: Option<(char, char)>,
+    /// The characters of the name in sorted order.
+    sorted_chars: Vec<char>,
+}
+
+impl<'p> RareField<'p> {
+    fn new(name: &'p str, reads: &'p FieldReads) -> RareField<'p> {
+        let mut sorted_chars: Vec<char> = name.chars().collect();
+        let ends = match *sorted_chars {
+            [first, .., last] if sorted_chars.len() >= MIN_SLIP_NAME_CHARS => Some((first, last)),
+            _ => None,
+        };
+        sorted_chars.sort_unstable();
+        RareField { name, reads, ends, sorted_chars }
+    }
+
+    /// True if two long names differ only by a letter too many, or by two letters in the wrong
+    /// order, inside them. Of two fields that are both read once, one is then probably misspelt.
+    fn has_slip_inside(&self, other: &RareField<'_>) -> bool {
+        let has_other_letter = self.name.len() == other.name.len() && self.sorted_chars != other.sorted_chars;
+        self.ends.is_some()
+            && self.ends == other.ends
+            && !has_other_letter
+            && is_typing_error(self.name, other.name)
+    }
 }
 
 /// Returns the fields that a program reads, grouped by the path of the record that contains them.

@@ -49,6 +49,21 @@ pub const DIMENSIONS: &[Dimension] = &[
         Growth::EachWithAll,
     ),
     (
+        "operands of or",
+        |n| one(format!("route r when {} -> h", join(n, " or ", |i| format!("n == {i}")))),
+        Growth::EachWithAll,
+    ),
+    (
+        "lengths of texts",
+        |n| one(each(n, |i| format!("route r{i} when len(text) > {i} -> h\n"))),
+        Growth::Linear,
+    ),
+    (
+        "fields without input",
+        |n| one(each(n, |i| format!("route r{i} when field_name_{i} > {i} -> h\n"))),
+        Growth::EachWithAll,
+    ),
+    (
         "lists",
         |n| {
             one(format!(

@@ -179,6 +179,19 @@ fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
     })
 }
 
+/// Maximum number of pairs of comparisons that are compared in one condition. So a condition with
+/// thousands of comparisons is checked in milliseconds, but only its first 450 are compared.
+const MAX_COMPARED_PAIRS: usize = 100_000;
+
+/// Returns the pairs of comparisons that are compared, each with the earlier comparison first.
+fn pairs_to_compare<T>(comparisons: &[T]) -> impl Iterator<Item = (&T, &T)> {
+    let pairs = comparisons
+        .iter()
+        .enumerate()
+        .flat_map(|(index, second)| comparisons[..index].iter().map(move |first| (first, second)));
+    pairs.take(MAX_COMPARED_PAIRS)
+}
+
 impl Checker<'_> {
     /// Warns about two operands of `or` of which at least one is true for every value, as in
     /// `x > 1 or x < 5`.
@@ -191,13 +204,10 @@ impl Checker<'_> {
                 Some((part.span, left.span, accepted, refused))
             })
             .collect();
-        let mut pairs = found
-            .iter()
-            .enumerate()
-            .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
-        let pair = pairs.find(|((_, left, _, refused), (_, other_left, _, other_refused))| {
-            refused.is_disjoint_from(other_refused) && self.have_same_source_text(*left, *other_left)
-        });
+        let pair =
+            pairs_to_compare(&found).find(|((_, left, _, refused), (_, other_left, _, other_refused))| {
+                refused.is_disjoint_from(other_refused) && self.have_same_source_text(*left, *other_left)
+            });
         let Some(((first, left, accepted, _), (second, _, other_accepted, _))) = pair else { return };
         let is_partition = accepted.is_disjoint_from(other_accepted);
         let (first, second) = (*first, *second);
@@ -227,11 +237,7 @@ impl Checker<'_> {
             .iter()
             .filter_map(|part| accepted_values(part).map(|(left, accepted)| (part.span, left.span, accepted)))
             .collect();
-        let mut pairs = found
-            .iter()
-            .enumerate()
-            .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
-        let pair = pairs.find(|((_, left, accepted), (_, other_left, other_accepted))| {
+        let pair = pairs_to_compare(&found).find(|((_, left, accepted), (_, other_left, other_accepted))| {
             accepted.is_disjoint_from(other_accepted) && self.have_same_source_text(*left, *other_left)
         });
         let Some(((first, ..), (second, ..))) = pair else { return };

@@ -70,15 +70,15 @@ impl<'a> Checker<'a> {
                 file.and_then(|file| file.text.get(operand.span.range())).unwrap_or("x").to_owned()
             };
             let help = match (right.ty.kinds, left.ty.kinds) {
+                (KindSet::STRING, kinds) if kinds.overlaps(KindSet::STRING) && is_network_constant(right) => {
+                    message!("write `{} in_network {}`", source(left), source(right))
+                }
                 (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
                     message!(
                         "to look for a value in a list, write `{} contains {}`",
                         source(left),
                         source(right)
                     )
-                }
-                (KindSet::STRING, KindSet::STRING) if is_network_constant(right) => {
-                    message!("write `{} in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, KindSet::STRING) => {
                     searched_text_help(binary.negated, &source(right), &source(left))

@@ -276,6 +276,10 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             let help = message!("write the name or the number without `{c}`");
             return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, "");
         }
+        _ if is_default_ignorable(c) => {
+            let help = message!("remove the character, which no reader sees");
+            return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, "");
+        }
         '\\' => message!("remove it: a statement can continue on the next line without a mark"),
         _ => message!("this character is allowed only in a string or a comment"),
     };
