@@ -206,6 +206,16 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
     clicks += 1;
     await target.click();
   };
+  // The counts of the first replay, asked for again, arrive after the counts of the second one.
+  const replays = new Set<string>();
+  page.on('request', (request) => replays.add(/\/api\/replays\/(\d+)$/.exec(request.url())?.[1] ?? ''));
+  let first = '';
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/api\/replays\/\d+$/, async (route) => {
+    if (first !== '' && route.request().url().endsWith(`/${first}`)) await released;
+    await route.continue();
+  });
   await click(page.getByRole('link', { name: 'Replay' }));
   await click(page.locator('.replay-setup button.primary'));
   await click(page.locator('.grid-row', { hasText: 'the shop is down' }));
@@ -225,8 +235,13 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
   await until('the change is checked', () =>
     page.getByRole('button', { name: 'See what flips' }).isEnabled(),
   );
+  first = [...replays].filter((id) => id !== '').at(-1) ?? '';
+  expect(first).not.toBe('');
   await click(page.getByRole('button', { name: 'See what flips' }));
   await page.locator('.sankey .sankey-node').first().waitFor();
+  const late = page.waitForResponse((response) => response.url().endsWith(`/api/replays/${first}`));
+  release();
+  await late;
   await page.getByText('2 answered differently').waitFor();
   await click(page.locator('.flips-table button').first());
   await until('both', async () => (await page.getByText(/of 5$/).innerText()).startsWith('2'));

@@ -115,7 +115,10 @@ function show(next: ReplaySums): void {
 /** Requests the counts again, because their texts depend on the language. */
 export async function retell(): Promise<void> {
   const id = replayId.value;
-  if (id !== null && !running.value) show(await api.sums(id));
+  if (id === null || running.value) return;
+  const next = await api.sums(id);
+  // Another replay may have begun. Its counts must not be replaced by the counts of the one before.
+  if (replayId.value === id) show(next);
 }
 
 export async function cancel(): Promise<void> {
