@@ -22,6 +22,37 @@ FLOWS = {
 }
 
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
+
+
+def _example(name: str) -> Any:
+    return json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+
+
+def test_one_bad_item_of_an_example_changes_no_other_answer() -> None:
+    phone = {"step_id": "form", "type": "STRING", "name": "phone"}
+    lookahead = {"left": phone, "operate": "REGEX_MATCH", "right": {"type": "STRING", "value": "0(?=1)"}}
+    branch = {"branch_id": "bad", "is_default": False, "logic": "AND", "conditions": [lookahead]}
+    route = {"name": "bad", "priority": 999, "handler": "h", "condition": {"type": "RegexCondition", "pattern": "a(?!b)"}}
+    flow = {"flow_id": "bad", "type": "keyword", "trigger_patterns": [" "], "match_type": "contains"}
+    examples: list[tuple[str, str, str, Any, Any]] = [
+        ("routing", "routes", "routes", Rules.from_routes, route),
+        ("choice", "choices", "after_scoring", Rules.from_choices, {**branch, "logic": "XOR"}),
+        ("choice", "choices", "after_scoring", Rules.from_choices, branch),
+        ("flows", "flows", "flows", Rules.from_flows, flow),
+    ]
+    for name, items, entry, load, bad in examples:
+        document = _example(f"{name}.json")
+        lines = (EXAMPLES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        expected = [load(document).decide(json.loads(line), entry=entry).to_dict() for line in lines]
+        document[items].append(bad)
+        rules = load(document)
+        assert [rules.decide(json.loads(line), entry=entry).to_dict() for line in lines] == expected
+        assert [item.name for item in rules.report if item.outcome == "skipped" and item.kind != "pattern"] == ["bad"]
+        with pytest.raises(RulecError, match="bad"):
+            load(document, strict=True)
+
+
 def test_a_bad_item_is_skipped_and_reported() -> None:
     for document in (FLOWS, json.dumps(FLOWS), json.dumps(FLOWS).encode()):
         rules = Rules.from_flows(document)
