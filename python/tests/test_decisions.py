@@ -108,6 +108,21 @@ def test_decision_made_event_should_trigger_validation() -> None:
     run(main())
 
 
+def test_a_coordinator_judges_with_its_options_and_strictly() -> None:
+    node = DecisionMade("create_node", {"action_type": "create_node", "node_type": "LLM", "node_name": "a", "config": {"prompt": "p"}})
+    assert Coordinator(RULES).validate_decision(node).is_valid
+    limited = Coordinator(RULES, options={"node_type_whitelist": ["HTTP"]})
+    assert not limited.validate_decision(node).is_valid
+    text = """
+        input { context?: { users?: dict<any> } }
+        payload pay rank 1 { who: string  require "pay.known" at who: context.users has_key who }
+    """
+    pay = DecisionMade("pay", {"who": "ann"})
+    # The rule cannot be checked without the users, which only a strict check refuses.
+    for strict in (False, True):
+        assert Coordinator(Rules.from_text(text), strict=strict).validate_decision(pay).is_valid is not strict
+
+
 def test_a_bus_carries_any_object_through_its_middleware() -> None:
     async def double(event: Any) -> Any:
         await asyncio.sleep(0)
