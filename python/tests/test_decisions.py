@@ -115,7 +115,7 @@ def test_a_coordinator_judges_with_its_options_and_strictly() -> None:
     assert not limited.validate_decision(node).is_valid
     text = """
         input { context?: { users?: dict<any> } }
-        payload pay rank 1 { who: string  require "pay.known" at who: context.users has_key who }
+        payload pay rank 1 { who: string; require "pay.known" at who: context.users has_key who }
     """
     pay = DecisionMade("pay", {"who": "ann"})
     # The rule cannot be checked without the users, which only a strict check refuses.
