@@ -163,16 +163,13 @@ impl LiveRules {
         loaded
     }
 
-    /// Runs `compile` without the GIL, with a compiler that has these settings and knows the Python
-    /// functions.
     fn compile(
         py: Python<'_>,
         functions: Option<Bound<'_, PyMapping>>,
         settings: CompilerSettings<'_>,
         compile: impl FnOnce(Compiler) -> Result<rulec::LiveRules, rulec::CompileError> + Send,
     ) -> PyResult<LiveRules> {
-        let compiler = settings.compiler(functions.as_ref())?;
-        let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
+        let rules = settings.compile(py, functions.as_ref(), compile)?;
         Ok(LiveRules::new(rules, functions.map(Bound::unbind)))
     }
 

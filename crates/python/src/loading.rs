@@ -2,12 +2,11 @@
 //! rules) and from JSON documents of other systems.
 
 use super::document::{import_options, load_document};
-use super::error::{compile_error, library_error};
+use super::error::library_error;
 use super::host::check_functions_declared;
 use super::names::Names;
 use super::rules::Rules;
 use super::settings::CompilerSettings;
-use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use rulec::{Compiler, MemoryLoader};
@@ -29,16 +28,15 @@ pub fn text_loader(text: &str, imports: Option<HashMap<String, String>>) -> PyRe
     Ok(imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text)))
 }
 
-/// Runs `compile` without the GIL, with a compiler that has these settings and knows the Python
-/// functions in `functions`. The keys of `functions` are the names that rules use.
+/// Compiles rules with these settings. Fails if the rules declare no function of a name that
+/// `functions` has.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
     settings: CompilerSettings<'_>,
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
-    let compiler = settings.compiler(functions.as_ref())?;
-    let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
+    let rules = settings.compile(py, functions.as_ref(), compile)?;
     check_functions_declared(&rules, functions.as_ref())?;
     Ok(Rules::from_compiled(rules, functions.map(Bound::unbind)))
 }

@@ -2,12 +2,13 @@
 //! arguments: the execution engine, the indexing mode, the folder of imports, and trusted keys.
 
 use super::document::document_options;
-use super::error::library_error;
+use super::error::{compile_error, library_error};
 use super::host::register_functions;
 use super::names::Names;
+use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use rulec::{Compiler, Indexing, VerifyingKey};
+use rulec::{CompileError, Compiler, Indexing, VerifyingKey};
 use rulec_runtime::route::SourceLoader;
 use std::path::PathBuf;
 
@@ -30,7 +31,7 @@ pub struct CompilerSettings<'a> {
 impl CompilerSettings<'_> {
     /// Returns a compiler with these settings, which knows the Python functions in `functions`. The
     /// keys of `functions` are the names that rules use.
-    pub fn compiler(self, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
+    fn compiler(self, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
         let mut compiler = Compiler::new();
         if let Some(tier) = self.tier {
             compiler = compiler.tier(tier.parse().map_err(library_error)?);
@@ -52,6 +53,18 @@ impl CompilerSettings<'_> {
             compiler = compiler.allow_missing_functions();
         }
         register_functions(compiler, functions)
+    }
+
+    /// Runs `compile` without the GIL, with a compiler that has these settings and knows the Python
+    /// functions in `functions`.
+    pub fn compile<T: Send>(
+        self,
+        py: Python<'_>,
+        functions: Option<&Bound<'_, PyMapping>>,
+        compile: impl FnOnce(Compiler) -> Result<T, CompileError> + Send,
+    ) -> PyResult<T> {
+        let compiler = self.compiler(functions)?;
+        without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))
     }
 
     /// Returns a loader of watched files. With trusted keys, it accepts only signed artifacts.

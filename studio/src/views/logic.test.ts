@@ -140,7 +140,7 @@ test('a card shows its first rows and all that jump; arrows begin at their rows'
 });
 
 // Regression: an arrow over several columns was hidden by the cards between them.
-test('an arrow runs beside the cards between its ends', () => {
+test('an arrow runs next to the cards between its ends', () => {
   const map = rules(3);
   const [routes, inner] = map.tables;
   if (!routes || !inner) throw new Error('two tables');

@@ -137,7 +137,7 @@ pub(super) fn refactored(text: &str, title: &str) -> Option<String> {
 }
 
 /// Like [`refactored`], for a text with errors. The errors must be the same after the refactoring.
-fn refactored_beside_errors(text: &str, title: &str) -> Option<String> {
+fn refactor_with_errors(text: &str, title: &str) -> Option<String> {
     let (text, start) = split_at_first_mark(text);
     let (text, end) = if text.contains('┃') { split_at_mark(&text) } else { (text, start) };
     let analysis = analyse(&text);
@@ -201,29 +201,29 @@ fn routes_are_sorted_by_priority() {
 
 /// Regression: one error anywhere in a file removed the refactorings of all its statements.
 #[test]
-fn statements_without_errors_are_refactored_beside_statements_with_errors() {
+fn statements_without_errors_are_refactored_if_others_have_errors() {
     let broken = "route x when text contains -> h\n";
     let title = "give the expression a name";
     let route = "route a when n > 1 and (┃n > 2 or m > 3┃) -> h\n";
     let expected =
         format!("{broken}let extracted = n > 2 or m > 3\nroute a when n > 1 and (extracted) -> h\n");
-    assert_eq!(refactored_beside_errors(&format!("{broken}{route}"), title), Some(expected));
+    assert_eq!(refactor_with_errors(&format!("{broken}{route}"), title), Some(expected));
     let takes_name = "route x when extracted contains -> h\n";
-    let named = refactored_beside_errors(&format!("{takes_name}{route}"), title);
+    let named = refactor_with_errors(&format!("{takes_name}{route}"), title);
     assert!(named.is_some_and(|text| text.contains("let extracted_2 =")), "the broken route uses the name");
     let ill_typed = "input { n: int }\nroute a when ┃n > 1┃ and n starts_with \"a\" -> h\n";
-    assert_eq!(refactored_beside_errors(ill_typed, title), None, "the statement has an error");
+    assert_eq!(refactor_with_errors(ill_typed, title), None, "the statement has an error");
 
     let title = "replace `big` by its value";
     let sound = "let big = n > 2\nroute a when bi┃g -> h\n";
     let inlined = format!("route a when (n > 2) -> h\n{broken}");
-    assert_eq!(refactored_beside_errors(&format!("{sound}{broken}"), title), Some(inlined));
+    assert_eq!(refactor_with_errors(&format!("{sound}{broken}"), title), Some(inlined));
     let uses_name = format!("{sound}route x when big and -> h\n");
-    assert_eq!(refactored_beside_errors(&uses_name, title), None, "the broken route uses the `let`");
+    assert_eq!(refactor_with_errors(&uses_name, title), None, "the broken route uses the `let`");
 
     let title = "name this list";
     let lists = "route a when tier in [\"a┃\", \"b\"] -> h\nroute b when tier in [\"a\", \"b\"] -> h\n";
-    let named = refactored_beside_errors(&format!("{lists}{broken}"), title);
+    let named = refactor_with_errors(&format!("{lists}{broken}"), title);
     assert_eq!(
         named,
         Some(format!(
@@ -238,11 +238,11 @@ fn routes_are_not_sorted_around_a_route_with_an_error() {
     let [first, second] = ["rou┃te a when x == 1 -> h\n", "route c priority 5 when x == 2 -> h\n"];
     let broken = "route b when x == -> h\n";
     let title = "sort the routes";
-    assert_eq!(refactored_beside_errors(&format!("{first}{broken}{second}"), title), None);
-    assert_eq!(refactored_beside_errors(&format!("{broken}{first}{second}"), title), None);
+    assert_eq!(refactor_with_errors(&format!("{first}{broken}{second}"), title), None);
+    assert_eq!(refactor_with_errors(&format!("{broken}{first}{second}"), title), None);
     let table = format!("table t {{\n  {first}  {second}}}\nroute to_t when y == 1 -> goto t\n{broken}");
     let sorted = "table t {\n  route c priority 5 when x == 2 -> h\n  route a when x == 1 -> h\n}\n";
-    let found = refactored_beside_errors(&table, title);
+    let found = refactor_with_errors(&table, title);
     assert!(found.as_ref().is_some_and(|text| text.starts_with(sorted)), "{found:?}");
 }
 
