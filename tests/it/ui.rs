@@ -293,7 +293,7 @@ const HABIT_FILES: &str = "
     newcomers_clamped newcomers_beyond
     newcomers_declarations newcomers_keep newcomers_keep_calls newcomers_keep_zero
     newcomers_next_nodes newcomers_forms newcomers_form_values newcomers_form_blocks
-    newcomers_form_warnings
+    newcomers_form_warnings newcomers_permissions newcomers_permission_warnings
 ";
 
 /// Snapshots of errors for habits from other languages. Each error must show the right spelling.
