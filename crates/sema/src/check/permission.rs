@@ -9,10 +9,11 @@ use rulec_syntax::ast::{self, ExprKind, Ident, Literal};
 impl Checker<'_> {
     /// Warns of each key that names permissions, unless `handler` is declared with permissions.
     pub(super) fn warn_permissions_in_metadata(&mut self, handler: &Ident, entries: &[(Ident, ast::Expr)]) {
-        let declared = self.symbols.handlers.get(&handler.node);
-        if declared.is_some_and(|symbol| !symbol.declaration.required_permissions.is_empty()) {
+        let declared = self.symbols.handlers.get(&handler.node).map(|symbol| symbol.declaration);
+        if declared.is_some_and(|handler| !handler.required_permissions.is_empty()) {
             return;
         }
+        let is_declared = declared.is_some();
         for (key, value) in entries {
             if !matches!(key.node.as_str(), "permission" | "permissions" | "requires") {
                 continue;
@@ -26,12 +27,12 @@ impl Checker<'_> {
                 _ => source(value),
             };
             let message = message!("`{}` in braces is metadata, and no permission is checked", key.node);
-            let help = match declared {
-                Some(_) => message!(
+            let help = match is_declared {
+                true => message!(
                     "write it where `{handler}` is declared: `handler {handler}(…) requires permission {names}`",
                     handler = handler.node
                 ),
-                None => message!(
+                false => message!(
                     "declare the handler: `handler {handler}() requires permission {names}`",
                     handler = handler.node
                 ),
