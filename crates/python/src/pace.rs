@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 /// The minimum size of a text, in bytes, for which a decision releases the GIL.
 const LONG_TEXT_BYTES: usize = 4096;
-/// If a timed decision takes longer than this, the decisions of the same rules release the GIL until
-/// the next timed one. The value is far below 5 ms, after which Python itself passes the GIL on.
+/// If a timed decision takes longer than this, the decisions of the same rules release the GIL
+/// until the next timed one. The value is far below 5 ms, after which Python itself passes the GIL.
 const LONG_DECISION_TIME: Duration = Duration::from_micros(200);
 /// Of every `DECISIONS_PER_TIMING` decisions, one is timed.
 const DECISIONS_PER_TIMING: u32 = 64;
 
 /// Measures how long the decisions of a rule set take. `is_slow` is true if the last timed one took
-/// longer than [`LONG_DECISION_TIME`]. A single decision is also slow if its thread was interrupted,
-/// so this state must not last.
+/// longer than [`LONG_DECISION_TIME`]. A decision is also slow if its thread was interrupted, so
+/// this state must not last.
 #[derive(Default)]
 pub struct GilPolicy {
     decision_count: AtomicU32,

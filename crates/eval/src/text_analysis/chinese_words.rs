@@ -8,10 +8,12 @@ use rulec_base::codec::{DecodeError, Reader, TableCounts};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The words in ascending order: the number of words, a byte for each word, the number of bytes of
-/// characters, the characters as UTF-16 in little-endian order, and a frequency for each word. The
-/// high four bits of a word's byte are the number of characters that the word shares with the word
-/// before it. The low four bits are the number of its other characters.
+/// The words in ascending order. First the number of words, and a byte for each word. Then the
+/// number of bytes of characters, and the characters as UTF-16 in little-endian order. Then a
+/// frequency for each word.
+///
+/// The high four bits of a word's byte are the number of characters that the word shares with the
+/// word before it. The low four bits are the number of its other characters.
 static WORDS: &[u8] = include_bytes!("../../data/words.bin");
 
 /// The dictionary is slow to load and large, so it is loaded for the first Chinese text.
