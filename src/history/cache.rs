@@ -74,8 +74,8 @@ enum CachedEvents {
 #[derive(Default)]
 struct CountedEvents {
     events: CachedEvents,
-    /// The number of messages of this key that are not packed (encoded as bytes), as counted in the
-    /// shard when a call for this key ended last.
+    /// The number of messages of this key that are not packed (encoded as bytes). The counts of the
+    /// shard contain this number.
     counted: usize,
 }
 

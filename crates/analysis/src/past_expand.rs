@@ -1,5 +1,5 @@
-//! Expands conditions for the analysis of limits on the history: replaces names by their bodies, and
-//! collects the comparisons.
+//! Expands conditions for the analysis of limits on the history: replaces names by their bodies,
+//! and collects the comparisons.
 
 use rulec_sema::hir::{Cond, CondKind, Predicate, Program, Term};
 

@@ -10,8 +10,8 @@ use std::panic::resume_unwind;
 const NICE_INCREMENT: i32 = 10;
 
 /// Runs `work` on a thread of its own, which has a low priority on Linux, and waits until it ends.
-/// Threads that `work` starts have the same priority. A panic of `work` continues in the caller. Not
-/// part of the stable API.
+/// Threads that `work` starts have the same priority. A panic of `work` continues in the caller.
+/// Not part of the stable API.
 #[doc(hidden)]
 pub fn run_at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
