@@ -55,7 +55,7 @@ mod tests {
         check(b"2023-02-29T00:00:00Z");
         check(b"2024-02-29T00:00:00");
         check(b"2024-02-29T00:00:00ZZ");
-        assert!(accepted > 500, "{accepted}");
+        assert!(accepted > 400, "{accepted}");
         for text in
             ["2024-02-29T23:59:60Z", "2024-02-29T24:00:00Z", "2023-02-29T00:00:00Z", "0000-00-00T00:00:00Z"]
         {
