@@ -71,7 +71,8 @@ impl<'a> Checker<'a> {
             };
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, kinds) if kinds.overlaps(KindSet::STRING) && is_network_constant(right) => {
-                    message!("write `{} in_network {}`", source(left), source(right))
+                    let negation = if binary.negated { "not " } else { "" };
+                    message!("write `{} {negation}in_network {}`", source(left), source(right))
                 }
                 (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
                     message!(
@@ -83,7 +84,14 @@ impl<'a> Checker<'a> {
                 (KindSet::STRING, KindSet::STRING) => {
                     searched_text_help(binary.negated, &source(right), &source(left))
                 }
-                (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
+                (KindSet::DICT, _) => {
+                    let negation = if binary.negated { "not " } else { "" };
+                    message!(
+                        "to look for a key, write `{} {negation}has_key {}`",
+                        source(right),
+                        source(left)
+                    )
+                }
                 _ => match write_range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
                     Some(range) => message!("`-` subtracts here: write `{range}`"),
                     None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),

@@ -16,10 +16,37 @@ impl ParseFailure<'_, '_> {
         if self.rule != Rule::test_statement {
             return None;
         }
-        self.given_without_equals_error()
+        self.other_word_for_part_error()
+            .or_else(|| self.given_without_equals_error())
             .or_else(|| self.keyword_after_expect_error())
             .or_else(|| self.given_after_expect_error())
             .or_else(|| self.condition_after_expect_error())
+    }
+
+    /// Returns the diagnostic for another word in place of `given` or `expect`: `when text = "a"`,
+    /// `assert route == "refund"`. `None` for other words.
+    fn other_word_for_part_error(&self) -> Option<Diagnostic> {
+        let (next, after) =
+            (self.text_of_token(self.token_index + 1), self.text_of_token(self.token_index + 2));
+        if !self.expects_rule(Rule::kw_expect)
+            || self.kind_of_token(self.token_index + 1) != Some(TokenKind::Word)
+        {
+            return None;
+        }
+        match self.found_text {
+            "when" | "if" | "with" | "set" | "let" if after == "=" => {
+                let message = message!("a field of a test begins with `given`");
+                Some(super::foreign::foreign_syntax_error(self.span, message, "given"))
+            }
+            "assert" | "should" | "then" | "check" | "verify" | "expects" | "expected"
+                if next != "expect" =>
+            {
+                let message = message!("the result of a test follows `expect`, not `{}`", self.found_text);
+                let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");
+                self.unexpected_token(message, help)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the index of the last token `given` or `expect` before the unexpected token.
