@@ -162,8 +162,9 @@ fn original_texts(compiled_files: &[CompiledFile]) -> HashMap<PathBuf, (String, 
 }
 
 /// Returns the machine-applicable fixes of each diagnostic as one element. A diagnostic is left out
-/// if one of its fixes is in a file outside `named_paths`, except in a list file of a named file. Equal elements are returned once,
-/// because a shared file has the same diagnostics in each file that imports it.
+/// if one of its fixes is in a file outside `named_paths`, except in a list file of a named file.
+/// Equal elements are returned once, because a shared file has the same diagnostics in each file
+/// that imports it.
 fn collect_fixes(compiled_files: &[CompiledFile], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for CompiledFile { compiled, .. } in compiled_files {

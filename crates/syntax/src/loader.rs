@@ -366,8 +366,8 @@ impl ImportLoader<'_> {
 }
 
 impl ImportLoader<'_> {
-    /// Warns about invisible characters in the lines of a list file. The file then becomes a source,
-    /// because the fixes refer to it.
+    /// Warns about invisible characters in the lines of a list file. The file then becomes a
+    /// source, because the fixes refer to it.
     fn check_list_lines(&mut self, list: &Spanned<String>, path: &str, text: &str) {
         let body = text.strip_prefix('\u{feff}').unwrap_or(text);
         let runs = |line: &str| -> Vec<Range<usize>> {

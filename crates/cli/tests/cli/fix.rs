@@ -47,7 +47,7 @@ fn invisible_characters_of_a_list_file_are_removed() {
     let lines: Vec<String> = (0..30).map(line).collect();
     let folder = Folder::with(rules).file("words.txt", format!("\u{feff}{}\nme\u{e9}\n", lines.join("\r\n")));
     let ran = folder.rulec(&["check", "a.rules"]).expect(0);
-    assert!(ran.err.contains("line 1 of the list file") && !ran.err.contains("line 21 of"), "{}", ran.err);
+    assert!(ran.out.contains("line 1 of the list file") && !ran.out.contains("line 21 of"), "{}", ran.out);
     folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
     let clean = lines.join("\r\n").replace(['\u{200b}', '\u{ad}'], "");
     assert_eq!(text(&folder, "words.txt"), format!("\u{feff}{clean}\nme\u{e9}\n"));

@@ -99,7 +99,7 @@ fn results_of_runs_contain_private_values_and_the_log_does_not() {
         assert!(!shown.contains(TOKEN) && !ran.err.contains(TOKEN), "{shown} {}", ran.err);
     }
     let lines = messages().join("\n");
-    let ran = folder.fed(&["run", "a.rules", "--analysis", "--log", "analysed.jsonl"], &lines);
+    let ran = folder.fed(&["run", "a.rules", "--analysis", "--log", "analysed.jsonl"], lines);
     assert!(ran.out.contains("\"analysis\"") && !ran.err.contains(TOKEN), "{}", ran.err);
     let log = std::fs::read_to_string(folder.path("analysed.jsonl")).expect("it is written");
     assert!(log.contains("\"analysis\"") && !log.contains(TOKEN), "{log}");

@@ -1,5 +1,5 @@
-//! Tests that the client sends nothing to a server whose certificate is wrong: nobody vouches for
-//! it, it belongs to another host, or it has expired.
+//! Tests that the client sends nothing to a server with a wrong certificate. Such a certificate
+//! belongs to another host, has expired, or is not trusted by the platform.
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rulec_http::{AllowedHosts, HttpClient, HttpFailure, Limits, Request};
@@ -14,8 +14,7 @@ use std::thread::{self, JoinHandle};
 
 /// The variable with the file that the platform's trusted certificates are read from.
 const TRUSTED_FILE: &str = "SSL_CERT_FILE";
-/// A variable that is set only in the child process whose trusted certificates are those of the
-/// test.
+/// A variable that is set only in the child process that trusts the certificates of the test.
 const TRUSTS_THE_TEST: &str = "RULEC_TEST_TRUSTS_ITS_CERTIFICATES";
 
 /// A certificate that signs itself, and its key.
@@ -65,8 +64,8 @@ fn serve_once(certificate: &Certificate) -> (String, JoinHandle<Option<String>>)
     (host, server)
 }
 
-/// In a usual process, nobody vouches for the certificates of the test. In the child process that
-/// the next test starts, they are trusted; then the first one must be accepted.
+/// In a usual process, the platform does not trust the certificates of the test. The child process
+/// of the next test trusts them, so the first one must be accepted there.
 #[test]
 fn a_wrong_certificate_is_refused() {
     let certificates = [

@@ -155,8 +155,8 @@ pub static SETTINGS: [Setting; 15] = [
     },
 ];
 
-/// Returns the setting that a name of another program means, such as `zone` for `time_zone`. `lower`
-/// is the name in lower case. `None` for other names.
+/// Returns the setting that a name of another program means: `zone` for `time_zone`. `lower` is the
+/// name in lower case. `None` for other names.
 fn setting_for_foreign_name(lower: &str) -> Option<&'static str> {
     Some(match lower.replace(['_', '-'], "").as_str() {
         "tz" | "utc" | "utcoffset" => "zone",

@@ -138,7 +138,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(number) = number.filter(|_| matches!(word, "weight" | "salience" | "rank" | "prio")) {
             let number = self.element_text(number);
             let help = message!("move it before the condition: `route NAME priority {number} when …`");
-            let message = message!("the order of routes is set with `priority`, not `{word}`");
+            let message = message!("the order of routes is set with `priority`, not `{found}`", found = word);
             return self.report(unexpected_token(span, message, help));
         }
         if word.eq_ignore_ascii_case("as") {

@@ -1,8 +1,7 @@
 //! Regular expressions between slashes, as other languages write them.
 
 use super::foreign_syntax_error;
-use crate::parse::context::unexpected_token;
-use rulec_base::diag::Diagnostic;
+use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -53,7 +52,7 @@ pub(in super::super) fn regex_between_slashes_error(
         let written = format!("{argument} matches {literal}");
         let whole = Span { end, ..span };
         let help = message!("write `{written}`", written = written.clone());
-        return Some(unexpected_token(whole, message, help).likely_fix(whole, written));
+        return Some(Diagnostic::new(Code::Unexpected, whole, message).help(help).likely_fix(whole, written));
     }
     match before.map(|before| (before, &text[before.range()])) {
         // Another diagnostic reports `=~`.
@@ -62,11 +61,12 @@ pub(in super::super) fn regex_between_slashes_error(
             let whole = before.to(span);
             let written = format!("matches {literal}");
             let help = message!("write `{written}`", written = written.clone());
-            Some(unexpected_token(span, message, help).likely_fix(whole, written))
+            Some(Diagnostic::new(Code::Unexpected, span, message).help(help).likely_fix(whole, written))
         }
         _ => {
             let written = format!("text matches {literal}");
-            Some(unexpected_token(span, message, message!("write it after `matches`: `{written}`")))
+            let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+            Some(diagnostic.help(message!("write it after `matches`: `{written}`")))
         }
     }
 }

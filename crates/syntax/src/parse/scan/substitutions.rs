@@ -1,4 +1,4 @@
-//! Diagnostics for values in the syntax of a shell or template, such as `${role:-guest}`, for
+//! Diagnostics for values in the syntax of a shell or template, such as `${role:-guest}`. Also for
 //! numbers whose digits are grouped by Chinese commas, and for the division `//`.
 
 use crate::lex::{Token, TokenKind};

@@ -115,7 +115,8 @@ impl ParseFailure<'_, '_> {
         if !self.statement_declares_fields() {
             return None;
         }
-        // The parser takes a word after the type for the name of the next field, and fails after it.
+        // The parser takes a word after the type for the name of the next field. So it fails after
+        // this word.
         let word = self.token_index.checked_sub(1)?;
         let bound = if self.begins_bound(word) && !self.is_number(word) { word } else { self.token_index };
         let colon = self.colon_before(bound).or_else(|| bound.checked_sub(1))?;
@@ -171,12 +172,14 @@ impl ParseFailure<'_, '_> {
                     | "matches"
             )
             || self.text_of_token(index) == "in" && self.is_number(index + 1)
-            || self.text_of_token(index) == "(" && self.is_number(index + 1)
+            || self.text_of_token(index) == "("
+                && self.is_number(index + 1)
+                && matches!(self.text_of_token(index + 2), ".." | "..=" | "-")
     }
 
-    /// Returns the condition that the bounds of a declared field mean: `age >= 18 and age <= 65` for
-    /// `>= 18, <= 65`. The bounds are the tokens from `bound` up to `end`, and `ty` is the type of
-    /// the field. `None` for other tokens.
+    /// Returns the condition that the bounds of a declared field mean: `age >= 18 and age <= 65`
+    /// for `>= 18, <= 65`. The bounds are the tokens from `bound` up to `end`, and `ty` is the type
+    /// of the field. `None` for other tokens.
     fn condition_of_bounds(&self, bound: usize, end: usize, name: &str, ty: &str) -> Option<String> {
         let bounds = self.source_of_tokens(bound..end);
         let measured = if ty == "string" { format!("len({name})") } else { name.to_owned() };

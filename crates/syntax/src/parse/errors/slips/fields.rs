@@ -170,8 +170,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
     }
 
-    /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`, `lang: ("en"
-    /// | "de")`. `None` without such a mistake.
+    /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`, or in
+    /// parentheses. `None` without such a mistake.
     fn bracketed_enum_values_error(&self) -> Option<Diagnostic> {
         if !matches!(self.found_text, "[" | "(") || !self.is_preceded_by(":") {
             return None;

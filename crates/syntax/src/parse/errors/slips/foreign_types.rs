@@ -27,8 +27,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.type_with_length_error().filter(|_| self.rule == Rule::field_item))
     }
 
-    /// Returns the diagnostic for a word such as `required` before the type of a payload's field, as
-    /// in `amount: required int`. `None` for other words.
+    /// Returns the diagnostic for a word such as `required` before the type of a payload's field:
+    /// `amount: required int`. `None` for other words.
     fn word_before_type_of_item_error(&self) -> Option<Diagnostic> {
         let (word, colon) = (self.token_index.checked_sub(1)?, self.token_index.checked_sub(2)?);
         let ty = self.meant_type(self.token_index)?;

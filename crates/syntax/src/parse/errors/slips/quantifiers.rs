@@ -133,7 +133,7 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).likely_fix(span, written))
     }
 
-    /// Returns the diagnostic for a quantifier without `in` before its list: `any x tags: x == "a"`.
+    /// Returns the diagnostic for a quantifier without `in` before its list: `any x tags: x > 3`.
     /// The unexpected token is the colon. `None` without such a mistake.
     fn missing_in_error(&self) -> Option<Diagnostic> {
         let list = self.path_start(self.token_index)?;

@@ -1,5 +1,5 @@
-//! Diagnostics for a constant text that is written in parts, such as `import "a_" + "b.rules"`,
-//! with doubled quotes, as in `test "the ""big"" one"`, or as a regular expression between slashes.
+//! Diagnostics for a constant text that is written in parts, as `import "a_" + "b.rules"`. Also for
+//! doubled quotes, as in `test "the ""big"" one"`, and for regular expressions in slashes.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
