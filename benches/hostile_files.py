@@ -130,8 +130,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
         (folder / name).write_text(text())
-    # The message of `elements.rules`: a list of 100,000 texts that are in neither list.
-    elements = each(100_000, lambda i: f'"x{i}"', ",")
+    # The message of `elements.rules`: a list of 100,000 addresses that are in neither list.
+    elements = each(100_000, lambda i: f'"172.{i // 65536}.{i // 256 % 256}.{i % 256}"', ",")
     (folder / "elements.jsonl").write_text(f'{{"l":[{elements}]}}\n')
 
 
