@@ -131,7 +131,7 @@ impl<'r, 'p> SlipIndex<'r, 'p> {
         for field in once {
             let letters: Vec<char> = field.name.chars().collect();
             if letters.len() >= MIN_EXCHANGED_CHARS {
-                index.by_letters.entry(sorted(&letters)).or_insert_with(Vec::new).push(field);
+                index.by_letters.entry(sorted(&letters)).or_default().push(field);
             }
             if !(MIN_SHORTENED_CHARS + 1..=MAX_LENGTHENED_CHARS).contains(&letters.len()) {
                 continue;
@@ -142,7 +142,7 @@ impl<'r, 'p> SlipIndex<'r, 'p> {
                     continue;
                 }
                 let shortened = [&letters[..removed], &letters[removed + 1..]].concat();
-                index.by_shortened.entry(shortened).or_insert_with(Vec::new).push(field);
+                index.by_shortened.entry(shortened).or_default().push(field);
             }
         }
         index
