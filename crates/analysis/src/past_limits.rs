@@ -221,9 +221,8 @@ impl<'p> LimitChecker<'_, 'p> {
         let later: Vec<RuleId> = order[position + 1..].iter().filter(is_related).copied().collect();
         let mut reached: Vec<SolverGoal> =
             earlier.iter().rev().take(MAX_OTHER_RULES).map(|id| (self.true_cond(*id), false)).collect();
-        let replaced =
-            CondReplacements::from_iter([(std::ptr::from_ref(limit.cond), limit.truth_if_exceeded)]);
-        let if_exceeded = build_with_replacements(self.solver, expanded, true, &replaced);
+        let mut replaced = CondReplacements::of_part(limit.cond, limit.truth_if_exceeded);
+        let if_exceeded = build_with_replacements(self.solver, expanded, true, &mut replaced);
         let chosen = self.solver.builder.build_cond(expanded, true);
         let within = (self.solver.builder.build_cond(limit.cond, !limit.truth_if_exceeded), true);
         let missing = self.goals_if_missing(limit, operand, within)?;

@@ -251,9 +251,32 @@ impl ValueClasses {
         self.constant_text_ids.get(text.as_bytes())
     }
 
+    /// Returns the results of the predicate `test` for all classes, as pairs of a class and a
+    /// result. A result holds from its class up to the class of the next pair. It is `None` if
+    /// values of one class may give different results.
+    pub fn results_by_class(&self, test: &ClassPredicate) -> Vec<(ClassId, Option<Tri>)> {
+        let mut bounds = self.class_bounds(test);
+        bounds.sort_unstable();
+        bounds.dedup();
+        let listed = self.listed_classes(test);
+        bounds.into_iter().map(|class| (class, self.result_for_class(test, &listed, class))).collect()
+    }
+
+    /// Returns the classes of the texts and numbers of an `in` predicate, in ascending order. Empty
+    /// for other predicates.
+    fn listed_classes(&self, test: &ClassPredicate) -> Vec<ClassId> {
+        let ClassPredicate::In(_) = test else { return Vec::new() };
+        let texts = test.texts().filter_map(|text| self.class_of_constant_text(text));
+        let numbers = test.numbers().map(|number| self.class_of(&number.to_value()));
+        let mut classes: Vec<ClassId> = texts.chain(numbers).collect();
+        classes.sort_unstable();
+        classes
+    }
+
     /// Returns the result of the predicate `test` for all values of a class; `None` if different
-    /// values of the class may give different results.
-    pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
+    /// values of the class may give different results. `listed` are the classes of the elements of
+    /// an `in` predicate.
+    fn result_for_class(&self, test: &ClassPredicate, listed: &[ClassId], class: ClassId) -> Option<Tri> {
         if class == OTHER_KINDS_CLASS {
             return match test {
                 ClassPredicate::Missing => Some(Tri::False),
@@ -279,35 +302,29 @@ impl ValueClasses {
             }
             ClassPredicate::Text(_) => Tri::Unknown,
             ClassPredicate::In(_) if class == MISSING_CLASS => Tri::Unknown,
-            ClassPredicate::In(members) => match (bool_value, number_order) {
-                (Some(value), _) => members.has_false_and_true[usize::from(value)],
-                (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
-                _ => members.texts.iter().any(|wanted| self.class_of_constant_text(wanted) == Some(class)),
+            ClassPredicate::In(members) => match bool_value {
+                Some(value) => members.has_false_and_true[usize::from(value)],
+                None => listed.binary_search(&class).is_ok(),
             }
             .into(),
         })
     }
 
     /// Splits the class ids into ranges, so that the predicate `test` has the same result for all
-    /// classes of a range. Appends the first id of each range to `into`.
-    pub fn collect_class_bounds(&self, test: &ClassPredicate, into: &mut Vec<ClassId>) {
-        into.extend([
+    /// classes of a range. Returns the first id of each range, in no order and with repetitions.
+    fn class_bounds(&self, test: &ClassPredicate) -> Vec<ClassId> {
+        let fixed = [
             MISSING_CLASS,
             FALSE_CLASS,
             FALSE_CLASS + 1,
             OTHER_KINDS_CLASS,
             NON_CONSTANT_TEXT_CLASS,
             self.first_number_class(),
-        ]);
-        for text in test.texts() {
-            if let Some(class) = self.class_of_constant_text(text) {
-                into.extend([class, class + 1]);
-            }
-        }
-        for number in test.numbers() {
-            let class = self.class_of(&number.to_value());
-            into.extend([class, class + 1]);
-        }
+        ];
+        let texts = test.texts().filter_map(|text| self.class_of_constant_text(text));
+        let numbers = test.numbers().map(|number| self.class_of(&number.to_value()));
+        let constants = texts.chain(numbers).flat_map(|class| [class, class + 1]);
+        fixed.into_iter().chain(constants).collect()
     }
 }
 
@@ -375,26 +392,22 @@ mod tests {
             let texts = tests.iter().flat_map(ClassPredicate::texts);
             let classes = ValueClasses::new(texts, tests.iter().flat_map(ClassPredicate::numbers));
             for test in tests {
-                let mut changes = Vec::new();
-                classes.collect_class_bounds(test, &mut changes);
+                let (changes, listed) = (classes.class_bounds(test), classes.listed_classes(test));
+                let result_for_class = |class| classes.result_for_class(test, &listed, class);
                 for value in values.iter().copied() {
                     let class = classes.class_of(&value);
                     assert!(class < classes.class_count());
                     assert_eq!(
-                        classes.result_for_class(test, class),
+                        result_for_class(class),
                         Some(expected_result(test, value)),
                         "{test:?} {value:?}"
                     );
                     // All classes between two neighbouring bounds must give the same result.
                     let start =
                         *changes.iter().filter(|change| **change <= class).max().expect("the first class");
-                    assert_eq!(
-                        classes.result_for_class(test, start),
-                        classes.result_for_class(test, class),
-                        "{test:?} {value:?}"
-                    );
+                    assert_eq!(result_for_class(start), result_for_class(class), "{test:?} {value:?}");
                 }
-                let list = classes.result_for_class(test, classes.class_of(&Value::List(&[])));
+                let list = result_for_class(classes.class_of(&Value::List(&[])));
                 assert_eq!(list, matches!(test, ClassPredicate::Missing).then_some(Tri::False));
             }
         }
