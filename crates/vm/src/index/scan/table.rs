@@ -51,9 +51,6 @@ pub struct GramTable {
     /// - `length | offset << 32`, where `length` is the length of the literal in bytes, and `offset`
     ///   is the offset of the gram in the literal
     records: Vec<u64>,
-    /// Number of records that were added to an entry that already had at least
-    /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    crowded_record_count: usize,
 }
 
 impl GramTable {
@@ -63,13 +60,14 @@ impl GramTable {
     /// Creates a table with room for this number of literals.
     pub fn new(literals: usize) -> GramTable {
         let slots = (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
-        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_record_count: 0 }
+        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new() }
     }
 
-    /// Returns the number of records in the whole table that were added to an entry that already
-    /// had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    pub fn crowded_record_count(&self) -> usize {
-        self.crowded_record_count
+    /// Returns the largest number of literals of an entry, at most
+    /// [`GramTable::MAX_COUNTED_LITERALS`].
+    #[cfg(test)]
+    pub fn max_entry_literals(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.packed_state & COUNT_MASK).max().unwrap_or(0)
     }
 
     /// Returns the slot with this hash, with its index. If there is none, returns the empty slot
@@ -139,7 +137,6 @@ impl GramTable {
         }
         let (index, slot) = self.find_slot(entry.hash);
         let count = (entry.capped_literal_count + 1).min(COUNT_MASK);
-        self.crowded_record_count += usize::from(entry.capped_literal_count == COUNT_MASK);
         let state = (((entry.hash >> 40) as u32) << 8) | (slot.packed_state & DEEPER_FLAG) | count;
         self.slots[index] = HashSlot { packed_state: state, last_record: record };
         self.records[record as usize] |= u64::from(slot.last_record);
