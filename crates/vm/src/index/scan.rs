@@ -44,7 +44,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use filter::FilterBuffers;
+use filter::{FoundGram, FoundGrams};
 use frequency::ByteFrequency;
 use long::{LongLiterals, TextBlock};
 use probes::{BLOCK_POSITIONS, MAX_PROBE_STEP, ProbePosition, ProbePositions, WINDOW_BYTES};
@@ -73,7 +73,7 @@ pub struct ScanBuffers {
     /// [`PADDING_BYTES`] zeros follow these bytes.
     scan_bytes: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
-    filter_buffers: FilterBuffers,
+    found_grams: FoundGrams,
 }
 
 impl Default for ScanBuffers {
@@ -81,7 +81,7 @@ impl Default for ScanBuffers {
         ScanBuffers {
             scan_bytes: [0; WINDOW_BYTES + PADDING_BYTES],
             positions: [ProbePosition::default(); 256],
-            filter_buffers: FilterBuffers::default(),
+            found_grams: [FoundGram::default(); _],
         }
     }
 }
@@ -146,7 +146,7 @@ impl LiteralScanner {
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_short_and_rare(text, &mut hit);
         let Some(long_literals) = &self.long_literals else { return };
-        let ScanBuffers { scan_bytes: text_end, positions, filter_buffers } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
         let mut position = 0;
         while position < text.len() {
             // A gram may begin in the block before, up to three bytes before the first probe.
@@ -166,7 +166,7 @@ impl LiteralScanner {
                     TextBlock { window, text, block_offset },
                     (lead, remaining_text.len().min(BLOCK_POSITIONS)),
                     positions,
-                    filter_buffers,
+                    found_grams,
                     &mut hit,
                 );
         }
@@ -176,7 +176,7 @@ impl LiteralScanner {
     /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
-        let ScanBuffers { scan_bytes: text_end, positions, filter_buffers } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
         let length = length.min(BLOCK_POSITIONS);
         text_end[length..length + PADDING_BYTES].fill(0);
         let text = &text_end[..length];
@@ -187,7 +187,7 @@ impl LiteralScanner {
                 TextBlock { window, text, block_offset: 0 },
                 (0, length),
                 positions,
-                filter_buffers,
+                found_grams,
                 &mut hit,
             );
         }

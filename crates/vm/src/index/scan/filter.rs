@@ -1,7 +1,6 @@
 //! The second stage of a scan: a Bloom filter over the grams (short byte sequences) of all literals.
 //! For each position that the first stage found, the filter looks up the whole gram of each class
-//! that is possible there. It has no branch that depends on the text, because a mispredicted branch
-//! costs as much as a lookup.
+//! that is possible there.
 
 use super::probes::{GramClass, ProbePosition, Probing, WINDOW_BYTES};
 use rulec_base::broken_invariant;
@@ -24,25 +23,8 @@ pub struct GramFilter {
     classes: &'static [GramClass; 8],
 }
 
-/// Working memory of the filter. The memory is reused without clearing.
-#[derive(Clone, Debug)]
-pub struct FilterBuffers {
-    /// The classes of the grams (byte sequences) to look up, and the probed positions that may lie
-    /// in them. The last position writes eight classes at once, hence the additional bytes.
-    candidate_classes: [u8; MAX_CANDIDATES + 8],
-    candidate_positions: [u8; MAX_CANDIDATES + 8],
-    found_grams: [FoundGram; MAX_CANDIDATES],
-}
-
-impl Default for FilterBuffers {
-    fn default() -> FilterBuffers {
-        FilterBuffers {
-            candidate_classes: [0; MAX_CANDIDATES + 8],
-            candidate_positions: [0; MAX_CANDIDATES + 8],
-            found_grams: [FoundGram::default(); MAX_CANDIDATES],
-        }
-    }
-}
+/// Buffer for the grams (byte sequences) that pass the filter.
+pub type FoundGrams = [FoundGram; MAX_CANDIDATES];
 
 /// A gram (byte sequence) that passes the filter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,35 +44,6 @@ impl FoundGram {
         probing.classes()[usize::from(self.class % 8)]
     }
 }
-
-/// For each bit set of classes, the numbers of its classes in ascending order.
-static CLASSES_OF_BITS: [[u8; 8]; 256] = {
-    let mut lists = [[0; 8]; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        let (mut count, mut class) = (0, 0);
-        while class < 8 {
-            if bits >> class & 1 == 1 {
-                lists[bits][count] = class as u8;
-                count += 1;
-            }
-            class += 1;
-        }
-        bits += 1;
-    }
-    lists
-};
-/// For each bit set of classes, the number of its classes. The table is faster than `count_ones`,
-/// which takes twelve instructions on processors without an instruction for it.
-static CLASS_COUNTS: [u8; 256] = {
-    let mut counts = [0; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        counts[bits] = (bits as u8).count_ones() as u8;
-        bits += 1;
-    }
-    counts
-};
 
 /// Returns the hash of a gram (byte sequence) of the class, at the start of `eight`. The upper bits
 /// are used.
@@ -135,60 +88,48 @@ impl GramFilter {
         &self,
         positions: &[ProbePosition],
         window: &[u8; WINDOW_BYTES],
-        buffers: &'b mut FilterBuffers,
+        found_grams: &'b mut FoundGrams,
     ) -> &'b [FoundGram] {
-        let FilterBuffers { candidate_classes, candidate_positions, found_grams } = buffers;
-        let mut count = 0;
-        for position in positions {
-            let bits = usize::from(position.class_bits());
-            let range = count..count + 8;
-            let (Some(classes), Some(positions)) =
-                (candidate_classes.get_mut(range.clone()), candidate_positions.get_mut(range))
-            else {
-                broken_invariant!("a buffer has room for all classes of the positions");
-                break;
-            };
-            classes.copy_from_slice(&CLASSES_OF_BITS[bits]);
-            positions.fill(position.offset_in_block());
-            count += usize::from(CLASS_COUNTS[bits]);
-        }
-        let count = count.min(MAX_CANDIDATES);
-        let candidates = (&candidate_classes[..count], &candidate_positions[..count]);
         let [tiny, small, medium, large, _] = FILTER_SIZES;
         // The filter sizes are compile-time constants, so that no index needs a bounds check.
         let found_count = match self.words.len() {
-            len if len == tiny => self.check::<{ FILTER_SIZES[0] }>(candidates, window, found_grams),
-            len if len == small => self.check::<{ FILTER_SIZES[1] }>(candidates, window, found_grams),
-            len if len == medium => self.check::<{ FILTER_SIZES[2] }>(candidates, window, found_grams),
-            len if len == large => self.check::<{ FILTER_SIZES[3] }>(candidates, window, found_grams),
-            _ => self.check::<{ FILTER_SIZES[4] }>(candidates, window, found_grams),
+            len if len == tiny => self.check::<{ FILTER_SIZES[0] }>(positions, window, found_grams),
+            len if len == small => self.check::<{ FILTER_SIZES[1] }>(positions, window, found_grams),
+            len if len == medium => self.check::<{ FILTER_SIZES[2] }>(positions, window, found_grams),
+            len if len == large => self.check::<{ FILTER_SIZES[3] }>(positions, window, found_grams),
+            _ => self.check::<{ FILTER_SIZES[4] }>(positions, window, found_grams),
         };
         &found_grams[..found_count.min(MAX_CANDIDATES)]
     }
 
-    /// Writes the candidates that pass the filter to `found_grams`, and returns their number.
+    /// Writes the grams that pass the filter to `found_grams`, and returns their number.
     #[inline(always)]
     fn check<const SIZE: usize>(
         &self,
-        (classes, positions): (&[u8], &[u8]),
+        positions: &[ProbePosition],
         window: &[u8; WINDOW_BYTES],
-        found_grams: &mut [FoundGram; MAX_CANDIDATES],
+        found_grams: &mut FoundGrams,
     ) -> usize {
         let Ok(words) = <&[u64; SIZE]>::try_from(&*self.words) else {
             broken_invariant!("the filter has one of the known sizes");
             return 0;
         };
         let mut count = 0;
-        for (&class_number, &position) in classes.iter().zip(positions) {
-            let class = self.classes[usize::from(class_number % 8)];
-            let start = position.wrapping_sub(class.probe_offset);
-            let eight =
-                window[usize::from(start)..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-            let hash = hash_gram(eight, class);
-            let (word, [first, second]) = (words[word_of(hash, SIZE)], bits_of(hash, SIZE));
-            // Always written, but counted only if it passes, to avoid a branch.
-            found_grams[count % MAX_CANDIDATES] = FoundGram { class: class_number, position: start };
-            count += (word >> first & word >> second & 1) as usize;
+        for position in positions {
+            let mut bits = u32::from(position.class_bits());
+            while bits != 0 {
+                let class_number = (bits.trailing_zeros() % 8) as u8;
+                bits &= bits - 1;
+                let class = self.classes[usize::from(class_number)];
+                let start = position.offset_in_block().wrapping_sub(class.probe_offset);
+                let eight =
+                    window[usize::from(start)..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+                let hash = hash_gram(eight, class);
+                let (word, [first, second]) = (words[word_of(hash, SIZE)], bits_of(hash, SIZE));
+                // Always written, but counted only if it passes, to avoid a branch.
+                found_grams[count % MAX_CANDIDATES] = FoundGram { class: class_number, position: start };
+                count += (word >> first & word >> second & 1) as usize;
+            }
         }
         count
     }

@@ -185,15 +185,17 @@ pub struct ProbeTable {
     probing: Probing,
 }
 
-/// Returns the index of the entry for the first bytes of `eight`, four or five, in a probe table with
-/// `size` entries.
+/// Returns the index of the entry for four bytes of a text in a probe table with `size` entries.
 #[inline(always)]
-fn hash_slot(eight: u64, probe_bytes: usize, size: usize) -> usize {
-    if probe_bytes == 4 {
-        ((eight as u32).wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize
-    } else {
-        ((eight << 24).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - size.trailing_zeros())) as usize
-    }
+fn hash_four_bytes(four: u32, size: usize) -> usize {
+    (four.wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize
+}
+
+/// Returns the index of the entry for the first five bytes of `eight` in a probe table with `size`
+/// entries.
+#[inline(always)]
+fn hash_five_bytes(eight: u64, size: usize) -> usize {
+    ((eight << 24).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - size.trailing_zeros())) as usize
 }
 
 impl ProbeTable {
@@ -217,7 +219,12 @@ impl ProbeTable {
     }
 
     fn hash_slot(&self, eight: u64) -> usize {
-        hash_slot(eight, self.probing.bytes, self.class_bits_by_hash.len())
+        let size = self.class_bits_by_hash.len();
+        if self.probing.bytes == 4 {
+            hash_four_bytes(eight as u32, size)
+        } else {
+            hash_five_bytes(eight, size)
+        }
     }
 
     /// True if no gram (byte sequence of a literal) that was added so far has a probe with the first
@@ -319,12 +326,11 @@ fn probe_positions<const STEP: usize, const BYTES: usize, const SIZE: usize>(
     {
         let classes_at = |index: usize| {
             let rest = &probed_bytes[index * STEP..];
-            let eight = if BYTES == 4 {
-                rest.first_chunk().map_or(0, |four| u64::from(u32::from_le_bytes(*four)))
+            table[if BYTES == 4 {
+                hash_four_bytes(rest.first_chunk().map_or(0, |four| u32::from_le_bytes(*four)), SIZE)
             } else {
-                rest.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
-            };
-            table[hash_slot(eight, BYTES, SIZE)]
+                hash_five_bytes(rest.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight)), SIZE)
+            }]
         };
         if (0..UNROLLED_PROBES).fold(0, |all, index| all | classes_at(index)) != 0 {
             for index in 0..UNROLLED_PROBES {

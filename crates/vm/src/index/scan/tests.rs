@@ -1,6 +1,6 @@
 //! Compares the scanner with a naive search, on random and adversarial literals and texts.
 
-use super::{BLOCK_POSITIONS, FilterBuffers, LiteralScanner, ProbePosition, ScanBuffers, WINDOW_BYTES};
+use super::{BLOCK_POSITIONS, FoundGram, LiteralScanner, ProbePosition, ScanBuffers, WINDOW_BYTES};
 use rulec_base::text::fold::fold_text;
 use std::collections::{BTreeSet, HashMap};
 
@@ -419,9 +419,9 @@ fn few_positions_pass_where_no_literal_is() {
             let (count, next) =
                 long_literals.probes.probe_block(&window, 0, rest.len().min(BLOCK_POSITIONS), &mut found);
             positions += count;
-            let mut buffers = FilterBuffers::default();
+            let mut buffer = [FoundGram::default(); _];
             for found in &found[..count] {
-                grams += long_literals.filter.find_grams(&[*found], &window, &mut buffers).len();
+                grams += long_literals.filter.find_grams(&[*found], &window, &mut buffer).len();
             }
             at += next;
         }
