@@ -56,6 +56,7 @@ use anchored_literals::EdgeLiterals;
 use attribute::{ClassId, ValueClasses};
 use bitmap::Bitmap;
 use rulec_base::text::TextMode;
+use rulec_base::text::prepared::UNCACHED_SLOT;
 use rulec_base::text::texts::TextIds;
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NormalForm, NormalRule};
@@ -193,9 +194,16 @@ pub struct TextForm {
     /// How the text is normalized: Unicode form and case folding.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text.
-    /// [`UNCACHED_SLOT`](rulec_base::text::prepared::UNCACHED_SLOT) if the mode leaves the text
-    /// unchanged.
+    /// [`UNCACHED_SLOT`] if the mode leaves the text unchanged.
     pub cache_id: u32,
+}
+
+impl TextForm {
+    /// Returns true if the form is the text itself.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.cache_id == UNCACHED_SLOT
+    }
 }
 
 /// The index of one attribute (a value of the message that conditions read). Maps the value to its

@@ -231,7 +231,7 @@ impl<'a> IndexLookup<'a> {
     ) -> bool {
         let Some(elements) = engine.operand_value(attribute.operand).elements() else { return false };
         let AttributeIndex { element_ids, element_keys, form, .. } = attribute;
-        let is_plain = form.mode.is_plain();
+        let is_plain = form.is_plain();
         // A loop without a closure, because a closure would be called separately for each kind of
         // list.
         for element in elements {
@@ -281,7 +281,7 @@ impl<'a> IndexLookup<'a> {
             return OTHER_KINDS_CLASS;
         };
         match attribute.operand {
-            Operand::Slot(slot) if attribute.form.mode.is_plain() => {
+            Operand::Slot(slot) if attribute.form.is_plain() => {
                 attribute.classes.class_of(engine.slot_ref(slot))
             }
             _ => self.class_of_prepared_value(engine, attribute),
