@@ -1,9 +1,9 @@
 //! Makes decisions, so that callgrind can count the instructions. `benches/callgrind.sh` runs this
 //! program for each fixed workload and compares the counts with `guard.txt`.
 //!
-//! `guard WORKLOAD DECISIONS [ROUTES [SEED]]` makes the given number of decisions. A prepared record is a
-//! message whose fields were read in advance, and a choice is the chosen route without its
-//! arguments:
+//! `guard WORKLOAD DECISIONS [ROUTES [SEED]]` makes the given number of decisions. A prepared
+//! record is a message whose fields were read in advance, and a choice is the chosen route without
+//! its arguments:
 //!
 //! - `jit`: ten routes on the JIT, from a prepared record to a choice;
 //! - `index`: a thousand routes with the index, from a prepared record to a choice;

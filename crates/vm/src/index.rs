@@ -292,8 +292,10 @@ pub enum PostingList {
 }
 
 /// Entry of a posting list: one route. A route whose condition is split into alternatives has one
-/// posting for each alternative. Everything that a decision needs to try the route is in one line
-/// of the processor's cache, because the index of many routes is larger than the cache.
+/// posting for each alternative.
+///
+/// All that a decision reads to find the route's code is in one line of the processor's cache.
+/// Measured in benches/notes/plain.md, "Layout of the index".
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Posting {

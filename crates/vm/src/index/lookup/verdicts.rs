@@ -1,5 +1,5 @@
-//! Decides text predicates by the literals that a scan found, so that no predicate searches the text
-//! again.
+//! Decides text predicates by the literals that a scan found. So the predicates need not search
+//! the text again.
 
 use super::{IndexLookup, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::index::LiteralVerdict;
