@@ -147,8 +147,10 @@ const NON_CONSTANT_TEXT_CLASS: ClassId = 4;
 /// The equivalence classes of an attribute's values. Each constant text or number of a predicate is
 /// a class. Other texts form one class, and other numbers one class for each interval between,
 /// below or above the constants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ValueClasses {
+    /// The class of numbers below all constants. The classes of greater numbers follow.
+    first_number_class: ClassId,
     constant_text_ids: TextIds,
     constant_numbers: Vec<RuleNumber>,
     /// The constant numbers of the predicates, if each is exact as a float; else `None`.
@@ -161,16 +163,20 @@ impl ValueClasses {
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
     ) -> ValueClasses {
-        let mut classes = ValueClasses::default();
+        let mut constant_text_ids = TextIds::default();
+        let next_class = |ids: &TextIds| NON_CONSTANT_TEXT_CLASS + 1 + ids.len() as ClassId;
         for text in texts {
-            let class = NON_CONSTANT_TEXT_CLASS + 1 + classes.constant_text_ids.len() as ClassId;
-            classes.constant_text_ids.insert(text, class);
+            constant_text_ids.insert(text, next_class(&constant_text_ids));
         }
-        classes.constant_numbers.extend(numbers);
-        classes.constant_numbers.sort_by(|a, b| a.compare_with(b.to_value()));
-        classes.constant_numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
-        classes.floats = ValueClasses::float_buckets(&classes.constant_numbers);
-        classes
+        let mut constant_numbers: Vec<RuleNumber> = numbers.into_iter().collect();
+        constant_numbers.sort_by(|a, b| a.compare_with(b.to_value()));
+        constant_numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
+        ValueClasses {
+            first_number_class: next_class(&constant_text_ids),
+            floats: ValueClasses::float_buckets(&constant_numbers),
+            constant_text_ids,
+            constant_numbers,
+        }
     }
 
     fn float_buckets(numbers: &[RuleNumber]) -> Option<FloatBuckets> {
@@ -182,13 +188,9 @@ impl ValueClasses {
         floats.collect::<Option<_>>().map(FloatBuckets::new)
     }
 
-    fn first_number_class(&self) -> ClassId {
-        NON_CONSTANT_TEXT_CLASS + 1 + self.constant_text_ids.len() as ClassId
-    }
-
     /// Returns the number of equivalence classes of the attribute's values.
     pub fn class_count(&self) -> ClassId {
-        self.first_number_class() + 2 * self.constant_numbers.len() as ClassId + 1
+        self.first_number_class + 2 * self.constant_numbers.len() as ClassId + 1
     }
 
     /// Returns the number of distinct constants with which predicates compare the attribute.
@@ -205,7 +207,7 @@ impl ValueClasses {
             Value::Bool(value) => FALSE_CLASS + ClassId::from(*value),
             Value::Str(text) => self.class_of_text(text.as_bytes()),
             Value::Int(_) | Value::Float(_) | Value::Wide(_) => {
-                self.first_number_class() + self.number_position(value)
+                self.first_number_class + self.number_position(value)
             }
             _ => OTHER_KINDS_CLASS,
         }
@@ -284,7 +286,7 @@ impl ValueClasses {
             };
         }
         let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
-        let number_order = class.checked_sub(self.first_number_class());
+        let number_order = class.checked_sub(self.first_number_class);
         let is_text = class >= NON_CONSTANT_TEXT_CLASS && number_order.is_none();
         // The position of the predicate's number, comparable with the position `number_order` of
         // the class.
@@ -319,7 +321,7 @@ impl ValueClasses {
             FALSE_CLASS + 1,
             OTHER_KINDS_CLASS,
             NON_CONSTANT_TEXT_CLASS,
-            self.first_number_class(),
+            self.first_number_class,
         ];
         let texts = test.texts().filter_map(|text| self.class_of_constant_text(text));
         let numbers = test.numbers().map(|number| self.class_of(&number.to_value()));
