@@ -1367,6 +1367,14 @@ class Outcome:
     def exception(self) -> BaseException | None:
         """The exception that the handler raised; None if the message was handled or no handler raised."""
     @property
+    def breaches(self) -> list[dict[str, Any]]: ...
+    @property
+    def missing_args(self) -> list[str]: ...
+    @property
+    def tried(self) -> list[dict[str, Any]]: ...
+    @property
+    def elapsed_us(self) -> int: ...
+    @property
     def fallback(self) -> str | None:
         """The name of the fallback that replied in place of the handler; None if none did."""
     @property

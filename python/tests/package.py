@@ -17,7 +17,7 @@ LICENSES = ("LICENSE-APACHE", "LICENSE-MIT")
 # Parts of paths that no package has.
 UNWANTED = (".venv/", "__pycache__/", "/studio/src/", "/serve/src/", "node_modules/", "/target/")
 # Cargo reads the manifests of these crates, although the package does not compile them.
-OPTIONAL_CRATES = ("crates/serve", "crates/studio")
+OPTIONAL_CRATES = ("crates/serve", "crates/studio", "tools/unify")
 MANIFEST_FILES = tuple(f"/{crate}/{file}" for crate in OPTIONAL_CRATES for file in ("Cargo.toml", "src/lib.rs"))
 
 

@@ -7,6 +7,7 @@ import gc
 import json
 import sys
 import threading
+import time
 import weakref
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_an_exception_is_an_outcome() -> None:
     assert outcome.error is not None and "ValueError: nothing to say" in outcome.error
     assert isinstance(outcome.exception, ValueError) and outcome.exception.__traceback__ is not None
     assert json.loads(outcome.to_json()) == outcome.to_dict()
+
+
+def test_an_outcome_says_what_is_wrong_with_the_message() -> None:
+    rules = Rules.from_text("input { text: string }\ndefault -> chat")
+
+    def chat(request: Request) -> str:
+        time.sleep(0.002)
+        return "hello"
+
+    async def work() -> Outcome:
+        return await Router(rules, {"chat": chat}).route({"txt": "x"})
+
+    outcome = run(work())
+    assert [(breach["path"], breach["hint"]) for breach in outcome.breaches] == [("text", "the message has `txt`: did you mean `text`?")]
+    # A handler that blocks the loop sleeps at least this long.
+    assert outcome.elapsed_us >= 2000 and outcome.to_dict()["elapsed_us"] == outcome.elapsed_us
 
 
 class Listing:
@@ -263,6 +280,7 @@ def test_retries_and_fallbacks() -> None:
 
     outcome, stats = run(work())
     assert outcome.reply == "instead" and outcome.fallback == "files" and attempts == [1, 2, 3]
+    assert outcome.tried == [{"handler": "chat", "attempts": 3, "result": "failed", "error": "OSError: down"}]
     assert stats["messages"]["handled"] == 1
 
 
@@ -293,6 +311,21 @@ def test_what_cannot_be_built() -> None:
         Router(rules, HANDLERS, policies={"chat": Policy(fallbacks=["nobody"])})
     with pytest.raises(RouterError, match="-1"):
         Policy(time_limit=-1)
+
+    async def may(message: dict[str, Any]) -> list[str]:
+        return ["execute"]
+
+    class May:
+        async def __call__(self, message: dict[str, Any]) -> list[str]:
+            return ["execute"]
+
+    for function in (may, May()):
+        with pytest.raises(RouterError, match="`permissions` is an async function; .* give a plain function"):
+            Router(rules, HANDLERS, permissions=function)
+    with pytest.raises(RouterError, match="`error_scope` is an async function"):
+        Router(rules, HANDLERS, error_scope=may)
+    with pytest.raises(RouterError, match="`permissions` is no function, but a <class 'list'>"):
+        Router(rules, HANDLERS, permissions=["execute"])  # type: ignore[arg-type]
     assert "no route leads" in Router(rules, HANDLERS | {"spare": chat}).warnings[0]
 
 

@@ -10,6 +10,7 @@ import logging
 import pickle
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -317,6 +318,56 @@ def test_errors_name_what_a_python_program_can_change(tmp_path: Path) -> None:
             HttpClient(allow=unfit)
         with pytest.raises(TypeError, match="a list of texts is wanted, and not <class 'int'>"):
             Policy(fallbacks=unfit)
+
+
+def test_an_unknown_argument_is_an_error_with_the_nearest_one(tmp_path: Path) -> None:
+    make: Any
+    for make, wrong, help in [
+        (lambda **wrong: Router(Rules.from_text("default -> chat"), {"chat": print}, **wrong), "permission", "did you mean `permissions`"),
+        (lambda **wrong: Rules.from_text("default -> chat", **wrong), "function", "did you mean `functions`"),
+        (lambda **wrong: Rules.from_path(tmp_path / "a.rules", **wrong), "rooot", "did you mean `root`"),
+        (lambda **wrong: rulec.WatchedRules(tmp_path / "a.rules", **wrong), "tyer", "did you mean `tier`"),
+        (Policy, "timeout", "it has time_limit, chain_limit, retries, circuit, fallbacks"),
+    ]:
+        with pytest.raises(TypeError, match=f"has no argument `{wrong}`; {help}"):
+            make(**{wrong: 3})
+
+
+def test_one_slow_decision_does_not_make_later_ones_release_the_lock() -> None:
+    """Counts how often another thread gets the interpreter lock. It gets the lock only if a decision releases it."""
+    waits, turns, ended = [0.002], [0], [False]
+
+    def wait() -> bool:
+        time.sleep(waits[0])
+        return True
+
+    def other() -> None:
+        while not ended[0]:
+            turns[0] += 1
+            time.sleep(0)
+
+    rules = Rules.from_text("extern fn wait() -> bool\nroute slow when n > 1 and wait() -> a\ndefault -> b", functions={"wait": wait})
+    thread, interval = threading.Thread(target=other), sys.getswitchinterval()
+    thread.start()
+    sys.setswitchinterval(1000)
+    try:
+        for _ in range(64):
+            rules.decide_json('{"n": 2}')  # One of these is timed, and slow.
+        waits[0] = 0
+        undisturbed = False
+        # A fast decision that is timed counts as slow if the system interrupts its thread.
+        for _ in range(50):
+            for _ in range(64):
+                rules.decide_json('{"n": 1}')
+            before = turns[0]
+            for _ in range(60):
+                rules.decide_json('{"n": 1}')
+            undisturbed = undisturbed or turns[0] == before
+        assert undisturbed
+    finally:
+        ended[0] = True
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_a_text_is_one_name() -> None:

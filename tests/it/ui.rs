@@ -294,7 +294,7 @@ const HABIT_FILES: &str = "
     newcomers_declarations newcomers_keep newcomers_keep_calls newcomers_keep_zero
     newcomers_next_nodes newcomers_forms newcomers_form_values newcomers_form_blocks
     newcomers_form_warnings newcomers_numbered newcomers_limited newcomers_inferred newcomers_zones
-    newcomers_blocks
+    newcomers_blocks newcomers_permissions newcomers_permission_warnings
 ";
 
 /// Snapshots of errors for habits from other languages. Each error must show the right spelling.

@@ -3,11 +3,12 @@
 //! calling thread. One kind returns the permissions of the message's sender. The other kind returns
 //! the scope of the message, in which handler errors are counted.
 
-use super::error::{exception_class, exception_text};
+use super::error::{RouterError, exception_class, exception_text};
 use super::held_function::HeldFunction;
 use super::names::Names;
 use super::shutdown::with_gil;
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
@@ -86,6 +87,30 @@ impl CallerLoop {
         let locals = locals.ok_or_else(|| PyRuntimeError::new_err("no running event loop"))?;
         call_on_loop(&locals, function, argument).await
     }
+}
+
+/// True if a call of the function must be awaited: an `async def`, or an object with an `async def`
+/// `__call__`.
+pub fn is_async_function(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let inspect = function.py().import(intern!(function.py(), "inspect"))?;
+    let is_async = |function: &Bound<'_, PyAny>| {
+        inspect.call_method1(intern!(function.py(), "iscoroutinefunction"), (function,))?.is_truthy()
+    };
+    Ok(is_async(function)? || is_async(&function.getattr(intern!(function.py(), "__call__"))?)?)
+}
+
+/// Fails if a function that the router calls while it decides is no function, or must be awaited.
+pub fn check_plain_function(argument: &str, function: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(function) = function else { return Ok(()) };
+    if !function.is_callable() {
+        let found = function.get_type();
+        return Err(RouterError::new_err(format!("`{argument}` is no function, but a {found}")));
+    }
+    if is_async_function(function)? {
+        let help = "the router calls it while it decides, and awaits nothing: give a plain function";
+        return Err(RouterError::new_err(format!("`{argument}` is an async function; {help}")));
+    }
+    Ok(())
 }
 
 fn call_with_message(py: Python<'_>, function: &HeldFunction, message: &Json) -> PyResult<Py<PyAny>> {

@@ -1,6 +1,7 @@
 //! Python functions that rules call through `extern fn`. An exception is handled like any failure
 //! of a host function: the result is missing, and the decision reports the failure.
 
+use super::callback::is_async_function;
 use super::error::{exception_text, library_error};
 use super::message::{mapping_entries, python_to_json};
 use pyo3::intern;
@@ -20,8 +21,7 @@ pub fn register_functions(
         if !function.is_callable() {
             return Err(library_error(format!("`{name}` is no function, but a {}", function.get_type())));
         }
-        let inspect = function.py().import(intern!(function.py(), "inspect"))?;
-        if inspect.call_method1(intern!(function.py(), "iscoroutinefunction"), (&function,))?.is_truthy()? {
+        if is_async_function(&function)? {
             let help = "rules await nothing; give a function that is no `async def`, or put its result into the message";
             return Err(library_error(format!("`{name}` is an async function; {help}")));
         }

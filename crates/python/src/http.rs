@@ -97,8 +97,11 @@ impl HttpClient {
         key: Option<String>,
         as_text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let request = rulec_http::Request::get(url);
-        self.send(py, request, headers, key, as_text)
+        self.send(
+            py,
+            rulec_http::Request::get(url),
+            RequestOptions { headers, key, as_text, repeatable: false },
+        )
     }
 
     /// Makes a POST request with a JSON body. With `repeatable`, it may be sent again although the
@@ -116,8 +119,7 @@ impl HttpClient {
         repeatable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let request = rulec_http::Request::post(url, &python_to_json(body, "the body")?);
-        let request = if repeatable { request.repeatable() } else { request };
-        self.send(py, request, headers, key, as_text)
+        self.send(py, request, RequestOptions { headers, key, as_text, repeatable })
     }
 
     /// Makes a PUT request with a JSON body. The parameters are as in `get`.
@@ -133,7 +135,7 @@ impl HttpClient {
         as_text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let request = rulec_http::Request::put(url, &python_to_json(body, "the body")?);
-        self.send(py, request, headers, key, as_text)
+        self.send(py, request, RequestOptions { headers, key, as_text, repeatable: false })
     }
 
     /// Makes a PATCH request with a JSON body. The parameters are as in `post`.
@@ -150,8 +152,7 @@ impl HttpClient {
         repeatable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let request = rulec_http::Request::patch(url, &python_to_json(body, "the body")?);
-        let request = if repeatable { request.repeatable() } else { request };
-        self.send(py, request, headers, key, as_text)
+        self.send(py, request, RequestOptions { headers, key, as_text, repeatable })
     }
 
     /// Makes a DELETE request. The parameters are as in `get`.
@@ -164,8 +165,8 @@ impl HttpClient {
         key: Option<String>,
         as_text: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let request = rulec_http::Request::delete(url);
-        self.send(py, request, headers, key, as_text)
+        let options = RequestOptions { headers, key, as_text, repeatable: false };
+        self.send(py, rulec_http::Request::delete(url), options)
     }
 
     /// Returns the worker that runs `HTTP` nodes in plans (workflows that a language model
@@ -189,23 +190,32 @@ impl HttpClient {
     }
 }
 
+/// The arguments that all methods of a client share.
+struct RequestOptions<'a, 'py> {
+    headers: Option<&'a Bound<'py, PyMapping>>,
+    key: Option<String>,
+    as_text: bool,
+    repeatable: bool,
+}
+
 impl HttpClient {
     fn send<'py>(
         &self,
         py: Python<'py>,
         mut request: rulec_http::Request,
-        headers: Option<&Bound<'_, PyMapping>>,
-        key: Option<String>,
-        as_text: bool,
+        options: RequestOptions<'_, '_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        for (name, value) in mapping_entries(headers)? {
+        for (name, value) in mapping_entries(options.headers)? {
             request = request.header(&name, value.extract()?).map_err(http_error)?;
         }
-        if let Some(key) = key {
+        if let Some(key) = options.key {
             request = request.bearer(&Secret::new(key)).map_err(http_error)?;
         }
-        if as_text {
+        if options.as_text {
             request = request.as_text();
+        }
+        if options.repeatable {
+            request = request.repeatable();
         }
         let client = self.0.clone();
         start_future(py, async move {

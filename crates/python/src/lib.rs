@@ -49,6 +49,7 @@
 // The doc comments of Python classes are their docstrings, with examples in the form of doctest.
 #![allow(clippy::doc_lazy_continuation)]
 
+mod arguments;
 mod batch;
 mod bus;
 mod callback;

@@ -1,6 +1,7 @@
 //! Methods of the Python class `Rules` that compile rules, or load them from artifacts (compiled
 //! rules) and from JSON documents of other systems.
 
+use super::arguments::refuse_unknown_arguments;
 use super::document::{import_options, load_document};
 use super::error::library_error;
 use super::host::check_functions_declared;
@@ -8,7 +9,7 @@ use super::names::Names;
 use super::rules::Rules;
 use super::settings::CompilerSettings;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping};
+use pyo3::types::{PyBytes, PyDict, PyMapping};
 use rulec::{Compiler, MemoryLoader};
 use rulec_import::System;
 use std::collections::HashMap;
@@ -50,7 +51,8 @@ impl Rules {
     /// `index` names the indexing mode: `auto`, `always` or `never`.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None,
-        allow_missing_functions = false))]
+        allow_missing_functions = false, **unknown),
+        text_signature = "(path, *, functions=None, root=None, tier=None, index=None, allow_missing_functions=False)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn from_path(
         py: Python<'_>,
@@ -60,7 +62,9 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
         allow_missing_functions: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Rules> {
+        refuse_unknown_arguments(&py.get_type::<Rules>().getattr("from_path")?, unknown)?;
         let settings = CompilerSettings { tier, index, root, allow_missing_functions, trusted: None };
         compile_rules(py, functions, settings, |compiler| compiler.compile_path(path))
     }
@@ -69,7 +73,8 @@ impl Rules {
     /// `from_path` describes the other parameters.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None,
-        allow_missing_functions = false))]
+        allow_missing_functions = false, **unknown),
+        text_signature = "(text, *, functions=None, imports=None, tier=None, index=None, allow_missing_functions=False)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn from_text(
         py: Python<'_>,
@@ -79,7 +84,9 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
         allow_missing_functions: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Rules> {
+        refuse_unknown_arguments(&py.get_type::<Rules>().getattr("from_text")?, unknown)?;
         let loader = text_loader(text, imports)?;
         let settings = CompilerSettings { tier, index, allow_missing_functions, ..Default::default() };
         compile_rules(py, functions, settings, |compiler| {

@@ -165,6 +165,33 @@ impl Outcome {
         self.raised_exception.as_ref().map(|raised| raised.clone_ref(py))
     }
 
+    /// The fields of the message that break the declared `input`, as dicts; see
+    /// `Decision.breaches`. `hint` names a field that is probably misspelt.
+    #[getter]
+    fn breaches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.outcome.breaches)?)
+    }
+
+    /// The names of required arguments whose values were missing; these arguments are None.
+    #[getter]
+    fn missing_args(&self) -> &[String] {
+        &self.outcome.missing_args
+    }
+
+    /// The handlers that did not reply before a fallback was called, as dicts with `handler`,
+    /// `attempts`, `result` (as in `kind`) and `error`.
+    #[getter]
+    fn tried<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.outcome.tried)?)
+    }
+
+    /// The time from the arrival of the message until its last handler ended or was given up, in
+    /// microseconds. If a handler blocks the event loop, the caller may get the outcome later.
+    #[getter]
+    fn elapsed_us(&self) -> u64 {
+        u64::try_from(self.outcome.elapsed.as_micros()).unwrap_or(u64::MAX)
+    }
+
     /// The name of the fallback that replied in place of the handler; None if none did.
     #[getter]
     fn fallback(&self) -> Option<&str> {

@@ -1,8 +1,10 @@
 //! Python class for the policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
+use super::arguments::refuse_unknown_arguments;
 use super::error::RouterError;
 use super::names::Names;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rulec_runtime::route;
 use std::time::Duration;
 
@@ -42,14 +44,18 @@ fn constructor_text(arguments: [(&str, Option<String>); 5]) -> String {
 #[pymethods]
 impl Policy {
     #[new]
-    #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None))]
+    #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None, **unknown),
+        text_signature = "(*, time_limit=None, chain_limit=None, retries=None, circuit=None, fallbacks=None)")]
     fn new(
+        py: Python<'_>,
         time_limit: Option<f64>,
         chain_limit: Option<f64>,
         retries: Option<(usize, f64)>,
         circuit: Option<(u32, f64)>,
         fallbacks: Option<Names>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Policy> {
+        refuse_unknown_arguments(&py.get_type::<Policy>(), unknown)?;
         let fallbacks = fallbacks.map(|names| names.0);
         let shown = constructor_text([
             ("time_limit", time_limit.map(|limit| limit.to_string())),

@@ -3,7 +3,10 @@
 //! runs on the event loop of the caller. An exception in a handler becomes an outcome. A handler is
 //! cancelled when its caller stops waiting.
 
-use super::callback::{call_on_loop, call_permission_function, call_scope_function, to_typed_error};
+use super::arguments::refuse_unknown_arguments;
+use super::callback::{
+    call_on_loop, call_permission_function, call_scope_function, check_plain_function, to_typed_error,
+};
 use super::error::RouterError;
 use super::held_function::{HeldFunction, HeldFunctions};
 use super::live::extract_live_rules;
@@ -21,7 +24,7 @@ use pyo3::PyTraverseError;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyMapping;
+use pyo3::types::{PyDict, PyMapping};
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
 use rulec_runtime::route::{self, HandlerError, Permissions};
@@ -297,7 +300,9 @@ impl Router {
 impl Router {
     #[new]
     #[pyo3(signature = (rules, handlers, *, otherwise = None, entry = None, policies = None, permissions = None, log = None,
-        log_analysis = false, before = None, after = None, error_scope = None, keep = 1))]
+        log_analysis = false, before = None, after = None, error_scope = None, keep = 1, **unknown),
+        text_signature = "(rules, handlers, *, otherwise=None, entry=None, policies=None, permissions=None, log=None, \
+            log_analysis=False, before=None, after=None, error_scope=None, keep=1)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         rules: &Bound<'_, PyAny>,
@@ -305,14 +310,18 @@ impl Router {
         otherwise: Option<&Bound<'_, PyAny>>,
         entry: Option<String>,
         policies: Option<&Bound<'_, PyMapping>>,
-        permissions: Option<Py<PyAny>>,
+        permissions: Option<&Bound<'_, PyAny>>,
         log: Option<&Bound<'_, PyAny>>,
         log_analysis: bool,
         before: Option<Py<PyAny>>,
         after: Option<Py<PyAny>>,
-        error_scope: Option<Py<PyAny>>,
+        error_scope: Option<&Bound<'_, PyAny>>,
         keep: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Router> {
+        refuse_unknown_arguments(&rules.py().get_type::<Router>(), unknown)?;
+        check_plain_function("permissions", permissions)?;
+        check_plain_function("error_scope", error_scope)?;
         let calls = RoutedMessages::default();
         let mut builder = route::Router::builder(extract_live_rules(rules)?).keep(keep);
         let (mut functions, mut handler_functions) = (HeldFunctions::default(), HashMap::new());
@@ -343,7 +352,7 @@ impl Router {
         if let Some(entry) = entry {
             builder = builder.entry(entry);
         }
-        if let Some(function) = permissions.map(|function| functions.hold(function)) {
+        if let Some(function) = permissions.map(|function| functions.hold(function.clone().unbind())) {
             builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
         if let Some(log) = log {
@@ -359,7 +368,7 @@ impl Router {
             builder =
                 builder.after(move |finished| call_after_hook(function.clone(), calls.clone(), finished));
         }
-        if let Some(function) = error_scope.map(|function| functions.hold(function)) {
+        if let Some(function) = error_scope.map(|function| functions.hold(function.clone().unbind())) {
             builder = builder.error_scope(move |message| call_scope_function(&function, message));
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
@@ -441,8 +450,8 @@ impl Router {
         stats_to_python(py, &self.router.stats())
     }
 
-    /// Stops watching the rule file, if the router watches one. Waits until all lines of the
-    /// decision log are written, then closes the log.
+    /// Stops watching the rule file, if the router watches one. Returns a future that waits until
+    /// all lines of the decision log are written, and closes the log: `await router.close()`.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
         self.watched.close();

@@ -1,5 +1,6 @@
 //! Python class for rules that are reloaded from a watched file.
 
+use super::arguments::refuse_unknown_arguments;
 use super::decision::{Decision, Explanation};
 use super::error::library_error;
 use super::live::{LiveRules, with_entry};
@@ -11,7 +12,7 @@ use super::shutdown::{wait_for, without_gil};
 use super::stats::stats_to_python;
 use super::status::{WatchStatus, await_status};
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
+use pyo3::types::{PyDict, PyMapping};
 use rulec_runtime::route;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,9 @@ pub struct WatchedRules {
 impl WatchedRules {
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None, system = None, strict = false, literal = false,
-        trusted = None, root = None, tier = None, index = None))]
+        trusted = None, root = None, tier = None, index = None, **unknown),
+        text_signature = "(path, *, functions=None, log=None, system=None, strict=False, literal=False, trusted=None, \
+            root=None, tier=None, index=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -61,7 +64,9 @@ impl WatchedRules {
         root: Option<PathBuf>,
         tier: Option<&str>,
         index: Option<&str>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<WatchedRules> {
+        refuse_unknown_arguments(&py.get_type::<WatchedRules>(), unknown)?;
         let settings = CompilerSettings { tier, index, root, trusted, ..Default::default() };
         let loader = settings.source_loader(functions.as_ref(), (system, strict, literal))?;
         let mut builder = route::WatchedRules::builder(loader, path);

@@ -47,6 +47,7 @@ mod operator;
 mod path;
 mod pattern;
 mod payload;
+mod permission;
 mod presence;
 mod quantifier;
 mod quoted;

@@ -12,23 +12,7 @@ from pathlib import Path
 
 from service import service
 
-RULES = """
-input { text?: string, n?: int }
-handler billing(amount: int)
-handler chat()
-handler boss()
-route refund when text contains "refund" -> billing(amount: n ?? 0)
-route human when text contains "human" -> goto people
-default -> chat
-table people { route boss when n > 100 -> boss  default -> chat }
-choice mood { default branch calm  branch angry { text contains "!" } }
-payload order rank 1 {
-  item: string not blank
-  count: int default 1 in 1..=9 clamp
-}
-workflow twice { node first echo -> second  node second echo }
-test "a refund" { given text = "refund" expect refund }
-"""
+RULES = (Path(__file__).parents[1] / "tests/service/support.rules").read_text()
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 TOKEN = "only-for-tests"
 # Values that exist, so that the requests reach more than the check of their path.

@@ -23,6 +23,7 @@ mod literal;
 mod operand;
 mod outline;
 mod payload;
+mod permissions;
 mod phrase;
 mod quantified;
 mod remedy;

@@ -227,6 +227,7 @@ define_codes! {
     NotInAddress = "W0131", "a character that no address contains";
     NoScheme = "W0132", "an address without a scheme";
     HistoryWithoutTime = "W0133", "a history that records no message";
+    PermissionInMetadata = "W0134", "a permission in the metadata of a route";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

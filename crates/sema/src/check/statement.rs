@@ -178,6 +178,7 @@ impl<'a> Checker<'a> {
                             self.warn_blanks_in_identifier(Some(&key.node), value);
                         }
                         self.warn_templates_of_metadata(entries, condition);
+                        self.warn_permissions_in_metadata(name, entries);
                         self.evaluate_constant_entries(entries).map(Arc::new)
                     }
                 };

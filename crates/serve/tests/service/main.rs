@@ -49,24 +49,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Rules with each kind of statement that decides.
-const RULES: &str = r#"
-input { text?: string, n?: int, phone?: string @private }
-handler billing(amount: int, phone?: string)
-handler chat()
-handler boss()
-handler clerk()
-route refund priority 10 when text contains "refund" -> billing(amount: n ?? 0, phone: phone) { kind: "money" }
-route human when text contains "human" -> goto people
-default -> chat
-table people { route boss when n > 100 -> boss  default -> clerk }
-choice mood { default branch calm  branch angry { text contains "!" } }
-payload order rank 1 {
-  item: string not blank
-  count: int default 1 in 1..=9 clamp
-}
-workflow twice { node first echo -> second  node second echo }
-test "a refund" { given text = "refund" expect refund }
-"#;
+const RULES: &str = include_str!("support.rules");
 
 /// A service that runs until the value is dropped.
 struct Running {

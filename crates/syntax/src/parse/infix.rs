@@ -3,6 +3,7 @@
 use super::context::{BuildFailed, Built, unexpected_token};
 use super::expr::{ExprElementKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
+use super::permissions::permission_of_route_error;
 use super::{shapes, terminals, unknown};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
@@ -72,6 +73,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.history_bound_in_other_words_error(left))
             .or_else(|| self.history_bound_after_other_value_error(word, left))
             .or_else(|| self.current_word_meant_as_where_error())
+            .or_else(|| permission_of_route_error(self.cx, self.current_token()))
         {
             return Err(self.report(diagnostic));
         }
@@ -114,9 +116,13 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a word such as `with` that was meant as `where`. The parser is at
     /// this word. `None` without such a mistake.
     fn current_word_meant_as_where_error(&self) -> Option<Diagnostic> {
+        shapes::word_meant_as_where_error(self.cx, self.cx.tokens.start..self.current_token() + 2)
+    }
+
+    /// Returns the index of the token at the parser's position, in the tokens of the file.
+    fn current_token(&self) -> usize {
         let start = self.element_span(self.position).start;
-        let index = self.cx.significant.partition_point(|item| item.token.start < start);
-        shapes::word_meant_as_where_error(self.cx, self.cx.tokens.start..index + 2)
+        self.cx.significant.partition_point(|item| item.token.start < start)
     }
 
     /// True if the author probably meant the word at the parser's position as an operator: an

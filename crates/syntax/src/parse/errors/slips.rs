@@ -31,7 +31,7 @@ mod texts;
 mod words;
 
 use super::super::case_when::case_when_error;
-use super::super::{Rule, foreign, shapes};
+use super::super::{Rule, foreign, permissions, shapes};
 use super::ParseFailure;
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
@@ -54,7 +54,8 @@ impl ParseFailure<'_, '_> {
         if let Some(diagnostic) = self.malformed_list_file_error() {
             return Some(diagnostic);
         }
-        self.foreign_part_error()
+        permissions::permission_of_route_error(self.cx, self.token_index)
+            .or_else(|| self.foreign_part_error())
             .or_else(|| self.unquoted_address_error())
             .or_else(|| self.workflow_or_router_part_error())
             .or_else(|| self.foreign_definition_or_target_error())
