@@ -12,7 +12,7 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
-mod bindings;
+mod binding_slots;
 pub mod compiled;
 mod history;
 mod memo;
@@ -43,7 +43,7 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 
 pub use crate::input::SlotValues;
-pub use bindings::BindingSlots;
+pub use binding_slots::BindingSlots;
 pub use message::{JsonMessage, SlotValueSource};
 pub use past::{HistoryMemo, Past};
 pub use scratch::{HistoryGuard, Scratch};
