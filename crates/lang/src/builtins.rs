@@ -404,7 +404,8 @@ impl Function {
     }
 
     /// Calls the built-in function with these arguments. Returns missing if the work or the result
-    /// exceeds a limit.
+    /// exceeds a limit. Also returns missing for a wrong number of arguments, because bytecode from
+    /// outside may have any number.
     #[inline]
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
