@@ -10,7 +10,7 @@
 //! The VM is total. On bytecode that [`verify`](fn@crate::bytecode::verify) would refuse, it may
 //! give wrong results or run long, but it neither panics nor accesses memory out of bounds.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
 mod binding_slots;
 pub mod compiled;
