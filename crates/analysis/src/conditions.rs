@@ -7,8 +7,8 @@ use super::report::{AnalysisReport, MISSING_SOURCE};
 use super::solver::MessageSolver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_eval::evaluator::flatten_operands;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::operators::Op;
@@ -120,7 +120,9 @@ pub(super) fn report_never_true(
         }
         [Cond { kind: CondKind::Let(id), span: use_span }] if matches!(report.program.let_body(*id), Term::Cond(body) if has_source(report, body)) =>
         {
-            let Term::Cond(body) = report.program.let_body(*id) else { return };
+            let Term::Cond(body) = report.program.let_body(*id) else {
+                return broken_invariant!("the guard of this arm found a condition");
+            };
             let count_before = report.findings.len();
             report_never_true(solver, report, body, None);
             report.join_finding_of_definition(count_before, *use_span);

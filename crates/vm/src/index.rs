@@ -31,7 +31,7 @@
 //! *guards*: required ranges of other values, which exclude most routes before a condition is
 //! evaluated. Routes without keys are the table's *residual*. A bitmap index excludes most of them.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
 mod access;
 pub mod anchored_literals;

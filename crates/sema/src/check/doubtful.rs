@@ -185,7 +185,7 @@ impl<'a> Checker<'a> {
                 message!("write `({written} == {quoted} or {written} ends_with {separated})`")
             }
             '.' => message!(
-                "write {separated} for what is below the domain, and compare with {quoted} for the domain itself"
+                "write {separated} for everything below the domain, and compare with {quoted} for the domain itself"
             ),
             _ => message!("write {separated}"),
         };

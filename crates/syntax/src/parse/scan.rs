@@ -142,7 +142,7 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
                     "the invisible character {} outside a string changes the display order of the text",
                     format_code_point(c)
                 ),
-                message!("remove the character: it makes the text look different from what is compiled"),
+                message!("remove the character: with it, the text looks different from the compiled text"),
             ),
         };
         diagnostics
@@ -225,8 +225,9 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             "the invisible character {} changes the display order of the text",
             format_code_point(c)
         );
-        return Diagnostic::new(Code::BidiControl, span, message)
-            .help(message!("remove the character: it makes the text look different from what is compiled"));
+        return Diagnostic::new(Code::BidiControl, span, message).help(message!(
+            "remove the character: with it, the text looks different from the compiled text"
+        ));
     }
     if ('０'..='９').contains(&c) {
         let ascii: String = slice.chars().map(to_ascii_digit).collect();
