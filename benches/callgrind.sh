@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 figures=benches/guard.txt
 # Workload name (see benches/guard.rs), and the number of decisions to count.
-workloads=("jit 2000" "index 1000" "lines 1000" "verbs 2000" "fields 2000" "all 2000")
+workloads=("jit 2000" "index 1000" "lines 1000" "verbs 2000" "plain 2000" "fields 2000" "all 2000")
 
 bless=no
 case "${1:-}" in

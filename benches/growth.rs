@@ -1,11 +1,13 @@
-//! Compiles or checks a source so that callgrind can count the instructions. `benches/growth.sh`
-//! runs this program for each kind of statement and list, with n and with 4n of them. It also runs
-//! this program for each dimension of the files that `rulec check` reads, with n and with 2n.
+//! Compiles, checks or plans a source so that callgrind can count the instructions.
+//! `benches/growth.sh` runs this program for each kind of statement and list, with n and with 4n of
+//! them. It also runs this program for each dimension of the files that `rulec check` and `rulec
+//! plan` read, with n and with 2n.
 //!
 //! `growth` prints the kinds of sources, one per line. `growth KIND NUMBER` compiles one source.
 //! `growth check` prints the dimensions, one per line. Before each dimension, it prints the factor
 //! by which the work may grow if the size doubles.
-//! `growth check DIMENSION NUMBER` compiles and analyses files.
+//! `growth check DIMENSION NUMBER` compiles and analyses files, and `growth plan DIMENSION NUMBER`
+//! compiles files and builds the index.
 
 #[path = "../tests/support/growth.rs"]
 mod growth;
@@ -23,10 +25,14 @@ fn main() {
         ["check"] => {
             return DIMENSIONS.iter().for_each(|(name, _, growth)| println!("{} {name}", growth.most()));
         }
-        ["check", dimension, number] => {
+        [verb @ ("check" | "plan"), dimension, number] => {
             let (_, files, _) =
                 DIMENSIONS.iter().find(|(name, ..)| name == dimension).expect("there is such a dimension");
-            check_counted(&files(number.parse().expect("a number")));
+            let files = files(number.parse().expect("a number"));
+            match *verb {
+                "check" => drop(check_counted(&files)),
+                _ => _ = black_box(plan_counted(&files)),
+            }
             return;
         }
         _ => {}
@@ -50,6 +56,14 @@ fn main() {
 fn check_counted(files: &MemoryLoader) -> Vec<Finding> {
     let compiled = Compiler::new().allow_missing_functions().compile_with(black_box(files), MAIN_FILE);
     compiled.expect("the files are right").analyse()
+}
+
+/// Compiles the files of one dimension, and chooses how decisions find each rule. Callgrind counts
+/// the instructions in this function.
+#[inline(never)]
+fn plan_counted(files: &MemoryLoader) -> usize {
+    let compiled = Compiler::new().allow_missing_functions().compile_with(black_box(files), MAIN_FILE);
+    compiled.expect("the files are right").plan().len()
 }
 
 /// Compiles a source of one kind. Callgrind counts the instructions in this function.

@@ -1,15 +1,17 @@
 //! Makes decisions, so that callgrind can count the instructions. `benches/callgrind.sh` runs this
 //! program for each fixed workload and compares the counts with `guard.txt`.
 //!
-//! `guard WORKLOAD DECISIONS [ROUTES]` makes the given number of decisions. A prepared record is a
-//! message whose fields were read in advance, and a choice is the chosen route without its
-//! arguments:
+//! `guard WORKLOAD DECISIONS [ROUTES [SEED]]` makes the given number of decisions. A prepared
+//! record is a message whose fields were read in advance, and a choice is the chosen route without
+//! its arguments:
 //!
 //! - `jit`: ten routes on the JIT, from a prepared record to a choice;
 //! - `index`: a thousand routes with the index, from a prepared record to a choice;
 //! - `lines`: the same routes, from JSON line to JSON line; the index is used if it pays;
 //! - `verbs`: ten thousand routes that share verbs, with the index, from a prepared record to a
 //!   choice;
+//! - `plain`: ten thousand routes with a rare word or tag each, with the index, from a prepared
+//!   record to a choice;
 //! - `fields`: three thousand rules over 360 fields with default settings but without the JIT, from
 //!   a prepared record to a choice;
 //! - `all`: the same rules, from a JSON value to every matching route.
@@ -30,6 +32,9 @@ use workload::{Density, Message, Shape, Variant, Workload};
 
 /// Number of distinct messages in workloads that repeat messages.
 const MESSAGES: usize = 200;
+
+/// Seed of the rules, unless an argument gives another one.
+const USUAL_SEED: u64 = 7;
 
 /// A workload whose instructions callgrind counts.
 struct Counted {
@@ -53,9 +58,10 @@ fn main() {
     let name = arguments.next();
     let decisions = arguments.next().and_then(|decisions| decisions.parse::<usize>().ok());
     let routes = arguments.next().and_then(|routes| routes.parse::<usize>().ok());
+    let seed = arguments.next().and_then(|seed| seed.parse::<u64>().ok()).unwrap_or(USUAL_SEED);
     let counted = name
         .zip(decisions)
-        .and_then(|(name, decisions)| Some((counted(&name, decisions, routes)?, decisions)));
+        .and_then(|(name, decisions)| Some((counted(&name, decisions, routes, seed)?, decisions)));
     let Some((counted, decisions)) = counted else {
         // `cargo bench` runs every benchmark without arguments.
         eprintln!("run benches/callgrind.sh; guard WORKLOAD DECISIONS is its part");
@@ -86,37 +92,45 @@ fn main() {
     println!("{} hits", decide_all_records(&mut session, &records, decisions));
 }
 
-/// Returns the workload with this name. `routes` overrides its default number of routes. If the
-/// workload does not repeat messages, there is one message for each of the `decisions`.
-fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counted> {
+/// Returns the workload with this name. `routes` overrides its default number of routes, and `seed`
+/// is the seed of its rules. If the workload does not repeat messages, there is one message for
+/// each of the `decisions`.
+fn counted(name: &str, decisions: usize, routes: Option<usize>, seed: u64) -> Option<Counted> {
     let (usual, tier, indexing, run) = match name {
         "jit" => (10, Tier::Jit, Indexing::Never, Run::First),
         // The default tier is unsuitable here, because it compiles in the background at an
         // unpredictable time.
         "index" => (1_000, Tier::Vm, Indexing::Always, Run::First),
         "lines" => (1_000, Tier::Vm, Indexing::Auto, Run::Lines),
-        "verbs" => (10_000, Tier::Vm, Indexing::Always, Run::First),
+        "verbs" | "plain" => (10_000, Tier::Vm, Indexing::Always, Run::First),
         "fields" => (3_000, Tier::Vm, Indexing::Auto, Run::First),
         "all" => (3_000, Tier::Vm, Indexing::Auto, Run::All),
         _ => return None,
     };
     let routes = routes.unwrap_or(usual);
-    let mut random = Random::new(11);
+    let mut random = Random::new(seed + 4);
     let (source, messages) = match name {
         "fields" | "all" => {
-            let detection = Detection::new(routes, 7);
+            let detection = Detection::new(routes, seed);
             (detection.source(), (0..decisions).map(|_| detection.event(&mut random).json()).collect())
         }
-        "verbs" => made(Variant::Verbs, routes, decisions, &mut random),
-        _ => made(Variant::Mixed, routes, MESSAGES, &mut random),
+        "verbs" => made(Variant::Verbs, routes, decisions, seed, &mut random),
+        "plain" => made(Variant::Plain, routes, decisions, seed, &mut random),
+        _ => made(Variant::Mixed, routes, MESSAGES, seed, &mut random),
     };
     Some(Counted { source, messages, tier, indexing, run })
 }
 
 /// Generates rules and messages. Every second message is generated to match a route.
-fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -> (String, Vec<Json>) {
+fn made(
+    variant: Variant,
+    routes: usize,
+    messages: usize,
+    seed: u64,
+    random: &mut Random,
+) -> (String, Vec<Json>) {
     let density = *variant.densities().last().unwrap_or(&Density::Dense);
-    let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed: 7 });
+    let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed });
     let message = |at: usize| {
         let route = &workload.routes[random.below(routes)];
         let made = at.is_multiple_of(2).then(|| Message::satisfying(&workload, route, random));

@@ -69,7 +69,7 @@ fn plan(host: &str, repaired: bool) -> Json {
 /// Repairs the rejected plan. A language model would read the feedback; this function knows the
 /// missing field.
 async fn agent(again: RetryRequest, host: String) -> Result<Vec<Proposal>, String> {
-    println!("the agent is told:\n{}", again.rejected.feedback);
+    println!("the agent reads:\n{}", again.rejected.feedback);
     Ok(vec![Proposal::new("create_workflow_plan", plan(&host, true))])
 }
 

@@ -104,7 +104,7 @@ fn stand_in() -> std::io::Result<String> {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             if let Err(error) = serve(stream) {
-                eprintln!("the stand-in: {error}");
+                eprintln!("the substitute: {error}");
             }
         }
     });

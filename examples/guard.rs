@@ -98,7 +98,7 @@ fn show(payload: &Json, judgement: &Judgement) {
     match judgement.outcome() {
         Outcome::Accept => println!("  accepted as it is"),
         Outcome::AcceptCorrected => {
-            println!("  accepted after corrections; what is acted on is");
+            println!("  accepted after corrections, as");
             println!("  {}", judgement.corrected().unwrap_or(payload));
         }
         Outcome::Reject => println!("  rejected"),

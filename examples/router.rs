@@ -82,14 +82,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("please show my files", "2026-01-30T10:00:00Z"),
         ("I want my money back", "2026-01-30T10:00:00Z"),
         ("the whole production system has been down for an hour now", "2026-01-31T03:00:00Z"),
-        ("what is the weather like", "2026-01-30T10:00:00Z"),
+        ("how is the weather today", "2026-01-30T10:00:00Z"),
     ] {
         let ctx = json!({ "message_count": 1, "user": user, "labels": { "queue": "support" } });
         let message = json!({ "text": text, "now": now, "ctx": ctx });
         print(text, &router.route(message).await);
     }
 
-    println!("\n--- what a handler requires is asked of whoever sends the message\n");
+    println!("\n--- the sender of a message must have the permissions that a handler requires\n");
     let text = "run the monthly report";
     let admin = json!({ "id": "u-1", "role": "admin", "permissions": [] });
     let message = json!({ "text": text, "ctx": { "message_count": 1, "user": admin } });
@@ -98,7 +98,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let granted: Permissions = ["execute"].into_iter().collect();
     print(text, &router.route_as(message, &granted).await);
 
-    println!("\n--- other rules are swapped in; what is under way ends with the old ones\n");
+    println!("\n--- other rules are swapped in; a message under way ends with the old ones\n");
     let swapped = router.swap(Rules::from_text(
         r#"
         route weather when text contains "weather" -> smalltalk_handler
@@ -107,7 +107,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?)?;
     println!("rules {} follow rules {}", swapped.generation, swapped.previous.generation());
     println!("{} handlers have nothing to do now", swapped.warnings.len());
-    let text = "what is the weather like";
+    let text = "how is the weather today";
     print(text, &router.route(json!({ "text": text })).await);
 
     println!("\n--- rules that lead to a handler there is not are refused\n");

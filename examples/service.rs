@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const RULES: &str = r#"
-# What a handler requires stands with the handler, so that no route to it can forget it.
+# A handler declares what it requires, so that no route to it can forget it.
 handler run_code() requires permission "execute"
 handler open_ticket(text: string)
 handler write_down(text: string)
@@ -94,7 +94,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     router.rules().insert("route hello priority 99 when text == \"hello\" -> write_down(text: text)")?;
     route("hello").await;
 
-    println!("\n--- what was counted\n");
+    println!("\n--- the counts\n");
     let stats = router.stats();
     println!("{} messages, {} refused", stats.messages.total(), stats.messages.refused);
     for handler in stats.handlers {

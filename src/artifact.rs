@@ -136,7 +136,10 @@ pub struct Signed {
 }
 
 /// An artifact split into its sections. Splitting verifies neither the hash nor the signature.
-#[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
+#[cfg_attr(
+    not(feature = "signatures"),
+    expect(dead_code, reason = "without the feature, no code verifies a signature")
+)]
 struct ArtifactSections<'a> {
     header: &'a [u8],
     signed: Option<Signed>,

@@ -33,7 +33,7 @@ fn allocated_bytes(name: &str, source: &str, comes: FindingCount) -> usize {
 /// The work of checking files, as counts that depend on neither the machine nor its load.
 #[derive(Clone, Copy, Debug)]
 struct CheckWork {
-    /// Bytes requested while the files are compiled and analysed.
+    /// Bytes requested while the files are compiled and analysed, and the index is built.
     bytes: usize,
     /// Steps of the analysis.
     steps: u64,
@@ -44,6 +44,7 @@ fn work_of_check(name: &str, files: &MemoryLoader) -> CheckWork {
     let before = requested_bytes();
     let rules = compiler.compile_with(files, MAIN_FILE).unwrap_or_else(|error| panic!("{name}: {error}"));
     let steps = rules.analyse_counted(AnalysisOptions::default()).steps;
+    drop(rules.plan());
     CheckWork { bytes: requested_bytes() - before, steps }
 }
 

@@ -24,7 +24,7 @@ async def technician(request: Request) -> str:
 
 
 async def small_talk(request: Request) -> str:
-    return f"You said: {request.text}"
+    return f"You wrote: {request.text}"
 
 
 def escalation(request: Request) -> str:

@@ -33,7 +33,7 @@ class Message:
 
 
 def model(text: str, tries: int) -> dict[str, Any]:
-    """Stands for a language model: its first amount is too high, and it repairs it."""
+    """Replaces a language model: its first amount is too high, and it repairs it."""
     return {"name": "refund", "arguments": json.dumps({"order": "A-7", "amount": 9000 if tries == 0 else 20})}
 
 
@@ -47,7 +47,7 @@ class Service:
             policies={"refund": Policy(time_limit=10.0, fallbacks=["person"])},
             log=self.log,
         )
-        # Both use the rules of the router, which are those of the file.
+        # Both use the rules of the router, which come from the file.
         self.guard = Guard(self.router, approval="approval")
         self.flows = Flows(self.router)
         self.path, self.per_user = rules, per_user
@@ -85,7 +85,7 @@ class Service:
 
     async def chat(self, request: Request) -> str:
         await asyncio.sleep(0)
-        return f"You said: {request.text}"
+        return f"You wrote: {request.text}"
 
     async def refund(self, request: Request) -> str:
         """Lets the model propose a refund, which the rules check, correct and approve."""

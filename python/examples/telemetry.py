@@ -55,7 +55,7 @@ async def main() -> None:
     provider = MeterProvider([PeriodicExportingMetricReader(ConsoleMetricExporter())])
 
     async def chat(request: Request) -> str:
-        return f"You said: {request.text}"
+        return f"You wrote: {request.text}"
 
     router = Router(Rules.from_text("default -> chat"), {"chat": chat})
     measure(router, provider.get_meter("rulec"))

@@ -1426,11 +1426,11 @@ class Router:
 
     >>> import asyncio
     >>> async def chat(request):
-    ...     return f"you said {request.text}"
+    ...     return f"you wrote {request.text}"
     >>> async def main():
     ...     return await Router(Rules.from_text("default -> chat"), {"chat": chat}).route({"text": "hello"})
     >>> asyncio.run(main()).reply
-    'you said hello'
+    'you wrote hello'
     """
 
     def __new__(

@@ -99,7 +99,7 @@ def check(rules: Rules, model: Any, *, kind: str | None = None, handler: str | N
     """Raises a ``RulecError`` that names each field of a model that does not fit the rules.
 
     Without ``kind`` and ``handler``, the model is the message. With ``kind``, it is a payload. With
-    ``handler``, it takes the arguments of this handler. A text may stand for an enumeration or a
+    ``handler``, it takes the arguments of this handler. A text may be declared as an enumeration or a
     time, because only its value shows whether it fits. Returns the rules.
     """
     model_name = f"`{model.__name__}`"

@@ -1,6 +1,6 @@
 """Runs the ``test`` blocks of rules as tests of pytest.
 
-``pytest support.rules`` runs the tests of a file, and ``pytest --rulec`` those of all ``*.rules`` files
+``pytest support.rules`` runs the tests of a file, and ``pytest --rulec`` the tests of all ``*.rules`` files
 that pytest finds. ``rulec = true`` below ``[tool.pytest.ini_options]`` does the same. Each expectation
 is one test, which ``-k`` selects by its name. Rules that do not compile are an error of collection.
 """

@@ -35,7 +35,7 @@ def too_large(path: Path) -> list[str]:
 
 
 def check_wheel(path: Path, page: bytes) -> list[str]:
-    """Returns what is wrong with a wheel."""
+    """Returns the faults of a wheel."""
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         [metadata_name] = [name for name in names if name.endswith(".dist-info/METADATA")]
@@ -60,7 +60,7 @@ def check_wheel(path: Path, page: bytes) -> list[str]:
 
 
 def check_sdist(path: Path) -> list[str]:
-    """Returns what is wrong with an sdist."""
+    """Returns the faults of an sdist."""
     with tarfile.open(path) as sdist:
         names = [member.name for member in sdist.getmembers() if member.isfile()]
     problems = [*unwanted(names), *too_large(path)]
@@ -69,7 +69,7 @@ def check_sdist(path: Path) -> list[str]:
 
 
 def check(folder: Path, page: bytes) -> list[str]:
-    """Returns what is wrong with the packages in a folder."""
+    """Returns the faults of the packages in a folder."""
     wheels, sdists = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
     problems = [problem for wheel in wheels for problem in check_wheel(wheel, page)]
     problems += [problem for sdist in sdists for problem in check_sdist(sdist)]

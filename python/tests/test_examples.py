@@ -23,7 +23,7 @@ from rulec import Request, Router, Rules
 def test_the_bot_routes(capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(chat_bot.main())
     hello, refund, often, error = capsys.readouterr().out.splitlines()
-    assert "You said: Hello!" in hello and "the gold plan" in refund
+    assert "You wrote: Hello!" in hello and "the gold plan" in refund
     assert "A colleague" in often and "broken (small_talk)" in error
 
 

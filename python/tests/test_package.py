@@ -1,4 +1,4 @@
-"""The check of the wheel and the sdist finds what is missing and what does not belong there."""
+"""The check of the wheel and the sdist finds missing files and files that do not belong there."""
 
 from __future__ import annotations
 

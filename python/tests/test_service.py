@@ -24,7 +24,7 @@ TEXTS = ["Hello!", "I want my money back", "What are your opening hours?", "Who 
 def test_it_answers(capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(support_service.main())
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith('{"time"')]
-    assert lines[:3] == ["You said: Hello!", "Paid 20 EUR.", "(flow hours)"]
+    assert lines[:3] == ["You wrote: Hello!", "Paid 20 EUR.", "(flow hours)"]
 
 
 def test_ten_thousand_messages(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_ten_thousand_messages(tmp_path: Path) -> None:
         service = Service(rules, log)
         watch = await service.start()
         good = rules.read_text()
-        assert await service.answer(Message("What are your hours?", Context("zoe"))) == "You said: What are your hours?"
+        assert await service.answer(Message("What are your hours?", Context("zoe"))) == "You wrote: What are your hours?"
         answers = await serve(service, 0, MESSAGES // 2)
         refused = watch.changed()
         rules.write_text(good + "\ndefault ->")  # A broken version is refused.
@@ -54,7 +54,7 @@ def test_ten_thousand_messages(tmp_path: Path) -> None:
         rules.write_text(good)
         assert (await asyncio.wait_for(loaded, 30)).error is None
         answers += await serve(service, MESSAGES // 2, MESSAGES // 2)
-        counts = Counter(answer if not answer.startswith("You said") else "chat" for answer in answers)
+        counts = Counter(answer if not answer.startswith("You wrote") else "chat" for answer in answers)
         flows = counts.pop("(flow hours)")
         agree = "A colleague must agree: more than 100."
         assert flows == MESSAGES // 4 and set(counts) == {"chat", "Paid 20 EUR.", agree, "A colleague takes over."}
@@ -76,7 +76,7 @@ def test_a_user_who_sends_too_much_waits(tmp_path: Path) -> None:
         service = Service(log=tmp_path / "log.jsonl", per_user=5)
         answers = [await service.answer(Message("Hello!", Context("ann"))) for _ in range(7)]
         assert answers.count("Please wait a moment.") == 2
-        assert await service.answer(Message("Hello!", Context("bob"))) == "You said: Hello!"
+        assert await service.answer(Message("Hello!", Context("bob"))) == "You wrote: Hello!"
         await service.stop()
 
     asyncio.run(asyncio.wait_for(main(), 60))

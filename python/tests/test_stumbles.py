@@ -36,7 +36,7 @@ def test_the_version() -> None:
     assert rulec.__version__.count(".") == 2
 
 
-def test_warnings_are_those_of_check() -> None:
+def test_warnings_are_as_in_check() -> None:
     rules = Rules.from_text("route a when n > 3 -> x\nroute b when n > 9 -> y\ndefault -> z")
     assert [warning.message for warning in rules.warnings] == [
         "`b` can never be chosen: `a` matches every message that it matches"

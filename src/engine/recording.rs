@@ -12,11 +12,10 @@ impl RuleSet {
     /// Returns the recorded messages that a decision about `message` can read; see [`Rules::past`].
     pub(super) fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
         let Some(plan) = self.history_plan() else { return Ok(Past::default()) };
-        let mut past = plan.past_without_key();
-        if let Some(key) = plan.history_key(message) {
-            history::with_key_unless_nested(store, &key, &mut |events| past = plan.past(events, message))?;
-        }
-        Ok(past)
+        let Some(key) = plan.history_key(message) else { return Ok(plan.past_without_key()) };
+        let mut past = None;
+        history::with_key_unless_nested(store, &key, &mut |events| past = Some(plan.past(events, message)))?;
+        Ok(past.unwrap_or_default())
     }
 
     /// Records a message. `decision` is the decision about it; `None` if no decision was made.

@@ -3,10 +3,11 @@
 
 use super::pack::{pack_events, unpack_events};
 use super::{Events, StoreError};
-use std::collections::{HashMap, VecDeque};
+use hashbrown::HashTable;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
@@ -28,7 +29,7 @@ pub struct EventCache {
 
 #[derive(Default)]
 struct CacheShard {
-    events_by_key: HashMap<String, HistoryKeyEvents>,
+    keys: KeyTable,
     /// The uses of all history keys (such as user ids), which show which key was least recently
     /// used.
     key_uses: KeyUseQueue,
@@ -40,10 +41,22 @@ struct CacheShard {
     last_use_number: u64,
 }
 
+/// A history key, such as a user id, with its hash. A call computes the hash once, to select the
+/// shard and to find the key in it.
+#[derive(Clone, Copy)]
+struct HashedKey<K> {
+    text: K,
+    hash: u64,
+}
+
+/// The history keys of a shard, each with its events (recorded messages).
+#[derive(Default)]
+struct KeyTable(HashTable<HistoryKeyEvents>);
+
 /// A queue of uses of history keys (such as user ids), oldest first. Each entry has the key, and
 /// the sequence number of the use. An entry is outdated if its key was used again later.
 #[derive(Default)]
-struct KeyUseQueue(VecDeque<(String, u64)>);
+struct KeyUseQueue(VecDeque<(HashedKey<Arc<str>>, u64)>);
 
 /// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
@@ -56,11 +69,22 @@ enum CachedEvents {
     Packed(Box<[u8]>),
 }
 
+/// The events (recorded messages) of a history key, and the number of unpacked events that the
+/// counts of the shard contain.
+#[derive(Default)]
+struct CountedEvents {
+    events: CachedEvents,
+    /// The number of messages of this key that are not packed (encoded as bytes). The counts of the
+    /// shard contain this number.
+    counted: usize,
+}
+
 /// The events (recorded messages) of a history key. A call holds the lock while it uses the events,
 /// so that calls for the same key run one after another.
-type LockedEvents = Arc<Mutex<CachedEvents>>;
+type LockedEvents = Arc<Mutex<CountedEvents>>;
 
 struct HistoryKeyEvents {
+    key: HashedKey<Arc<str>>,
     events: LockedEvents,
     /// Sequence number of the key's last use, from which the least recently used key is found.
     last_use_number: u64,
@@ -92,7 +116,7 @@ impl EventCache {
 
     /// Returns the number of history keys whose events (recorded messages) are in memory.
     pub fn key_count(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).events_by_key.len()).sum()
+        self.shards.iter().map(|shard| lock(shard).keys.0.len()).sum()
     }
 
     /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
@@ -100,8 +124,8 @@ impl EventCache {
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
-            shard.events_by_key.retain(|_, used| !used.is_idle());
-            let count = shard.events_by_key.values().map(|used| used.unpacked_count).sum();
+            shard.keys.0.retain(|used| !used.is_idle());
+            let count = shard.keys.0.iter().map(|used| used.unpacked_count).sum();
             shard.set_unpacked_count(count, self);
         }
     }
@@ -124,36 +148,57 @@ impl EventCache {
         load: impl FnOnce() -> Result<Events, StoreError>,
         work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let shard = &self.shards[self.hasher.hash_one(key) as usize % CACHE_SHARD_COUNT];
+        let key = HashedKey { text: key, hash: self.hasher.hash_one(key) };
+        let shard = self.shard_of(key);
         let locked = lock(shard).use_key(key);
-        let result = with_events(&mut lock(&locked), load, work);
+        let (result, is_counted) = {
+            let mut kept = lock(&locked);
+            (kept.events.with_events(load, work), kept.is_counted())
+        };
         drop(locked);
-        lock(shard).end_use(key, self);
+        // Most calls only read, or replace as many messages as they add.
+        if !is_counted || self.is_full() {
+            lock(shard).end_use(key, self);
+        }
         result
+    }
+
+    /// Returns the shard of a key. The table of the shard uses the low bits of the hash, so the
+    /// shard is selected by other bits.
+    fn shard_of<K>(&self, key: HashedKey<K>) -> &Mutex<CacheShard> {
+        &self.shards[(key.hash >> 32) as usize % CACHE_SHARD_COUNT]
     }
 }
 
-fn with_events(
-    kept: &mut CachedEvents,
-    load: impl FnOnce() -> Result<Events, StoreError>,
-    work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    match kept {
-        CachedEvents::Absent => *kept = CachedEvents::Events(load()?),
-        CachedEvents::Packed(bytes) => *kept = CachedEvents::Events(unpack_events(bytes)),
-        CachedEvents::Events(_) => {}
+impl CountedEvents {
+    /// True if the counts of the shard contain these events, so that a call that ends has nothing
+    /// to count. False without events, because the key is then removed.
+    fn is_counted(&self) -> bool {
+        !self.events.is_empty() && self.events.unpacked_count() == self.counted
     }
-    let result = match kept {
-        CachedEvents::Events(events) => work(events),
-        CachedEvents::Absent | CachedEvents::Packed(_) => Ok(()),
-    };
-    if result.is_err() {
-        *kept = CachedEvents::Absent;
-    }
-    result
 }
 
 impl CachedEvents {
+    fn with_events(
+        &mut self,
+        load: impl FnOnce() -> Result<Events, StoreError>,
+        work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match self {
+            CachedEvents::Absent => *self = CachedEvents::Events(load()?),
+            CachedEvents::Packed(bytes) => *self = CachedEvents::Events(unpack_events(bytes)),
+            CachedEvents::Events(_) => {}
+        }
+        let result = match self {
+            CachedEvents::Events(events) => work(events),
+            CachedEvents::Absent | CachedEvents::Packed(_) => Ok(()),
+        };
+        if result.is_err() {
+            *self = CachedEvents::Absent;
+        }
+        result
+    }
+
     fn unpacked_count(&self) -> usize {
         match self {
             CachedEvents::Events(events) => events.elements().len(),
@@ -172,20 +217,40 @@ impl CachedEvents {
     }
 }
 
+impl KeyTable {
+    fn get<K: AsRef<str>>(&self, key: &HashedKey<K>) -> Option<&HistoryKeyEvents> {
+        self.0.find(key.hash, |used| *used.key.text == *key.text.as_ref())
+    }
+
+    fn get_mut<K: AsRef<str>>(&mut self, key: &HashedKey<K>) -> Option<&mut HistoryKeyEvents> {
+        self.0.find_mut(key.hash, |used| *used.key.text == *key.text.as_ref())
+    }
+
+    /// Returns the entry of a key; adds one without events if there is none.
+    fn get_or_add(&mut self, key: HashedKey<&str>) -> &mut HistoryKeyEvents {
+        let is_same = |used: &HistoryKeyEvents| *used.key.text == *key.text;
+        let entry = self.0.entry(key.hash, is_same, |used| used.key.hash);
+        entry.or_insert_with(|| HistoryKeyEvents::new(key)).into_mut()
+    }
+
+    fn remove<K: AsRef<str>>(&mut self, key: &HashedKey<K>) -> Option<HistoryKeyEvents> {
+        let found = self.0.find_entry(key.hash, |used| *used.key.text == *key.text.as_ref());
+        found.ok().map(|found| found.remove().0)
+    }
+}
+
 impl CacheShard {
     /// Returns the events (recorded messages) of a history key, and records the use of the key.
-    fn use_key(&mut self, key: &str) -> LockedEvents {
+    fn use_key(&mut self, key: HashedKey<&str>) -> LockedEvents {
         self.last_use_number += 1;
-        let number = self.last_use_number;
-        self.key_uses.push_use(key, number);
-        self.unpacked_uses.push_use(key, number);
-        if let Some(used) = self.events_by_key.get_mut(key) {
-            used.last_use_number = number;
-            return Arc::clone(&used.events);
-        }
-        let added = HistoryKeyEvents { events: Arc::default(), last_use_number: number, unpacked_count: 0 };
-        let events = Arc::clone(&added.events);
-        self.events_by_key.insert(key.to_owned(), added);
+        let used = self.keys.get_or_add(key);
+        used.last_use_number = self.last_use_number;
+        self.key_uses.push_use(&used.key, self.last_use_number);
+        self.unpacked_uses.push_use(&used.key, self.last_use_number);
+        let events = Arc::clone(&used.events);
+        let unpacked_keys = self.unpacked_count.min(self.keys.0.len());
+        self.key_uses.trim_outdated_uses(&self.keys, self.keys.0.len());
+        self.unpacked_uses.trim_outdated_uses(&self.keys, unpacked_keys);
         events
     }
 
@@ -199,65 +264,62 @@ impl CacheShard {
     /// recently used keys if there are more keys than `cache` allows. If there are more unpacked
     /// messages than `cache` allows, packs the events of the least recently used keys (encodes them
     /// as bytes).
-    fn end_use(&mut self, key: &str, cache: &EventCache) {
-        // If several calls use the key, only the last one to end updates the count. Another call
-        // may have added messages in the meantime.
-        if let Some(used) = self.events_by_key.get_mut(key).filter(|used| used.is_idle()) {
-            let (count, is_empty) = {
-                let kept = lock(&used.events);
-                (kept.unpacked_count(), kept.is_empty())
-            };
-            let sum = self.unpacked_count + count - std::mem::replace(&mut used.unpacked_count, count);
-            self.set_unpacked_count(sum, cache);
-            if is_empty {
-                self.events_by_key.remove(key);
+    fn end_use(&mut self, key: HashedKey<&str>, cache: &EventCache) {
+        if let Some(used) = self.keys.get_mut(&key) {
+            // Another call that holds the lock counts the events itself when it ends.
+            let counts = try_lock(&used.events).map(|mut kept| {
+                kept.counted = kept.events.unpacked_count();
+                (kept.counted, kept.events.is_empty())
+            });
+            if let Some((count, is_empty)) = counts {
+                let is_removed = is_empty && used.is_idle();
+                let sum = self.unpacked_count + count - std::mem::replace(&mut used.unpacked_count, count);
+                self.set_unpacked_count(sum, cache);
+                if is_removed {
+                    self.keys.remove(&key);
+                }
             }
         }
-        while self.events_by_key.len() > cache.max_keys_per_shard {
-            let Some(oldest) = self.key_uses.pop_idle_key(&self.events_by_key) else { break };
-            if let Some(removed) = self.events_by_key.remove(&oldest) {
+        while self.keys.0.len() > cache.max_keys_per_shard {
+            let Some(oldest) = self.key_uses.pop_idle_key(&self.keys) else { break };
+            if let Some(removed) = self.keys.remove(&oldest) {
                 self.set_unpacked_count(self.unpacked_count - removed.unpacked_count, cache);
             }
         }
         // A shard with many messages packs none while the cache has room for them.
         let share = cache.max_unpacked.div_ceil(CACHE_SHARD_COUNT);
         while self.unpacked_count > share && cache.is_full() {
-            let Some(oldest) = self.unpacked_uses.pop_idle_key(&self.events_by_key) else { break };
-            if oldest == key {
+            let Some(oldest) = self.unpacked_uses.pop_idle_key(&self.keys) else { break };
+            let Some(used) = self.keys.get_mut(&oldest) else { break };
+            if *oldest.text == *key.text {
                 // The key that was just used stays unpacked.
-                self.unpacked_uses
-                    .0
-                    .extend(self.events_by_key.get(key).map(|used| (oldest, used.last_use_number)));
+                let number = used.last_use_number;
+                self.unpacked_uses.0.push_back((oldest, number));
                 break;
             }
-            if let Some(used) = self.events_by_key.get_mut(&oldest) {
-                let packed = std::mem::take(&mut used.unpacked_count);
-                used.pack();
-                self.set_unpacked_count(self.unpacked_count - packed, cache);
-            }
+            let packed = std::mem::take(&mut used.unpacked_count);
+            used.pack();
+            self.set_unpacked_count(self.unpacked_count - packed, cache);
         }
-        let unpacked_keys = self.unpacked_count.min(self.events_by_key.len());
-        self.key_uses.trim_outdated_uses(&self.events_by_key, self.events_by_key.len());
-        self.unpacked_uses.trim_outdated_uses(&self.events_by_key, unpacked_keys);
     }
 }
 
 impl KeyUseQueue {
     /// Adds a use of a history key to the end of the queue. Replaces the last entry of the queue if
     /// it has the same key.
-    fn push_use(&mut self, key: &str, number: u64) {
+    fn push_use(&mut self, key: &HashedKey<Arc<str>>, number: u64) {
         match self.0.back_mut() {
-            Some((last_key, last_number)) if last_key == key => *last_number = number,
-            _ => self.0.push_back((key.to_owned(), number)),
+            Some((last_key, last_number)) if Arc::ptr_eq(&last_key.text, &key.text) => *last_number = number,
+            _ => self.0.push_back((key.clone(), number)),
         }
     }
 
     /// Removes and returns the least recently used key that no call uses at the moment. Removing a
     /// key in use would be wrong: another call would then create a second copy of its events.
-    fn pop_idle_key(&mut self, events: &HashMap<String, HistoryKeyEvents>) -> Option<String> {
+    fn pop_idle_key(&mut self, keys: &KeyTable) -> Option<HashedKey<Arc<str>>> {
         for _ in 0..self.0.len() {
             let (key, number) = self.0.pop_front()?;
-            match events.get(&key) {
+            match keys.get(&key) {
                 Some(used) if used.last_use_number != number => {}
                 Some(used) if used.is_idle() => return Some(key),
                 Some(_) => self.0.push_back((key, number)),
@@ -267,17 +329,21 @@ impl KeyUseQueue {
         None
     }
 
-    /// Removes the outdated entries if they are more than half of the queue. `events` shows which
+    /// Removes the outdated entries if they are more than half of the queue. `keys` shows which
     /// entries are outdated. `current` is the maximum number of other entries.
-    fn trim_outdated_uses(&mut self, events: &HashMap<String, HistoryKeyEvents>, current: usize) {
+    fn trim_outdated_uses(&mut self, keys: &KeyTable, current: usize) {
         if self.0.len() > 2 * current + 16 {
-            self.0
-                .retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use_number == *number));
+            self.0.retain(|(key, number)| keys.get(key).is_some_and(|used| used.last_use_number == *number));
         }
     }
 }
 
 impl HistoryKeyEvents {
+    fn new(key: HashedKey<&str>) -> HistoryKeyEvents {
+        let key = HashedKey { text: key.text.into(), hash: key.hash };
+        HistoryKeyEvents { key, events: Arc::default(), last_use_number: 0, unpacked_count: 0 }
+    }
+
     /// True if no call uses the events (recorded messages) of this key at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
@@ -287,9 +353,18 @@ impl HistoryKeyEvents {
     /// uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
-        if let CachedEvents::Events(events) = &*kept {
-            *kept = CachedEvents::Packed(pack_events(events));
+        if let CachedEvents::Events(events) = &kept.events {
+            *kept = CountedEvents { events: CachedEvents::Packed(pack_events(events)), counted: 0 };
         }
+    }
+}
+
+/// Locks a mutex; `None` if another thread holds it.
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
@@ -313,12 +388,13 @@ mod tests {
             Ok(())
         };
         // The first call finds no messages, and stops before it ends the use of the key.
-        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % CACHE_SHARD_COUNT];
-        let locked = lock(shard).use_key("ann");
-        with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
+        let ann = HashedKey { text: "ann", hash: cache.hasher.hash_one("ann") };
+        let shard = cache.shard_of(ann);
+        let locked = lock(shard).use_key(ann);
+        lock(&locked).events.with_events(load, |_| Ok(())).expect("it loads");
         cache.with_key("ann", load, record).expect("it is recorded");
         drop(locked);
-        lock(shard).end_use("ann", &cache);
+        lock(shard).end_use(ann, &cache);
         let mut count = 0;
         let read = |events: &mut Events| {
             count = events.elements().len();
@@ -346,7 +422,7 @@ mod tests {
             });
             recorded.expect("it is recorded");
         };
-        let shard_of = |key: &str| cache.hasher.hash_one(key) as usize % CACHE_SHARD_COUNT;
+        let shard_of = |key: &str| (cache.hasher.hash_one(key) >> 32) as usize % CACHE_SHARD_COUNT;
         let keys_of = |shard: usize, count: usize| -> Vec<String> {
             let keys = (0..).map(|number| format!("user {number}"));
             keys.filter(|key| shard_of(key) == shard).take(count).collect()

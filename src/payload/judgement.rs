@@ -271,7 +271,7 @@ impl Judgement {
             }
         }
         if !warnings.is_empty() {
-            let _ = writeln!(text, "Beside that, these are allowed and may be mistakes:");
+            let _ = writeln!(text, "The following is allowed, but may be a mistake:");
             for warning in warnings {
                 let _ = writeln!(text, "- At {}: {} (rule {}).", warning.path, warning.message, warning.rule);
             }

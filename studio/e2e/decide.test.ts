@@ -175,7 +175,7 @@ test('a jump is a table inside its route, and a broken message says where it is 
   await end();
 });
 
-test('messages are kept by name beside the rules, taken again, and shared in a file', async () => {
+test('messages are kept by name next to the rules, used again, and shared in a file', async () => {
   const { page, served, end } = await look(['helpdesk.rules']);
   const text = page.locator('textarea[name=text]');
   await text.fill('please show my files');

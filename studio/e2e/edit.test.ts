@@ -267,7 +267,7 @@ test('the journey of a test: open, decide, see why, change a rule, see what flip
   await page.getByRole('button', { name: 'Test with another outcome' }).click();
   const expects = page.getByRole('combobox', { name: 'Expects' });
   expect(await expects.locator('option').allInnerTexts()).toEqual([
-    'what was decided',
+    'the decision',
     'urgent',
     'refund',
     'default',

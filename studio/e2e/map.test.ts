@@ -25,13 +25,13 @@ test('the map of 10,000 routes does not wait for the analysis, and draws few of 
   await show(page, 'Map');
   const shadowed = page.locator('.map-row', { hasText: 'shadowed' });
   await shadowed.waitFor();
-  expect(await shadowed.locator('.standing').count()).toBe(0);
+  expect(await shadowed.locator('.route-mark').count()).toBe(0);
   expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(400);
   // Until the analysis ends, the page does not say that there are no findings.
   await page.getByRole('combobox', { name: 'Show' }).selectOption('findings');
   await page.getByText('still being analysed').waitFor();
   release();
-  await shadowed.locator('.standing').waitFor();
+  await shadowed.locator('.route-mark').waitFor();
   await context.close();
   served.end();
   expect(troubles).toEqual([]);

@@ -132,7 +132,7 @@ test('another version of the rules is compared: what flips, from where to where'
   await end();
 });
 
-test('a long replay tells its progress, is cancelled, and a decision log keeps what it decided', async () => {
+test('a long replay shows its progress, is cancelled, and a decision log keeps what it decided', async () => {
   const { page, served, end } = await look(['many.rules', '--input', 'many.jsonl'], {
     'many.rules': manyRoutes(500),
     'many.jsonl': manyMessages(800_000),
@@ -240,7 +240,7 @@ default -> nobody
   'private.jsonl': `${JSON.stringify({ text: 'call me', user: { name: 'Ada', phone: '0171 555' } })}\n`,
 };
 
-test('private values are masked; a message is decided as it stands in the file, and a mask that is left in an edited one is told', async () => {
+test('private values are masked; a message is decided with the values of the file, and a mask that is left in an edited one is reported', async () => {
   const { page, end } = await look(['private.rules', '--input', 'private.jsonl'], PRIVATE);
   await show(page, 'Replay');
   await page.locator('.replay-setup button.primary').click();
@@ -252,7 +252,7 @@ test('private values are masked; a message is decided as it stands in the file, 
   await page.locator('.headline-target', { hasText: 'caller' }).waitFor();
   expect(await page.locator('[name="user.phone"]').inputValue()).toBe('•••');
   expect(await page.getByText('•••').first().isVisible()).toBe(true);
-  const warning = page.getByText('••• is decided on as it stands here');
+  const warning = page.getByText('••• is decided on literally');
   expect(await warning.count()).toBe(0);
   expect(await page.locator('main').innerText()).not.toContain('0171 555 ');
   await page.locator('textarea[name=text]').fill('call me back');

@@ -181,7 +181,7 @@ test('language and theme are chosen in the bar and kept', async () => {
   await context.close();
 });
 
-test('the page begins in the language that the command line asks for; a report is in that of the page', async () => {
+test('the page begins in the language that the command line asks for; a report is in the language of the page', async () => {
   const chinese = await studio(['helpdesk.rules', '--lang', 'zh']);
   const { page, context } = await open(browser, chinese.address, { acceptDownloads: true });
   await page.getByRole('link', { name: '报告' }).click();
@@ -226,7 +226,7 @@ test('a wrong token, Host or Origin is refused', async () => {
   expect(await status('/api/session', { ...right, origin: 'http://example.com' })).toBe(403);
 });
 
-test('what the server says is said in the language of the page', async () => {
+test('messages of the server are in the language of the page', async () => {
   const { page, context } = await open(browser, served.address, { locale: 'zh-CN' });
   const chinese = /\p{Script=Han}/u;
   // An invalid message, rules with an error, and the error's diagnostic in the editor.

@@ -292,7 +292,7 @@ fn fields_that_are_probably_misspelt_are_found() {
     check(&rest("ctx.teir > 3"), &[]);
     check(&rest("ctx.region == \"bronze\""), &[]);
     check(&(rest("ctx.teir == \"x\"") + "\ntest \"t\" { given ctx = { teir: \"x\" } expect rest }"), &[]);
-    // Both names are read once. Only a slip inside a long name is certain enough.
+    // Both names are read once. Only a slip inside a name is certain enough.
     let twice = |first: &str, second: &str| {
         format!("route one when {first} == \"x\" -> a\nroute two when {second} == \"y\" -> b\ndefault -> c")
     };

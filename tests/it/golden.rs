@@ -51,13 +51,13 @@ fn plans_are_as_written_down() {
             let _ = writeln!(printed, "{name}: {found}");
         }
         for list in &index.lists {
-            let postings = match list {
-                PostingList::Range { start, end } => index.postings(*start, *end),
+            let postings = match *list {
+                PostingList::Range { start, end } => index.postings(start, end),
                 PostingList::Bitmap(_) => &[],
             };
             for posting in postings {
-                let guards = posting.guards.iter().filter(|guard| guard.attribute_id != u32::MAX);
-                let guards: Vec<String> = guards
+                let guards: Vec<String> = posting
+                    .guards()
                     .map(|guard| {
                         format!(" {}: {}..{}", guard.attribute_id, guard.first_class, guard.end_class)
                     })
@@ -70,14 +70,13 @@ fn plans_are_as_written_down() {
             let own = (subject.needs_unchanged_text, subject.folds_in_place);
             let _ = writeln!(printed, "subject {:?} {own:?} {}", subject.operand, forms.join(", "));
         }
-        for (pred, answer) in
-            rules.index().literal_verdicts.iter().enumerate().filter(|(_, answer)| answer.ids_end > 0)
-        {
-            let numbers =
-                &rules.index().deciding_literal_ids[answer.ids_start as usize..answer.ids_end as usize];
+        let verdicts = rules.index().literal_verdicts.iter().enumerate();
+        for (pred, answer) in verdicts.filter(|(_, answer)| answer.subject_id != u32::MAX) {
+            let numbers = rules.index().deciding_literal_ids.list(&answer.literal_ids);
+            let is_last = |at, number| number & LAST_IN_GROUP_FLAG != 0 || at + 1 == numbers.len();
+            let numbers = numbers.iter().enumerate();
             let numbers = numbers
-                .iter()
-                .map(|number| (number & !LAST_IN_GROUP_FLAG, number & LAST_IN_GROUP_FLAG != 0))
+                .map(|(at, number)| (number & !LAST_IN_GROUP_FLAG, is_last(at, *number)))
                 .collect::<Vec<_>>();
             let _ = writeln!(
                 printed,

@@ -203,7 +203,7 @@ fn a_history_without_a_statement_or_a_time_is_found() {
             route again when {condition} -> deny\ndefault -> run"
         );
         let error = Rules::from_text(&source).expect_err("there is no history").to_string();
-        let help = "declare what is kept: `history by session keep 24h`";
+        let help = "declare the kept messages: `history by session keep 24h`";
         assert!(error.contains("E0213") && error.contains(help), "{error}");
     }
 }

@@ -106,6 +106,31 @@ fn a_limit_that_holds_without_a_sum_is_not_reported() {
     }
 }
 
+/// The sum is present in all these rules, because each paid amount is present and small.
+#[test]
+fn a_limit_that_does_not_hold_without_its_other_operand_is_found() {
+    let routes = |limit: &str| {
+        format!(
+            "route invalid when true unless amount in 1..=1_000 -> deny\n\
+             route over when spent + amount > {limit} -> deny\ndefault -> pay"
+        )
+    };
+    for limit in ["cents", "cents + 5", "min(cents, 500)"] {
+        check(&routes(limit), &format!("if `{limit}` is missing, `over` is skipped"));
+    }
+    for limit in ["1_000", "(cents ?? 500)", "(amount + 5)"] {
+        check(&routes(limit), "");
+    }
+    for routes in [
+        "route invalid when true unless amount in 1..=1_000 -> deny\n\
+         route unlimited when cents is missing -> deny\n\
+         route over when spent + amount > cents -> deny\ndefault -> pay",
+        "route within when amount in 1..=1_000 and spent + amount <= cents -> pay\ndefault -> deny",
+    ] {
+        check(routes, "");
+    }
+}
+
 #[test]
 fn a_requirement_and_a_branch_without_a_sum_are_found() {
     let source = "input { cents: int, now: datetime }\nhistory keep 1d\n\
@@ -115,6 +140,25 @@ fn a_requirement_and_a_branch_without_a_sum_are_found() {
     assert!(found.len() == 1 && found[0].message.contains("`budget` is not violated"), "{found:?}");
     let present = "  require \"sum\" at name: ((sum p.cents for p in history: true) + cents) is present else \"no sum\"\n";
     assert_eq!(open_limits(&format!("{source}{present}}}\n")), []);
+    // Another payload uses the slot of the `let` for another value.
+    let named = |payload: &str, sum: &str| {
+        format!(
+            "payload {payload} {{\n  name: string\n  let spent = {sum}\n  \
+             require \"budget\" at name: spent + cents <= 100 else \"too much\"\n"
+        )
+    };
+    let head = source.split("payload").next().expect("a statement");
+    let count = "count p in history: p.cents > 5";
+    for (first, second) in
+        [("sum p.cents for p in history: true", count), (count, "sum p.cents for p in history: true")]
+    {
+        let (first, second) = (named("one", first), named("two", second));
+        let found = open_limits(&format!("{head}{first}}}\n{second}}}\n"));
+        assert!(found.len() == 1 && found[0].message.contains("`spent + cents` is missing"), "{found:?}");
+    }
+    let named = named("one", "sum p.cents for p in history: true");
+    let present = "  require \"sum\" at name: (spent + cents) is present else \"no sum\"\n";
+    assert_eq!(open_limits(&format!("{head}{named}{present}}}\n")), []);
     let choice = |condition: &str| {
         open_limits(&format!("{INPUT}choice c {{ branch a {{ {condition} }} default branch b }}"))
     };

@@ -1,17 +1,18 @@
 //! Checks the rules of the house for the sources of every package, as far as a program can check
 //! them.
 //!
-//! A file is short and opens with a comment that says why it exists. [`prose`]: comments are plain
-//! English. [`circles`]: modules do not import each other in a circle. [`guards`]: the compiler of
-//! `rust-version` knows the syntax. [`oracle`]: which files may use the reference evaluator.
-//! [`targets`]: reports name their part of the library. Clippy checks the length of functions
-//! (`clippy.toml`).
+//! A file is short and opens with a comment that says why it exists. [`prose`]: comments, strings
+//! and pages are plain English; [`texts`] finds them. [`circles`]: modules do not import each
+//! other in a circle. [`guards`]: the compiler of `rust-version` knows the syntax. [`oracle`]:
+//! which files may use the reference evaluator. [`targets`]: reports name their part of the
+//! library. Clippy checks the length of functions (`clippy.toml`).
 
 mod circles;
 mod guards;
 mod oracle;
 mod prose;
 mod targets;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::fs;

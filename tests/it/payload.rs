@@ -241,7 +241,11 @@ fn warnings_stand_beside_the_verdict_and_count_when_strict() {
     let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
     let judgement = judge.judge(&json!({"a": "HI", "b": 9}));
     assert_eq!(judgement.outcome(), Outcome::AcceptCorrected);
-    assert!(judgement.feedback().contains("these are allowed and may be mistakes:\n- At $.a: do not shout"));
+    assert!(
+        judgement
+            .feedback()
+            .contains("The following is allowed, but may be a mistake:\n- At $.a: do not shout")
+    );
     let json = serde_json::to_value(&judgement).unwrap();
     assert_eq!(json["warnings"][0]["rule"], "loud");
     assert_eq!(json["violations"].as_array().unwrap().len(), 1);

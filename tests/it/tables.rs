@@ -208,7 +208,7 @@ fn the_page_of_the_language_names_each_unit() {
     let rows = UNITS_WITH_FACTORS
         .iter()
         .map(|&(name, factor, divisor)| format!("| `1{name}` | {} |", factor as f64 / divisor as f64));
-    assert_table("language.md", "units", "| unit | stands for |", rows);
+    assert_table("language.md", "units", "| unit | meaning |", rows);
 }
 
 #[test]

@@ -293,7 +293,8 @@ const HABIT_FILES: &str = "
     newcomers_clamped newcomers_beyond
     newcomers_declarations newcomers_keep newcomers_keep_calls newcomers_keep_zero
     newcomers_next_nodes newcomers_forms newcomers_form_values newcomers_form_blocks
-    newcomers_form_warnings newcomers_permissions newcomers_permission_warnings
+    newcomers_form_warnings newcomers_numbered newcomers_limited newcomers_inferred newcomers_zones
+    newcomers_blocks newcomers_permissions newcomers_permission_warnings
 ";
 
 /// Snapshots of errors for habits from other languages. Each error must show the right spelling.
@@ -321,6 +322,8 @@ fn wording_of_errors_in_names() {
             "route money when text == \"a\" -> goto biling\ntable billing { default -> h }",
             "let a = b and text == \"x\"\nlet b = a or text == \"y\"\nroute one when a -> h",
             "table a { default -> goto b }\ntable b { default -> goto a }",
+            // A soft hyphen is no letter of another script.
+            "route r\u{435}fu\u{AD}nds when text == \"a\" -> h",
         ],
     );
 }

@@ -57,8 +57,9 @@ fn run(options: &Options) -> Result<(), String> {
     }
     page.add(census::section(&hardness));
     let (rounds, densities) = (options.rounds.into(), options.densities());
-    if !options.scan.is_empty() {
-        page.add(scan::section(&options.scan, &densities, options.messages, rounds, options.seed)?);
+    if !options.scan.is_empty() || !options.scan_files.is_empty() {
+        let size = (options.messages, rounds, options.seed);
+        page.add(scan::section(&options.scan, &options.scan_files, &densities, size)?);
     }
     if !options.fields.is_empty() {
         page.add(fields::section(&options.fields, options.messages, rounds, options.seed)?);

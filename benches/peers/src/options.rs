@@ -2,6 +2,7 @@
 
 use crate::engines::{self, Column};
 use crate::mix::HitPosition;
+use crate::scan::ScanFiles;
 use crate::workload::{Density, Shape, Variant};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -55,6 +56,10 @@ pub struct Options {
     /// Measures the scan of texts for these numbers of literals, one row each; empty for no table.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000", num_args = 0..)]
     pub scan: Vec<usize>,
+    /// Measures the scan of the texts of one file for the literals of another, one for each line. A
+    /// row for each LITERALS=TEXTS, after the rows of `--scan`.
+    #[arg(long, value_name = "LITERALS=TEXTS", value_delimiter = ',')]
+    pub scan_files: Vec<ScanFiles>,
     /// Measures these numbers of rules over many fields, one row each; empty for no table.
     #[arg(long, value_delimiter = ',', default_value = "300,1000,3000", num_args = 0..)]
     pub fields: Vec<usize>,

@@ -9,9 +9,13 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
+use rulec_base::text::fold::fold_text;
 use rulec_vm::index::scan::{LiteralScanner, ScanBuffers};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// rulec's scanner, with the buffers that a session would reuse.
 struct Ours {
@@ -32,8 +36,13 @@ impl LiteralScan for Folding {
     fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize)) {
         let Folding(Ours { scanner, buffers }) = self;
         let mut buffers = buffers.borrow_mut();
-        assert!(buffers.fold_text(text), "these texts are short, and only their ASCII letters fold");
-        scanner.scan_folded(text.len(), &mut buffers, |literal, _| hit(literal as usize));
+        if buffers.fold_text(text) {
+            scanner.scan_folded(text.len(), &mut buffers, |literal, _| hit(literal as usize));
+        } else {
+            // Longer than the buffer, or with other letters than ASCII: fold it before, as the index does.
+            let folded = fold_text(&String::from_utf8_lossy(text));
+            scanner.scan(folded.as_bytes(), &mut buffers, |literal, _| hit(literal as usize));
+        }
     }
 }
 
@@ -154,54 +163,109 @@ fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant,
     mixed.chain([("verbs", (Variant::Verbs, Density::Rare)), ("plain", (Variant::Plain, Density::Rare))])
 }
 
-/// Returns the table of times, with a row for each kind of words and number of literals.
+/// Files with literals and with texts, one for each line: `LITERALS=TEXTS` on the command line.
+#[derive(Clone, Debug)]
+pub struct ScanFiles {
+    literals: PathBuf,
+    texts: PathBuf,
+}
+
+impl FromStr for ScanFiles {
+    type Err = String;
+
+    fn from_str(files: &str) -> Result<ScanFiles, String> {
+        let (literals, texts) = files.split_once('=').ok_or("write two files as LITERALS=TEXTS")?;
+        Ok(ScanFiles { literals: literals.into(), texts: texts.into() })
+    }
+}
+
+impl ScanFiles {
+    /// Reads the distinct literals in lower case, and the texts.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is empty.
+    fn read(&self) -> Result<(Vec<String>, Vec<String>), String> {
+        let lines = |path: &Path| -> Result<Vec<String>, String> {
+            let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let lines: Vec<String> =
+                text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+            if lines.is_empty() { Err(format!("{} has no lines", path.display())) } else { Ok(lines) }
+        };
+        let literals: BTreeSet<String> =
+            lines(&self.literals)?.into_iter().map(|literal| literal.to_ascii_lowercase()).collect();
+        Ok((literals.into_iter().collect(), lines(&self.texts)?))
+    }
+
+    /// Returns the name of the file with the literals, without folder and extension.
+    fn name(&self) -> String {
+        self.literals.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Returns the table of times, with a row for each kind of words and number of literals, and for
+/// the literals and texts of each pair of files.
 ///
 /// # Errors
-/// If a scanner cannot be built, or the scanners disagree.
+/// If a scanner cannot be built, the scanners disagree, or a file cannot be read.
 pub fn section(
     counts: &[usize],
+    files: &[ScanFiles],
     densities: &[Density],
-    messages: usize,
-    rounds: usize,
-    seed: u64,
+    (messages, rounds, seed): (usize, usize, u64),
 ) -> Result<Section, String> {
     let mut section = Section::new("The scan of a text");
     let mut header = false;
     for (name, kind) in kinds(densities) {
         for &count in counts {
-            eprintln!("scanning for {count} literals, {name}");
             let (literals, texts) = workload(count, kind, messages, seed);
-            let lower: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
-            let (scanners, folding) = (scanners(&literals)?, folding_scanners(&literals)?);
-            let (found, times) = compare(&scanners, &lower, rounds)?;
-            let (_, folded) = compare(&folding, &texts, rounds)?;
-            if !header {
-                let names = |scanners: &[Named]| -> String {
-                    scanners.iter().map(|(name, _)| format!("{name} | ")).collect()
-                };
-                let (plain, fold) = (names(&scanners), names(&folding));
-                section.line(format!(
-                    "| rules | literals | found in a text | {plain}{OURS} / {BAR} (target: at most {TARGET}) | {fold}the same |\n|{}",
-                    "---|".repeat(5 + scanners.len() + folding.len())
-                ));
-                header = true;
-            }
-            let cells = |times: &[f64]| -> String {
-                times.iter().map(|time| format!("{} | ", thousands(*time))).collect()
-            };
-            section.line(format!(
-                "| {name} | {} | {found:.1} | {}{} | {}{} |",
-                thousands(count as f64),
-                cells(&times),
-                ratio(&times),
-                cells(&folded),
-                ratio(&folded),
-            ));
+            add_row(&mut section, &mut header, name, (&literals, &texts), rounds)?;
         }
+    }
+    for files in files {
+        let (literals, texts) = files.read()?;
+        add_row(&mut section, &mut header, &files.name(), (&literals, &texts), rounds)?;
     }
     section.line(format!(
         "\nNanoseconds a text of 20 to 200 bytes, {messages} different ones; literals are those of the generated \
          routes, all of them looked for, in texts that are in lower case but where they are folded. Hyperscan reports each literal once a text, the others wherever it stands."
     ));
     Ok(section)
+}
+
+/// Adds the times of all scanners for these literals and texts, after the header if there is none.
+fn add_row(
+    section: &mut Section,
+    header: &mut bool,
+    name: &str,
+    (literals, texts): (&[String], &[String]),
+    rounds: usize,
+) -> Result<(), String> {
+    let count = literals.len();
+    eprintln!("scanning for {count} literals, {name}");
+    let lower: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
+    let (scanners, folding) = (scanners(literals)?, folding_scanners(literals)?);
+    let (found, times) = compare(&scanners, &lower, rounds)?;
+    let (_, folded) = compare(&folding, texts, rounds)?;
+    if !*header {
+        let names = |scanners: &[Named]| -> String {
+            scanners.iter().map(|(name, _)| format!("{name} | ")).collect()
+        };
+        let (plain, fold) = (names(&scanners), names(&folding));
+        section.line(format!(
+            "| rules | literals | found in a text | {plain}{OURS} / {BAR} (target: at most {TARGET}) | {fold}the same |\n|{}",
+            "---|".repeat(5 + scanners.len() + folding.len())
+        ));
+        *header = true;
+    }
+    let cells =
+        |times: &[f64]| -> String { times.iter().map(|time| format!("{} | ", thousands(*time))).collect() };
+    section.line(format!(
+        "| {name} | {} | {found:.1} | {}{} | {}{} |",
+        thousands(count as f64),
+        cells(&times),
+        ratio(&times),
+        cells(&folded),
+        ratio(&folded),
+    ));
+    Ok(())
 }

@@ -7,8 +7,8 @@ use super::report::{AnalysisReport, MISSING_SOURCE};
 use super::solver::MessageSolver;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_eval::evaluator::flatten_operands;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::operators::Op;
@@ -29,9 +29,26 @@ pub(super) struct ConditionFacts {
     pub is_always_true: bool,
 }
 
-/// Parts of a condition, identified by their addresses, each with the constant that replaces the
-/// part. The analysis compares a condition with and without replacements to find redundant parts.
-pub(super) type CondReplacements = HashMap<*const Cond, bool>;
+/// Parts of a condition, each with the constant that replaces the part. The analysis compares a
+/// condition with and without replacements to find redundant parts.
+#[derive(Default)]
+pub(super) struct CondReplacements {
+    /// The replaced parts, identified by their addresses.
+    constants: HashMap<*const Cond, bool>,
+    /// The normal forms of the parts that contain no `and`, `or` or `not`, by address and wanted
+    /// truth value. Each is built once, although the whole condition is built for every part.
+    built_parts: HashMap<(*const Cond, bool), CondId>,
+}
+
+impl CondReplacements {
+    /// Replaces one part of a condition by a constant.
+    pub fn of_part(part: &Cond, constant: bool) -> CondReplacements {
+        CondReplacements {
+            constants: HashMap::from_iter([(std::ptr::from_ref(part), constant)]),
+            ..CondReplacements::default()
+        }
+    }
+}
 
 /// Reports a condition that is never or always true, or that has redundant parts.
 /// `is_reported_constant` is true if the compiler already warned that the condition is constant.
@@ -69,7 +86,7 @@ pub(super) fn analyse_condition(
         report.add_finding(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
-    let mut replacements = CondReplacements::new();
+    let mut replacements = CondReplacements::default();
     RedundancySearch { solver, report, rule_condition: cond, true_cond }.report_redundant_parts(
         cond,
         true,
@@ -103,7 +120,9 @@ pub(super) fn report_never_true(
         }
         [Cond { kind: CondKind::Let(id), span: use_span }] if matches!(report.program.let_body(*id), Term::Cond(body) if has_source(report, body)) =>
         {
-            let Term::Cond(body) = report.program.let_body(*id) else { return };
+            let Term::Cond(body) = report.program.let_body(*id) else {
+                return broken_invariant!("the guard of this arm found a condition");
+            };
             let count_before = report.findings.len();
             report_never_true(solver, report, body, None);
             report.join_finding_of_definition(count_before, *use_span);
@@ -376,11 +395,11 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
             if self.solver.budget().is_share_exhausted() {
                 return;
             }
-            replacements.insert(part, neutral);
+            replacements.constants.insert(part, neutral);
             if self.is_equivalent_with(replacements, neutral == positive) {
                 self.report_redundant(cond, part, neutral);
             } else {
-                replacements.remove(&std::ptr::from_ref(part));
+                replacements.constants.remove(&std::ptr::from_ref(part));
                 self.report_redundant_parts(part, positive, replacements);
             }
         }
@@ -390,7 +409,7 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     /// them. Precondition: this is already known for all replacements except the last added one. If
     /// `adds` is true, the last replacement can only make the condition true for more messages. If
     /// `adds` is false, it can only make the condition true for fewer messages.
-    fn is_equivalent_with(&mut self, replacements: &CondReplacements, adds: bool) -> bool {
+    fn is_equivalent_with(&mut self, replacements: &mut CondReplacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.rule_condition, true, replacements);
         replaced_cond == self.true_cond
             || self.solver.solve(&[(self.true_cond, !adds), (replaced_cond, adds)]).is_unsatisfiable()
@@ -450,10 +469,10 @@ pub(super) fn build_with_replacements(
     solver: &mut MessageSolver<'_>,
     cond: &Cond,
     wanted_truth: bool,
-    replacements: &CondReplacements,
+    replacements: &mut CondReplacements,
 ) -> CondId {
     solver.budget().charge(1);
-    if let Some(value) = replacements.get(&std::ptr::from_ref(cond)) {
+    if let Some(value) = replacements.constants.get(&std::ptr::from_ref(cond)) {
         return solver.builder.constant_cond(*value == wanted_truth);
     }
     match &cond.kind {
@@ -470,6 +489,10 @@ pub(super) fn build_with_replacements(
                 .collect();
             solver.builder.join_conds(parts, is_conjunction)
         }
-        _ => solver.builder.build_cond(cond, wanted_truth),
+        _ => {
+            let part = (std::ptr::from_ref(cond), wanted_truth);
+            let built = replacements.built_parts.entry(part);
+            *built.or_insert_with(|| solver.builder.build_cond(cond, wanted_truth))
+        }
     }
 }

@@ -36,6 +36,7 @@ mod pairing;
 mod past;
 mod past_bounds;
 mod past_decisions;
+mod past_expand;
 mod past_fields;
 mod past_limits;
 mod past_terms;

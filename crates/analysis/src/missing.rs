@@ -111,7 +111,7 @@ fn report_missing_field(
         solver,
         &rule.condition,
         true,
-        &CondReplacements::from_iter([(std::ptr::from_ref(negation), true)]),
+        &mut CondReplacements::of_part(negation, true),
     );
     let SolverAnswer::Yes(message) =
         solver.solve(&[(field_missing, true), (facts.true_cond, false), (matches_otherwise, true)])

@@ -39,10 +39,15 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
         let often = fields.iter().filter(|(_, reads)| reads.spans.len() >= MIN_FIELD_READS);
         let often: Vec<(&&str, &FieldReads)> = often.collect();
         let once = fields.iter().filter(|(_, reads)| reads.spans.len() == 1);
-        let once: Vec<RareField> = once.map(|(name, reads)| RareField::new(name, reads)).collect();
+        let once: Vec<RareField> = once.map(|(name, reads)| RareField { name, reads }).collect();
+        if !budget.charge(once.iter().map(|rare| rare.name.len()).sum()) {
+            return;
+        }
+        let slips = SlipIndex::new(&once);
         for rare in &once {
-            let RareField { name, reads, .. } = rare;
-            if !budget.charge(STEPS_TO_COMPARE_NAMES * often.len() + once.len()) {
+            let RareField { name, reads } = rare;
+            let candidates = slips.candidates(name);
+            if !budget.charge(STEPS_TO_COMPARE_NAMES * (often.len() + candidates.len())) {
                 return;
             }
             let is_near = |other: &&(&&str, &FieldReads)| {
@@ -51,15 +56,14 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
             // A letter too few is more usual than a letter too many, so the shorter name is
             // reported.
             let is_better = |other: &str| (other.len(), *name) > (name.len(), other);
-            let is_slip = |other: &&RareField| {
+            let is_slip = |other: &&&RareField| {
                 is_better(other.name)
-                    && rare.has_slip_inside(other)
+                    && has_slip_inside(name, other.name)
                     && other.reads.kinds.overlaps(reads.kinds)
             };
             let near = often.iter().find(is_near).map(|(near, _)| **near);
-            let Some(near) = near.or_else(|| once.iter().find(is_slip).map(|other| other.name)) else {
-                continue;
-            };
+            let slip = || candidates.iter().filter(is_slip).map(|other| other.name).min();
+            let Some(near) = near.or_else(slip) else { continue };
             let path = |name: &str| {
                 let names = parent.iter().map(|name| &**name).chain([name]);
                 names.collect::<Vec<_>>().join(".")
@@ -87,41 +91,84 @@ pub(super) fn report_misspelt_fields(report: &mut AnalysisReport<'_>, budget: &S
 }
 
 /// Number of steps that are charged for a call of [`is_typing_error`], which takes much longer than
-/// a comparison of the first and last characters.
+/// a comparison of two characters.
 const STEPS_TO_COMPARE_NAMES: usize = 10;
-/// Minimum number of characters of a name in which a slip is searched for.
-const MIN_SLIP_NAME_CHARS: usize = 5;
+/// Minimum number of characters of a name in which two exchanged letters are searched for.
+const MIN_EXCHANGED_CHARS: usize = 4;
+/// Minimum number of characters of a name that may lack a letter.
+const MIN_SHORTENED_CHARS: usize = 5;
+/// Maximum number of characters of a name that may have a letter too many. The index has an entry
+/// for each letter of such a name.
+const MAX_LENGTHENED_CHARS: usize = 64;
+/// Words that differ by two exchanged letters, so that neither is a misspelling of the other.
+const SIMILAR_WORDS: [[&str; 2]; 6] = [
+    ["form", "from"],
+    ["trail", "trial"],
+    ["diary", "dairy"],
+    ["untied", "united"],
+    ["casual", "causal"],
+    ["marital", "martial"],
+];
 
-/// A field that is read once, with what makes its name fast to compare.
+/// A field that is read once.
 struct RareField<'p> {
     name: &'p str,
     reads: &'p FieldReads,
-    /// The first and the last character of the name; `None` for a short name.
-    ends: Option<(char, char)>,
-    /// The characters of the name in sorted order.
-    sorted_chars: Vec<char>,
 }
 
-impl<'p> RareField<'p> {
-    fn new(name: &'p str, reads: &'p FieldReads) -> RareField<'p> {
-        let mut sorted_chars: Vec<char> = name.chars().collect();
-        let ends = match *sorted_chars {
-            [first, .., last] if sorted_chars.len() >= MIN_SLIP_NAME_CHARS => Some((first, last)),
-            _ => None,
-        };
-        sorted_chars.sort_unstable();
-        RareField { name, reads, ends, sorted_chars }
+/// The fields that are read once, by what a misspelling of their names keeps. So a name is compared
+/// with few others.
+struct SlipIndex<'r, 'p> {
+    /// The fields by the characters of their names in sorted order.
+    by_letters: HashMap<Vec<char>, Vec<&'r RareField<'p>>>,
+    /// The fields by their names without one of the letters inside.
+    by_shortened: HashMap<Vec<char>, Vec<&'r RareField<'p>>>,
+}
+
+impl<'r, 'p> SlipIndex<'r, 'p> {
+    fn new(once: &'r [RareField<'p>]) -> SlipIndex<'r, 'p> {
+        let mut index = SlipIndex { by_letters: HashMap::new(), by_shortened: HashMap::new() };
+        for field in once {
+            let letters: Vec<char> = field.name.chars().collect();
+            if letters.len() >= MIN_EXCHANGED_CHARS {
+                index.by_letters.entry(sorted(&letters)).or_default().push(field);
+            }
+            if !(MIN_SHORTENED_CHARS + 1..=MAX_LENGTHENED_CHARS).contains(&letters.len()) {
+                continue;
+            }
+            for removed in 1..letters.len() - 1 {
+                // Without either of two equal letters, the name is the same.
+                if letters[removed] == letters[removed - 1] && removed > 1 {
+                    continue;
+                }
+                let shortened = [&letters[..removed], &letters[removed + 1..]].concat();
+                index.by_shortened.entry(shortened).or_default().push(field);
+            }
+        }
+        index
     }
 
-    /// True if two long names differ only by a letter too many, or by two letters in the wrong
-    /// order, inside them. Of two fields that are both read once, one is then probably misspelt.
-    fn has_slip_inside(&self, other: &RareField<'_>) -> bool {
-        let has_other_letter = self.name.len() == other.name.len() && self.sorted_chars != other.sorted_chars;
-        self.ends.is_some()
-            && self.ends == other.ends
-            && !has_other_letter
-            && is_typing_error(self.name, other.name)
+    /// Returns the fields of which `name` may be a misspelling.
+    fn candidates(&self, name: &str) -> Vec<&'r RareField<'p>> {
+        let letters: Vec<char> = name.chars().collect();
+        let exchanged = self.by_letters.get(&sorted(&letters)).into_iter().flatten();
+        let lengthened = self.by_shortened.get(&letters).into_iter().flatten();
+        exchanged.chain(lengthened).copied().collect()
     }
+}
+
+fn sorted(letters: &[char]) -> Vec<char> {
+    let mut sorted = letters.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// True if two names differ only by a letter too many, or by two letters in the wrong order, inside
+/// them. Of two fields that are both read once, one is then probably misspelt.
+fn has_slip_inside(name: &str, other: &str) -> bool {
+    let ends = |name: &str| (name.chars().next(), name.chars().next_back());
+    let are_words = SIMILAR_WORDS.iter().any(|words| words.contains(&name) && words.contains(&other));
+    ends(name) == ends(other) && !are_words && is_typing_error(name, other)
 }
 
 /// Returns the fields that a program reads, grouped by the path of the record that contains them.

@@ -60,6 +60,12 @@ impl SumBounds<'_, '_> {
         proven.is_present && proven.is_bounded
     }
 
+    /// True if it is proven that an expression is present for each message that satisfies `goals`.
+    pub fn is_limit_present(&mut self, expr: &Expr, goals: &[SolverGoal]) -> bool {
+        let proven = self.prove(expr, goals, None, MAX_SUM);
+        proven.is_present && (proven.is_bounded || !may_overflow(expr))
+    }
+
     /// Returns the proven facts about an expression. `messages` are the summed messages, if the
     /// expression is the term of a sum.
     fn prove(
@@ -109,7 +115,10 @@ impl SumBounds<'_, '_> {
             ExprKind::If { then_value, else_value, .. } => self
                 .prove(then_value, goals, messages, bound)
                 .and(self.prove(else_value, goals, messages, bound)),
-            ExprKind::Slot(slot) => self.prove_field(*slot, goals, bound),
+            ExprKind::Slot(slot) => match self.reader.payload_let(*slot) {
+                Some(body) => self.prove(body, goals, messages, bound),
+                None => self.prove_field(*slot, goals, bound),
+            },
             _ if messages.is_some() => self.prove_summed_field(expr, messages, bound),
             ExprKind::Read(inner, _) => self.prove(inner, goals, messages, bound),
             _ => Proven::NOTHING,
@@ -280,6 +289,15 @@ impl FieldBounds {
         self.has_lower |= lower;
         self.has_upper |= upper;
         self.is_present |= !contains_coalesce(field);
+    }
+}
+
+/// True if an expression computes a number, which is missing if it exceeds 64 bits.
+fn may_overflow(expr: &Expr) -> bool {
+    match &without_typed_reads(expr).kind {
+        ExprKind::Slot(_) | ExprKind::Const(_) => false,
+        ExprKind::Op(Op::Coalesce, left, Some(right)) => may_overflow(left) || may_overflow(right),
+        _ => true,
     }
 }
 

@@ -2,7 +2,9 @@
 //! an expression reads, and which constant a condition requires it to equal.
 
 use rulec_lang::operators::Op;
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, Program, SlotId, Term, VarId};
+use rulec_sema::hir::{
+    Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, Payload, Program, SlotId, TableId, Term, VarId,
+};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,18 +14,39 @@ use std::sync::Arc;
 pub(super) struct HistoryReader<'p> {
     pub program: &'p Program,
     pub history_slot: SlotId,
+    /// The payload whose requirements are examined; `None` for other statements. Its `let`s are
+    /// slots, whose numbers other payloads reuse.
+    payload: Option<&'p Payload>,
 }
 
 impl<'p> HistoryReader<'p> {
     /// Returns `None` if no rule of the program reads the history.
     pub fn new(program: &'p Program) -> Option<HistoryReader<'p>> {
-        Some(HistoryReader { program, history_slot: program.history_slot()? })
+        Some(HistoryReader { program, history_slot: program.history_slot()?, payload: None })
+    }
+
+    /// Returns this reader for the rules of `table`. It also finds the sums that a payload names by
+    /// a `let`.
+    pub fn for_table(self, table: TableId) -> HistoryReader<'p> {
+        let has_table = |payload: &&Payload| payload.block.tables().contains(&table);
+        HistoryReader { payload: self.program.payloads.iter().find(has_table), ..self }
+    }
+
+    /// Returns the value that a payload has named by a `let`. `None` for another slot.
+    pub fn payload_let(self, slot: SlotId) -> Option<&'p Expr> {
+        let slot = &self.program.slots[slot.index()];
+        let root = slot.root.as_ref().filter(|_| slot.path.is_empty())?;
+        let value = self.payload?.block.let_value(root.id)?;
+        Some(self.program.value(value))
     }
 
     /// True if the value of an expression is the history or a part of it.
     pub fn is_history(self, list: &Expr) -> bool {
         match &list.kind {
-            ExprKind::Slot(slot) => *slot == self.history_slot,
+            ExprKind::Slot(slot) => {
+                *slot == self.history_slot
+                    || self.payload_let(*slot).is_some_and(|body| self.is_history(body))
+            }
             ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.is_history(body),
@@ -38,7 +61,8 @@ impl<'p> HistoryReader<'p> {
     where
         'p: 'e,
     {
-        let (mut parts, mut seen, mut found) = (vec![part], HashSet::new(), Vec::new());
+        let (mut parts, mut found) = (vec![part], Vec::new());
+        let (mut seen, mut seen_slots) = (HashSet::new(), HashSet::new());
         while let Some(part) = parts.pop() {
             match part {
                 Part::Let(id) => {
@@ -46,6 +70,11 @@ impl<'p> HistoryReader<'p> {
                         parts.push(self.program.let_body(id).as_part());
                     }
                     continue;
+                }
+                Part::Expr(Expr { kind: ExprKind::Slot(slot), .. }) => {
+                    if let Some(body) = self.payload_let(*slot).filter(|_| seen_slots.insert(*slot)) {
+                        parts.push(Part::Expr(body));
+                    }
                 }
                 Part::Expr(expr) => {
                     if let ExprKind::Fold { fold: Fold::Sum(_), list, .. } = &expr.kind

@@ -10,6 +10,7 @@ use super::conditions::{CondReplacements, build_with_replacements};
 use super::goal::SolverGoal;
 use super::missing::is_optional_field;
 use super::past_bounds::SumBounds;
+use super::past_expand::{collect_comparisons, expand_condition};
 use super::past_fields::{HistoryReader, element_paths};
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use super::solver::MessageSolver;
@@ -29,9 +30,6 @@ use std::rc::Rc;
 /// Maximum number of other rules of a table that one query considers. The query ignores the other
 /// rules, so a limit may then be reported although another rule makes it safe.
 const MAX_OTHER_RULES: usize = 40;
-/// Maximum number of nodes of a condition in which `let`s and `def`s are replaced by their bodies.
-/// A larger condition is not analysed.
-const MAX_EXPANDED_NODES: usize = 4_000;
 
 /// Reports limits on sums over the history that do not hold if the sum is missing.
 pub(super) fn report_limits_without_sum<'p>(solver: &mut MessageSolver<'p>, report: &mut AnalysisReport<'p>) {
@@ -49,6 +47,7 @@ pub(super) fn report_limits_without_sum<'p>(solver: &mut MessageSolver<'p>, repo
         if table.kind == TableKind::Flows {
             continue;
         }
+        checker.reader = reader.for_table(TableId(index as u32));
         let order = match table.kind {
             // A table of requirements has no order: all violations are reported.
             TableKind::Requirements => {
@@ -73,6 +72,15 @@ struct LimitOnSum<'c> {
     limit: Option<&'c Expr>,
     /// The truth value of the comparison for a sum that exceeds the limit.
     truth_if_exceeded: bool,
+}
+
+/// The operand of a limit that may be missing.
+#[derive(Clone, Copy)]
+enum MissingOperand<'c> {
+    /// The operand with the sum.
+    Sum(&'c Expr),
+    /// The other operand, if it reads a field that a message may lack.
+    Limit(&'c Expr),
 }
 
 /// What decides if the sum is missing.
@@ -112,8 +120,7 @@ impl<'p> LimitChecker<'_, 'p> {
             return;
         }
         self.solver.budget().begin_share();
-        let mut nodes_left = MAX_EXPANDED_NODES;
-        let Some(expanded) = expand_cond(self.program, condition, &mut nodes_left) else { return };
+        let Some(expanded) = expand_condition(self.program, condition) else { return };
         let expanded = Rc::new(expanded);
         self.expanded_conditions.push(expanded.clone());
         let mut comparisons = Vec::new();
@@ -127,12 +134,14 @@ impl<'p> LimitChecker<'_, 'p> {
             if is_reported || self.reported_spans.contains(&cond.span) {
                 continue;
             }
-            let Some(instead) = self.decides_instead(table, order, position, (&expanded, &limit)) else {
-                continue;
-            };
+            let found = self.operands_that_may_be_missing(&limit).into_iter().find_map(|operand| {
+                let instead = self.decides_instead(table, order, position, (&expanded, &limit, operand));
+                instead.map(|instead| (operand, instead))
+            });
+            let Some((operand, instead)) = found else { continue };
             if !self.solver.budget().is_share_exhausted() {
                 self.reported_spans.insert(cond.span);
-                let diagnostic = self.diagnostic(report, rule, &limit, &instead);
+                let diagnostic = self.diagnostic(report, rule, (&limit, operand), &instead);
                 report.add_finding(diagnostic, None);
             }
         }
@@ -159,6 +168,15 @@ impl<'p> LimitChecker<'_, 'p> {
         Some(LimitOnSum { cond, test, side, limit, truth_if_exceeded: truth != test.is_negated })
     }
 
+    /// Returns the operand with the sum. Then the other operand, if the input does not require all
+    /// fields that it reads.
+    fn operands_that_may_be_missing<'c>(&self, limit: &LimitOnSum<'c>) -> Vec<MissingOperand<'c>> {
+        let other = limit.limit.filter(|limit| !self.reads_required_fields(limit));
+        let other = other.filter(|_| coalesced_sum(self.reader, limit.side).is_none());
+        let sum = MissingOperand::Sum(limit.side);
+        [Some(sum), other.map(MissingOperand::Limit)].into_iter().flatten().collect()
+    }
+
     /// Returns true if an expression grows with a sum over the history, and false if it shrinks, as
     /// in `1_000 - sum(…)`. `None` if it contains no such sum.
     fn sum_sign(&self, expr: &Expr) -> Option<bool> {
@@ -167,6 +185,7 @@ impl<'p> LimitChecker<'_, 'p> {
                 (fold.summed_expr().is_some() && self.reader.is_history(list)).then_some(true)
             }
             ExprKind::Read(inner, _) => self.sum_sign(inner),
+            ExprKind::Slot(slot) => self.reader.payload_let(*slot).and_then(|body| self.sum_sign(body)),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.sum_sign(body),
                 Term::Cond(_) => None,
@@ -186,14 +205,14 @@ impl<'p> LimitChecker<'_, 'p> {
         }
     }
 
-    /// Returns what decides in place of the limit if the sum is missing. `None` if the sum cannot
-    /// be missing, or if the limit holds without a sum.
+    /// Returns what decides in place of the limit if `operand` is missing. `None` if the operand
+    /// cannot be missing, or if the limit holds without it.
     fn decides_instead(
         &mut self,
         table: TableId,
         order: &[RuleId],
         position: usize,
-        (expanded, limit): (&Cond, &LimitOnSum<'_>),
+        (expanded, limit, operand): (&Cond, &LimitOnSum<'_>, MissingOperand<'_>),
     ) -> Option<DecidesInstead<'p>> {
         let is_requirement = self.program.tables[table.index()].kind == TableKind::Requirements;
         let related = self.related_rules(order, expanded);
@@ -202,19 +221,22 @@ impl<'p> LimitChecker<'_, 'p> {
         let later: Vec<RuleId> = order[position + 1..].iter().filter(is_related).copied().collect();
         let mut reached: Vec<SolverGoal> =
             earlier.iter().rev().take(MAX_OTHER_RULES).map(|id| (self.true_cond(*id), false)).collect();
-        let replaced =
-            CondReplacements::from_iter([(std::ptr::from_ref(limit.cond), limit.truth_if_exceeded)]);
-        let if_exceeded = build_with_replacements(self.solver, expanded, true, &replaced);
+        let mut replaced = CondReplacements::of_part(limit.cond, limit.truth_if_exceeded);
+        let if_exceeded = build_with_replacements(self.solver, expanded, true, &mut replaced);
         let chosen = self.solver.builder.build_cond(expanded, true);
         let within = (self.solver.builder.build_cond(limit.cond, !limit.truth_if_exceeded), true);
-        let missing = self.goals_if_missing(limit, within)?;
+        let missing = self.goals_if_missing(limit, operand, within)?;
         // The rule is chosen without a sum, although it is not chosen above the limit.
         let mut unless = reached.clone();
         unless.extend([(if_exceeded, false), (chosen, true)]);
         unless.extend(&missing);
         let is_never_missing = |checker: &mut Self, goals: &[SolverGoal]| {
-            SumBounds { program: checker.program, reader: checker.reader, solver: &mut *checker.solver }
-                .is_always_present(limit.side, goals)
+            let (program, reader, solver) = (checker.program, checker.reader, &mut *checker.solver);
+            let mut bounds = SumBounds { program, reader, solver };
+            match operand {
+                MissingOperand::Sum(side) => bounds.is_always_present(side, goals),
+                MissingOperand::Limit(limit) => bounds.is_limit_present(limit, goals),
+            }
         };
         if !self.solver.solve(&unless).is_unsatisfiable() && !is_never_missing(self, &reached) {
             return Some(DecidesInstead::ThisRule);
@@ -265,19 +287,31 @@ impl<'p> LimitChecker<'_, 'p> {
             .all(|state| !self.solver.solve(&[goals, state].concat()).is_unsatisfiable())
     }
 
-    /// Returns the goals that are true if the sum is missing. With `sum(…) ?? 0`, the comparison is
-    /// then also `within` the limit. `None` if the value after `??` exceeds the limit, so that the
-    /// limit holds without a sum.
-    fn goals_if_missing(&mut self, limit: &LimitOnSum<'_>, within: SolverGoal) -> Option<Vec<SolverGoal>> {
-        let (value, replacement) = match coalesced_sum(self.reader, limit.side) {
-            Some((sum, replacement)) => (sum, Some(replacement)),
-            None => (limit.side, None),
+    /// Returns the goals that are true if `operand` is missing. With `sum(…) ?? 0`, the comparison
+    /// is then also `within` the limit. `None` if the value after `??` exceeds the limit, so that
+    /// the limit holds without a sum.
+    fn goals_if_missing(
+        &mut self,
+        limit: &LimitOnSum<'_>,
+        operand: MissingOperand<'_>,
+        within: SolverGoal,
+    ) -> Option<Vec<SolverGoal>> {
+        let (value, replacement) = match operand {
+            MissingOperand::Limit(operand) => (operand, None),
+            MissingOperand::Sum(side) => match coalesced_sum(self.reader, side) {
+                Some((sum, replacement)) => (sum, Some(replacement)),
+                None => (side, None),
+            },
         };
         let test = Predicate::without_modifiers(Op::IsMissing, value.clone(), Operand::Nothing);
         let test = Rc::new(test.into_cond(value.span));
         self.expanded_conditions.push(test.clone());
         let missing = (self.solver.builder.build_cond(&test, true), true);
-        let Some(replacement) = replacement else { return Some(vec![missing]) };
+        let Some(replacement) = replacement else {
+            // The comparison is unknown: neither it nor its negation is true.
+            let truth = |value: bool| (self.solver.builder.build_cond(limit.cond, value), false);
+            return Some([missing].into_iter().chain([true, false].map(truth)).collect());
+        };
         let bound = limit.limit.and_then(Expr::as_const).map(Const::value);
         let is_above =
             bound.and_then(|bound| compare(replacement.value(), bound)).is_some_and(|order| order.is_gt());
@@ -313,10 +347,16 @@ impl<'p> LimitChecker<'_, 'p> {
         &self,
         report: &AnalysisReport<'_>,
         rule: &Rule,
-        limit: &LimitOnSum<'_>,
+        (limit, operand): (&LimitOnSum<'_>, MissingOperand<'_>),
         instead: &DecidesInstead<'_>,
     ) -> Diagnostic {
-        let (name, sum) = (&rule.name, report.quote_source(limit.side.span));
+        let (missing, reason) = match operand {
+            MissingOperand::Sum(side) => {
+                (side, message!("unknown after one very large value, or if a message lacks the value"))
+            }
+            MissingOperand::Limit(limit) => (limit, message!("unknown if the message lacks the value")),
+        };
+        let (name, sum) = (&rule.name, report.quote_source(missing.span));
         let kind = self.program.tables[rule.table.index()].kind;
         let message = match instead {
             DecidesInstead::ThisRule => message!("`{name}` is chosen without a limit if `{sum}` is missing"),
@@ -331,8 +371,7 @@ impl<'p> LimitChecker<'_, 'p> {
             }
             DecidesInstead::Nothing => message!("if `{sum}` is missing, `{name}` is skipped"),
         };
-        let diagnostic = Diagnostic::new(Code::LimitWithoutSum, limit.cond.span, message)
-            .here(message!("unknown after one very large value, or if a message lacks the value"));
+        let diagnostic = Diagnostic::new(Code::LimitWithoutSum, limit.cond.span, message).here(reason);
         let is_ordered = matches!(kind, TableKind::Routes | TableKind::Router);
         let fixed = fixed_limit(report, rule, limit)
             .filter(|_| is_ordered && !matches!(instead, DecidesInstead::ThisRule));
@@ -354,6 +393,7 @@ impl<'p> LimitChecker<'_, 'p> {
 
     /// True if the input declares all fields as required from which an operand is computed. Then
     /// the operand is missing only for messages that break the contract, and after an overflow.
+    /// Fields of a payload count as required.
     fn reads_required_fields(&self, side: &Expr) -> bool {
         let Some(record) = &self.program.input else { return false };
         let is_required = |slot: SlotId| {
@@ -418,6 +458,7 @@ fn coalesced_sum<'e>(reader: HistoryReader<'e>, expr: &'e Expr) -> Option<(&'e E
             Term::Expr(body) => coalesced_sum(reader, body),
             Term::Cond(_) => None,
         },
+        ExprKind::Slot(slot) => reader.payload_let(*slot).and_then(|body| coalesced_sum(reader, body)),
         // The value of a sum belongs to the summed messages.
         ExprKind::Fold { .. } => None,
         _ => expr.parts().into_iter().find_map(|part| match part {
@@ -438,58 +479,4 @@ fn is_same_answer(one: &Outcome, other: &Outcome) -> bool {
         (Outcome::Goto(one), Outcome::Goto(other)) => one == other,
         _ => false,
     }
-}
-
-/// Adds the comparisons in a condition to `found`, without those inside quantifiers and values.
-fn collect_comparisons<'c>(cond: &'c Cond, found: &mut Vec<(&'c Cond, &'c Predicate)>) {
-    match &cond.kind {
-        CondKind::Predicate(test) => found.push((cond, test)),
-        CondKind::Not(inner) | CondKind::NotTrue(inner) => collect_comparisons(inner, found),
-        CondKind::And(parts) | CondKind::Or(parts) => {
-            parts.iter().for_each(|part| collect_comparisons(part, found));
-        }
-        _ => {}
-    }
-}
-
-/// Copies a condition. The bodies of `let`s and `def`s replace their uses, and `and` and `or`
-/// replace the branch of a choice. `None` if the copy has too many nodes.
-fn expand_cond(program: &Program, cond: &Cond, nodes_left: &mut usize) -> Option<Cond> {
-    *nodes_left = nodes_left.checked_sub(1)?;
-    let span = cond.span;
-    let mut expand = |cond: &Cond| expand_cond(program, cond, nodes_left);
-    let kind = match &cond.kind {
-        CondKind::Not(inner) => CondKind::Not(Box::new(expand(inner)?)),
-        CondKind::NotTrue(inner) => CondKind::NotTrue(Box::new(expand(inner)?)),
-        CondKind::And(parts) => CondKind::And(parts.iter().map(expand).collect::<Option<_>>()?),
-        CondKind::Or(parts) => CondKind::Or(parts.iter().map(expand).collect::<Option<_>>()?),
-        CondKind::Call(_, _, body) => return expand(body),
-        CondKind::Let(id) => match program.let_body(*id) {
-            Term::Cond(body) => return expand(body),
-            Term::Expr(_) => cond.kind.clone(),
-        },
-        CondKind::Branch { requires_all, conditions } => {
-            let mut parts = Vec::new();
-            let mut usable = Vec::new();
-            for part in conditions {
-                let (present, cond) = (part.presence_condition.clone(), expand(&part.cond)?);
-                usable.push(present.clone());
-                let negated = Cond { kind: CondKind::NotTrue(Box::new(present.clone())), span };
-                let kind = match requires_all {
-                    true => CondKind::Or(vec![negated, cond]),
-                    false => CondKind::And(vec![present, cond]),
-                };
-                parts.push(Cond { kind, span });
-            }
-            match requires_all {
-                true => {
-                    parts.push(Cond { kind: CondKind::Or(usable), span });
-                    CondKind::And(parts)
-                }
-                false => CondKind::Or(parts),
-            }
-        }
-        _ => cond.kind.clone(),
-    };
-    Some(Cond { kind, span })
 }

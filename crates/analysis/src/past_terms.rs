@@ -402,7 +402,9 @@ fn set_field(message: &mut Json, path: &[Arc<str>], value: Json) {
     let mut record = message;
     for name in parents {
         if !record.get(&**name).is_some_and(Json::is_object) {
-            let Json::Object(map) = record else { return };
+            let Json::Object(map) = record else {
+                return broken_invariant!("a message is an object");
+            };
             map.insert(name.to_string(), Json::Object(Map::new()));
         }
         record = &mut record[&**name];

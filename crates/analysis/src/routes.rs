@@ -248,7 +248,7 @@ fn report_hidden_route(
     let names: Vec<String> =
         hiding_rules.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
-        [one] if is_same => message!("its condition holds for the same messages as that of {one}"),
+        [one] if is_same => message!("its condition holds for the same messages as the condition of {one}"),
         [one] => message!("{one} matches every message that it matches"),
         [first, second] => message!("{first} and {second} together match every message that it matches"),
         _ => message!("{} others together match every message that it matches", names.len()),

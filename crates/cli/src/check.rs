@@ -29,7 +29,7 @@ use std::path::PathBuf;
   rulec check rules/ --fix                    make the safe repairs, and report the rest
   rulec check rules/ --fix --dry-run          show these repairs and write nothing
   rulec check support.rules --cost            show the worst-case cost of a decision
-  rulec check flows.json                      check another system's JSON; notes say what is left out
+  rulec check flows.json                      check another system's JSON; notes name the omitted parts
 
 A folder means all *.rules files in it and in its subfolders; imports must stay inside the folder. A file that \
 other files import is checked as part of them. A file `rulec.toml` next to the rules, or in a folder above, \

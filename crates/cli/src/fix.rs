@@ -7,7 +7,7 @@ use super::language::singular_or_plural;
 use super::term::Out;
 use super::{CliError, files, patch};
 use rulec::{Applicability, Diagnostic, Message};
-use rulec_base::diag::pad_replacement;
+use rulec_base::diag::{Code, pad_replacement};
 use rulec_base::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -162,8 +162,9 @@ fn original_texts(compiled_files: &[CompiledFile]) -> HashMap<PathBuf, (String, 
 }
 
 /// Returns the machine-applicable fixes of each diagnostic as one element. A diagnostic is left out
-/// if one of its fixes is in a file outside `named_paths`. Equal elements are returned once,
-/// because a shared file has the same diagnostics in each file that imports it.
+/// if one of its fixes is in a file outside `named_paths`, except in a list file of a named file.
+/// Equal elements are returned once, because a shared file has the same diagnostics in each file
+/// that imports it.
 fn collect_fixes(compiled_files: &[CompiledFile], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for CompiledFile { compiled, .. } in compiled_files {
@@ -181,7 +182,16 @@ fn collect_fixes(compiled_files: &[CompiledFile], named_paths: &HashSet<PathBuf>
             for fix in
                 diagnostic.fixes.iter().filter(|fix| fix.applicability == Applicability::MachineApplicable)
             {
-                let path = paths.get(&fix.span.file).filter(|path| named_paths.contains(*path))?;
+                let path = paths.get(&fix.span.file)?;
+                // Only a list file is repaired because another file names it.
+                let names_list = || {
+                    let source = diagnostic.span().and_then(|span| paths.get(&span.file));
+                    diagnostic.code == Code::InvisibleCharacter
+                        && source.is_some_and(|source| source != path && named_paths.contains(source))
+                };
+                if !named_paths.contains(path) && !names_list() {
+                    return None;
+                }
                 let text = compiled.sources().file(fix.span.file).text.as_str();
                 let edit = (fix.span.range(), pad_replacement(text, fix.span.range(), &fix.replacement));
                 edits.entry(path.clone()).or_default().push(edit);

@@ -28,7 +28,8 @@ pub use without::{not_built_error, run};
   rulec history compact past/ --before 2026-01-31T00:00:00Z
   rulec history show redis://127.0.0.1:6379/0#guard   the history `guard` at a server
 
-`show` prints one JSON object per message, ordered by key and time. `at` is the time of the message:
+`show` prints one JSON object per message, ordered by key and time, with the values that the history keeps: \
+private texts that rules only compare are hashes, and other private values are shown. `at` is the time of the message:
   {\"key\":\"s-1\",\"message\":{\"at\":\"2026-01-31T12:00:00Z\",\"tool\":\"search\"}}
 Only one program at a time can use a folder; several programs can use a history at a Redis server. The \
 server's password may be in the environment variable `RULEC_HISTORY_PASSWORD`. Folders need a program with the \

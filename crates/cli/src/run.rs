@@ -100,7 +100,8 @@ pub struct Args {
     #[arg(long)]
     explain: bool,
     /// Add `analysis` to each answer: intent, entities, keywords and urgency of the message's text,
-    /// as `rulec analyze` prints them
+    /// as `rulec analyze` prints them. Values of `@private` fields are shown; in a log they are
+    /// masked
     #[arg(long, conflicts_with = "judged")]
     analysis: bool,
     /// Append each decision with its message to this file, a decision log for `rulec doctor`,

@@ -64,7 +64,7 @@ impl DecisionDetails {
     /// already lists is not added again. Creates the details if there is something to add.
     #[inline]
     pub fn add_host_calls(details: &mut Option<Box<DecisionDetails>>, calls: &HostCalls<'_>, arena: &Arena) {
-        if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
+        if arena.is_exceeded() || !calls.failures().is_empty() || !calls.elapsed().is_zero() {
             details.get_or_insert_default().append_call_record(calls, arena);
         }
     }
@@ -72,12 +72,12 @@ impl DecisionDetails {
     #[cold]
     fn append_call_record(&mut self, calls: &HostCalls<'_>, arena: &Arena) {
         let is_first = self.failures.is_empty() && self.host_time.is_zero() && self.exceeded.is_empty();
-        for failure in &calls.failures {
+        for failure in calls.failures() {
             if is_first || !self.failures.contains(failure) {
                 self.failures.push(failure.clone());
             }
         }
-        self.host_time += calls.elapsed;
+        self.host_time += calls.elapsed();
         limits::merge_exceeded(&mut self.exceeded, arena.exceeded());
     }
 

@@ -74,14 +74,18 @@ pub struct HostFailure {
 /// The host function calls of one decision, with their cached results.
 pub struct HostCalls<'a> {
     functions: &'a [RegisteredFunction],
-    /// Calls made so far, with their results. Each is found by the hash of its function and
-    /// arguments.
+    /// `None` before the first call. Most decisions call no host function, and then only this field
+    /// is written and dropped.
+    record: Option<Box<CallRecord<'a>>>,
+}
+
+/// The calls that one decision has made.
+#[derive(Default)]
+struct CallRecord<'a> {
+    /// The calls with their results. Each is found by the hash of its function and arguments.
     cached_calls: HashTable<(u64, CachedCall<'a>)>,
-    /// The calls of host functions that returned an error or panicked, in call order.
-    pub failures: Vec<HostFailure>,
-    /// The total time spent in host functions (functions of the embedding program) during the
-    /// decision.
-    pub elapsed: Duration,
+    failures: Vec<HostFailure>,
+    elapsed: Duration,
 }
 
 impl<'a> HostCalls<'a> {
@@ -89,19 +93,28 @@ impl<'a> HostCalls<'a> {
     /// in the order of the program's `extern fn` declarations.
     #[inline]
     pub fn new(host_functions: &'a [RegisteredFunction]) -> Self {
-        HostCalls {
-            functions: host_functions,
-            cached_calls: HashTable::new(),
-            failures: Vec::new(),
-            elapsed: Duration::ZERO,
-        }
+        HostCalls { functions: host_functions, record: None }
+    }
+
+    /// Returns the calls of host functions that returned an error or panicked, in call order.
+    #[inline]
+    pub fn failures(&self) -> &[HostFailure] {
+        self.record.as_deref().map_or(&[], |record| &record.failures)
+    }
+
+    /// Returns the total time spent in host functions (functions of the embedding program) during
+    /// the decision.
+    #[inline]
+    pub fn elapsed(&self) -> Duration {
+        self.record.as_deref().map_or(Duration::ZERO, |record| record.elapsed)
     }
 
     /// Calls a function, or returns the cached result of an earlier call with identical arguments.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash_call(id, args);
         let is_same_call = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
-        if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
+        let record = self.record.get_or_insert_default();
+        if let Some((_, call)) = record.cached_calls.find(hash, is_same_call) {
             // A call inside a quantifier may use less memory than one outside. So a result that was
             // cached outside may exceed the limit here.
             if !arena.allows_value_bytes(call.result_size_in_bytes) {
@@ -111,8 +124,8 @@ impl<'a> HostCalls<'a> {
                 return result;
             }
         }
-        let (bytes, result) = self.call_uncached(id, args, arena);
-        match self.cached_calls.find_mut(hash, is_same_call) {
+        let (bytes, result) = record.call_uncached(self.functions, id, args, arena);
+        match record.cached_calls.find_mut(hash, is_same_call) {
             Some((_, call)) => call.result = result,
             None => {
                 let call = CachedCall {
@@ -121,16 +134,19 @@ impl<'a> HostCalls<'a> {
                     result_size_in_bytes: bytes,
                     result,
                 };
-                self.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
+                record.cached_calls.insert_unique(hash, (hash, call), |(hash, _)| *hash);
             }
         }
         result.unwrap_or(Value::Missing)
     }
+}
 
+impl<'a> CallRecord<'a> {
     /// Calls a function without a look-up in the cache. Returns the size of the result in bytes,
     /// and the result. The result is `None` if it exceeds the size limit.
     fn call_uncached(
         &mut self,
+        functions: &[RegisteredFunction],
         id: ExternId,
         args: &[Value<'a>],
         arena: &'a Arena,
@@ -140,7 +156,7 @@ impl<'a> HostCalls<'a> {
         if args.iter().any(|arg| arg.is_missing()) {
             return MISSING_RESULT;
         }
-        let Some(host) = self.functions.get(id.index()).filter(|host| host.is_within_work_limit(args, arena))
+        let Some(host) = functions.get(id.index()).filter(|host| host.is_within_work_limit(args, arena))
         else {
             return MISSING_RESULT;
         };

@@ -135,7 +135,7 @@ impl<'a, 's> Tracer<'a, 's> {
     /// Returns the host functions that failed. An error text that may contain a private value is
     /// masked.
     pub fn masked_host_failures(&self) -> Vec<HostFailed> {
-        let failures = self.evaluator.host_calls.failures.iter().enumerate();
+        let failures = self.evaluator.host_calls.failures().iter().enumerate();
         failures
             .map(|(position, failure)| HostFailed {
                 function: failure.function.to_string(),

@@ -4,6 +4,7 @@
 use super::facts::ELEMENT_SEGMENT;
 use super::hover::{documentation_with_example, open_brackets, significant_tokens};
 use super::{Analysis, DeclarationKind, OutlineEntry, Symbol};
+use rulec_base::broken_invariant;
 use rulec_base::diag::Message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins::Function;
@@ -227,7 +228,10 @@ fn end_of_parentheses(text: &str) -> Option<usize> {
 
 /// Returns the text of each parameter in a signature such as `over(n: int, m: int)`.
 fn parameters_in(label: &str) -> Vec<String> {
-    let (Some(open), Some(end)) = (label.find('('), end_of_parentheses(label)) else { return Vec::new() };
+    let (Some(open), Some(end)) = (label.find('('), end_of_parentheses(label)) else {
+        broken_invariant!("a signature has parentheses");
+        return Vec::new();
+    };
     let inner = &label[open + 1..end - 1];
     let (mut parameters, mut depth, mut start) = (Vec::new(), 0usize, 0);
     for token in significant_tokens(inner) {

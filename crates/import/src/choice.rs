@@ -186,8 +186,8 @@ fn read_choice(
         document.record_rename(&title, own_name);
     }
     comments.push(
-        "Branches are tried from the last to the first. A condition that reads what is missing, or is of \
-         another type than it says, is left out of its branch; a branch of which nothing is left is passed over."
+        "Branches are tried from the last to the first. A condition that reads a missing value, or a \
+         value of another type than it says, is left out of its branch. A branch without any condition left is skipped."
             .to_owned(),
     );
     if !findings.differences.is_empty() {

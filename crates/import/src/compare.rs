@@ -66,7 +66,7 @@ impl DecisionDifference {
                 "a condition without a known operator or type is left out here; the module fails on it"
             }
             DecisionDifference::Path => {
-                "a path through what is no dict leads to nothing here; the module fails on it"
+                "a path through a value that is no dict leads to nothing here; the module fails on it"
             }
         }
     }

@@ -201,7 +201,7 @@ impl ConditionFacts {
     fn read_comparison(&mut self, field: &str, op: &'static str, node: &JsonNode<'_>) -> ReadResult<Formula> {
         if node.value.is_null() {
             self.add_remark(message!(
-                "{} was compared with null: what is missing is neither equal nor unequal to anything, so this never holds, \
+                "{} was compared with null: a missing value is neither equal nor unequal to anything, so this never holds, \
                  and neither does its negation.",
                 quote_for_comment(field)
             ));

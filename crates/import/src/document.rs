@@ -401,7 +401,7 @@ fn suppression_reason(code: Code) -> &'static str {
         Code::NeverMatches => "so it was in the original",
         Code::AlwaysMatches => "so it was in the original: it hides what comes after",
         Code::EmptyList => "the original's list is empty",
-        Code::DefaultHides => "the original's default stands here",
+        Code::DefaultHides => "the original's default is here",
         Code::OtherFamily => "as in the original, such a condition counts and never holds",
         Code::BranchNeverChosen => "the original leaves out a branch without a condition it can use",
         Code::PatternHidden => "so it was in the original: an earlier pattern answers first",

@@ -18,7 +18,7 @@ pub(super) const NO_FLOW_COMMENT: &str = "There was no flow.";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Keyword and intent flows, imported from their JSON.\n\
-                 Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
+                 Keyword flows are tried in this order, their patterns in order; where none is found, the \
                  intent flows are asked."
         .to_owned();
     let (mut tool, mut settings) = (None, Vec::new());

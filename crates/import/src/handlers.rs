@@ -86,7 +86,7 @@ impl UsedHandlers {
             let mut comments = Vec::new();
             if index == 0 {
                 comments.push(format!(
-                    "What a handler requires stood as `{REQUIRES_KEY}` with the routes to it."
+                    "What a handler requires was written as `{REQUIRES_KEY}` with the routes to it."
                 ));
             }
             if *permissions_differ {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Routes of a message router, imported from its JSON.\n\
-                 They are tried by priority, greatest first, then as they stand here; the first that holds is chosen."
+                 They are tried by priority, greatest first, then in this order; the first that holds is chosen."
         .to_owned();
     let mut default = None;
     let routes = if root.value.is_array() {

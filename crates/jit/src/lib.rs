@@ -15,7 +15,7 @@
 //! functions. A new operator therefore works at once, and inline code for the operator can be added
 //! later. The results are always the same as the VM's, as the differential test checks.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
 mod code;
 mod helpers;

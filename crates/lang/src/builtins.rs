@@ -304,9 +304,9 @@ functions! {
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
     Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank_or_missing,
         message!("The text, or missing if the text is blank."),
-        r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
+        r#"nonblank(ctx.name) ?? "guest" == "guest""# on r#"{"ctx":{"name":"  "}}"#;
     Capture "capture" ("text": K::STRING, "pattern": K::STRING; "group": K::STRING.union(K::INT)) false -> Maybe(&Kinds(K::STRING), message!("the expression or its group matches nothing")), Regex, words::captured_text,
-        message!("The part of a text that a group of a regular expression matches, in the first match. The group is a number or a name. Without it, the part is that of the first group, or the whole match if the expression has no group. Missing if nothing matches. The expression must be constant."),
+        message!("The part of a text that a group of a regular expression matches, in the first match. The group is a number or a name. Without it, the part is the match of the first group, or the whole match if the expression has no group. Missing if nothing matches. The expression must be constant."),
         r#"capture(text, r"order #(\d+)") == "42" and capture(text, r"(?<day>\w+)day", "day") == "Mon""# on r#"{"text":"order #42 of Monday"}"#;
     UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is not a URL with a host")), Scan, urls::url_host,
         message!("The host of a URL such as \"https://user@Example.com:8443/x\", in lower case, as browsers read it: numbers such as 0x7f000001 are addresses, and IPv6 addresses have no brackets. Missing if the text is no URL with a host."),
@@ -404,7 +404,8 @@ impl Function {
     }
 
     /// Calls the built-in function with these arguments. Returns missing if the work or the result
-    /// exceeds a limit.
+    /// exceeds a limit. Also returns missing for a wrong number of arguments, because bytecode from
+    /// outside may have any number.
     #[inline]
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();

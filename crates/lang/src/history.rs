@@ -205,6 +205,10 @@ impl Timeline {
     /// messages are earlier, returns their number.
     pub fn first_index_since(&self, since: OffsetDateTime) -> usize {
         let since = since.to_utc();
+        // Most often, no message is too old.
+        if self.times.first().is_none_or(|first| *first >= since) {
+            return 0;
+        }
         self.times.partition_point(|at| *at < since)
     }
 

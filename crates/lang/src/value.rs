@@ -4,8 +4,11 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+mod datetime;
 mod exact;
 mod reading;
+
+pub use datetime::{format_datetime, parse_datetime};
 
 use crate::ty::Kind;
 use bumpalo::Bump;
@@ -15,7 +18,6 @@ use rulec_base::text::version;
 use serde_json::{Map, Value as Json};
 use std::cmp::Ordering;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 /// A truth value of Kleene's three-valued logic. A route is selected only if its condition is
 /// [`Tri::True`].
@@ -368,16 +370,6 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     if values.len() < len {
         values.resize_with(len, T::default);
     }
-}
-
-/// Parses a date and time as in RFC 3339; `None` for any other text. White space at both ends of
-/// the text is ignored.
-pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(text.trim(), &Rfc3339).ok()
-}
-
-pub fn format_datetime(time: OffsetDateTime) -> String {
-    time.format(&Rfc3339).unwrap_or_else(|_| time.to_string())
 }
 
 /// Compares an int and a float by their exact values: 2^53+1 is greater than 2^53 as a float.

@@ -126,7 +126,7 @@ fn language_of(locale: Option<&str>) -> Language {
 }
 
 /// Returns the folders that are open in the editor.
-#[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
+#[allow(deprecated, reason = "older editors send their folder in a field that is no longer used")]
 fn workspace_folders(params: InitializeParams) -> Vec<PathBuf> {
     match params.workspace_folders {
         Some(folders) if !folders.is_empty() => folders.iter().map(|folder| path_of(&folder.uri)).collect(),

@@ -249,11 +249,11 @@ async fn call_after_hook(
 ///
 /// >>> import asyncio
 /// >>> async def chat(request):
-/// ...     return f"you said {request.text}"
+/// ...     return f"you wrote {request.text}"
 /// >>> async def main():
 /// ...     return await Router(Rules.from_text("default -> chat"), {"chat": chat}).route({"text": "hello"})
 /// >>> asyncio.run(main()).reply
-/// 'you said hello'
+/// 'you wrote hello'
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     pub router: route::Router,

@@ -33,6 +33,22 @@ impl<'r> ReplayHistory<'r> {
         }
     }
 
+    /// Decides a message by `entry`, such as a table of these rules, and records it. The result is
+    /// only needed by later decisions. A message without a time or a key is not recorded.
+    pub fn decide(&self, entry: Entry<'_>, message: &Json) {
+        if let Some(store) = &self.store {
+            let _ = entry.decide_and_record(&**store, message);
+        }
+    }
+
+    /// Records a message that is not decided, and returns the earlier messages that a judgement of
+    /// a payload with this message reads. A message without a time or a key is not recorded.
+    pub fn observe_and_return_past(&self, message: &Json) -> Past {
+        let Some(store) = &self.store else { return Past::default() };
+        let recorded = self.rules.observe_and_keep(&**store, message);
+        recorded.or_else(|_| self.rules.past(&**store, message)).unwrap_or_default()
+    }
+
     /// Decides a message by `entry`, such as a table of these rules, and records it. Returns the
     /// earlier messages that the decision has read. A message without a time or a key is not
     /// recorded.

@@ -42,6 +42,9 @@ pub use hooks::Finished;
 #[doc(hidden)]
 pub use log::credentials::Credentials;
 pub use log::{DecidedMessage, DecisionLog, DecisionLogBuilder, LogStats, observed_log_line};
+#[cfg(feature = "watch")]
+#[doc(hidden)]
+pub use low_priority::run_at_low_priority;
 pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};

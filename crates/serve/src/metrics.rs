@@ -23,7 +23,7 @@ use rulec::{Decision, JsonError, JsonErrorKind};
 use rulec_base::text::truncate_chars;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Maximum number of pairs of an entry (such as a table) and a route with counters of their own,
 /// for each rule set.
@@ -346,11 +346,16 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
 
 impl RuleSetMetrics {
     /// Counts a decision, its violations of the input contract (the `input` statement), and the
-    /// time that it took (`elapsed`). `route` is the name of the chosen statement; `None` counts as
-    /// undecided.
-    pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
+    /// time that it took (`elapsed`, from `start` on). `route` is the name of the chosen statement;
+    /// `None` counts as undecided.
+    pub fn count_decision(
+        &self,
+        decision: &Decision,
+        route: Option<&str>,
+        (start, elapsed): (Instant, Duration),
+    ) {
         self.decision_latency.observe(elapsed.as_secs_f64());
-        let second = self.traffic.current_second();
+        let second = self.traffic.second_at(start);
         if !decision.breaches().is_empty() {
             self.input_violations.inc();
             self.traffic.contract_violations.count_event(second);

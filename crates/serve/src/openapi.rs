@@ -275,7 +275,8 @@ fn describe_operation((method, path, summary, scope, request, media_type, answer
         }
         "/readyz" => operation["responses"]["503"] = operation["responses"]["200"].clone(),
         "/v1/rules/{rules}" => {
-            operation["responses"]["304"] = json!({ "description": "The rules are those of `If-None-Match`" })
+            operation["responses"]["304"] =
+                json!({ "description": "The rules are the ones of `If-None-Match`" })
         }
         _ => {}
     }

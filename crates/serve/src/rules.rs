@@ -33,7 +33,7 @@ use loading::{SourceFeed, SourceFiles};
 use rulec::history::{MemoryStore, Store};
 use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
 use rulec_import::ReportItem;
-use rulec_runtime::route::LoadedRules;
+use rulec_runtime::route::{LoadedRules, run_at_low_priority};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -212,8 +212,26 @@ impl RuleSet {
         self.earlier_versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Applies a change of the source: puts `rules` of a new version into force, and records
+    /// `refusal`, the reason why a version cannot be loaded. Runs on a thread with a low priority,
+    /// because it frees old rules while requests are decided.
+    pub(crate) async fn apply_source_change(
+        self: Arc<Self>,
+        rules: Option<LoadedRules>,
+        refusal: Option<String>,
+    ) {
+        let apply = move || {
+            rules.into_iter().for_each(|rules| self.load_version(rules));
+            refusal.into_iter().for_each(|error| self.note_refused_version(error));
+        };
+        // A change that is being made may hold the lock of the rules for long.
+        let applied = tokio::task::spawn_blocking(|| run_at_low_priority(apply));
+        // A panic is reported by the runtime, and the next version is tried.
+        let _ = applied.await;
+    }
+
     /// Puts rules that were loaded from a new version of the source into force.
-    pub(crate) fn load_version(&self, rules: LoadedRules) {
+    fn load_version(&self, rules: LoadedRules) {
         self.activate(&mut self.lock_version_history(), Version::new(rules, "source"));
         let mut status = self.lock_status();
         status.loaded += 1;
@@ -221,7 +239,7 @@ impl RuleSet {
     }
 
     /// Records that the current content of the source cannot be loaded.
-    pub(crate) fn note_refused_version(&self, error: String) {
+    fn note_refused_version(&self, error: String) {
         let _ = self.events.audit("refused", json!({ "rules": self.name, "error": error }));
         self.metrics.count_refused_version();
         let mut status = self.lock_status();

@@ -205,14 +205,22 @@ impl LiveTraffic {
     /// Returns the number of the current second since the service started; the first second has the
     /// number 1.
     pub fn current_second(&self) -> u64 {
-        self.service_start.elapsed().as_secs() + 1
+        self.second_at(Instant::now())
+    }
+
+    /// Returns the number of the second to which `time` belongs; see
+    /// [`LiveTraffic::current_second`].
+    pub fn second_at(&self, time: Instant) -> u64 {
+        time.saturating_duration_since(self.service_start).as_secs() + 1
     }
 
     /// Returns true if the caller must store the next message, of `length` bytes, as a sample (a
     /// message that is explained later). This requires that the last sample is old enough, and that
-    /// the message is small enough. Of several concurrent callers, only one gets true.
-    pub fn claim_sample(&self, length: usize) -> bool {
-        let now = u64::try_from(self.service_start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
+    /// the message is small enough. Of several concurrent callers, only one gets true. `now` is the
+    /// current time: a caller that needs it too reads the clock only once.
+    pub fn claim_sample(&self, length: usize, now: Instant) -> bool {
+        let since_start = now.saturating_duration_since(self.service_start);
+        let now = u64::try_from(since_start.as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample_time_ms.load(Ordering::Relaxed);
         length <= MAX_SAMPLE_BYTES
             && (last == 0 || now.saturating_sub(last) >= MIN_SAMPLE_INTERVAL.as_millis() as u64)

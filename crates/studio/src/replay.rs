@@ -9,7 +9,7 @@ mod rows;
 mod sums;
 
 pub(crate) use decider::{ReplayDecider, to_earlier_decision};
-pub(crate) use history::{MAX_EARLIER_MESSAGES, split_payload_line};
+pub(crate) use history::{MAX_EARLIER_MESSAGES, ReplayedMessage, split_payload_line};
 pub(crate) use rows::preview_text_and_fields;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};

@@ -9,7 +9,7 @@ use crate::assets;
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::run_blocking;
 use crate::language::{current_language, language_tag, localized, run_with_language};
-use crate::replay::{Replay, split_payload_line};
+use crate::replay::{Replay, ReplayedMessage, split_payload_line};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
 use axum::Json;
@@ -21,6 +21,7 @@ use rulec::history::Past;
 use rulec::{Message, Rules, TableKind as Kind};
 use rulec_base::message;
 use rulec_report::coverage::{Coverage, CoveredItem};
+use rulec_report::replay::ReplayHistory;
 use rulec_sema::hir::TableKind;
 use serde_json::Value;
 use std::sync::Arc;
@@ -33,10 +34,6 @@ const REPORT_PLACEHOLDER: &str = "\"REPORT\"";
 /// because every counted message is decided again. The counted messages are evenly spaced over the
 /// replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
-/// Maximum number of replayed messages from which the coverage is counted if the rules read the
-/// history. The limit is lower, because the earlier messages of every counted message are also read
-/// again.
-const MAX_COVERED_MESSAGES_WITH_HISTORY: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLE_DECISIONS: usize = 12;
 /// Maximum number of slowest statements that a report lists.
@@ -136,7 +133,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let sums = replay.as_ref().map(|replay| replay.sums());
     let (coverage, covered_by_tests) =
         match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
-            Some(replay) => (coverage_of_replay(studio, &snapshot, rules, replay)?, false),
+            Some(replay) => (coverage_of_replay(&snapshot, rules, replay)?, false),
             None => (Coverage::from_tests(rules, |_| true), true),
         };
     let covered_decisions = coverage.decision_count();
@@ -216,37 +213,45 @@ fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem 
     }
 }
 
-/// Decides messages that are evenly spaced over a replay, and returns their coverage: how often
-/// each statement and condition was true.
+/// Decides the messages of a replay again, with their history. Returns the coverage of at most
+/// [`MAX_COVERED_MESSAGES`] of them: how often each statement and condition was true.
 fn coverage_of_replay<'r>(
-    studio: &Studio,
     snapshot: &ProjectSnapshot,
     rules: &'r Rules,
     replay: &Replay,
 ) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
-    let max_messages =
-        if rules.has_history() { MAX_COVERED_MESSAGES_WITH_HISTORY } else { MAX_COVERED_MESSAGES };
-    for line in replay.evenly_spaced_lines(max_messages) {
-        let entry_name = replay.entry_of_line(line)?;
-        let Ok(message) = replay.message_of_line(line) else { continue };
-        let past = past_of_line(studio, replay, line)?;
+    let counted_lines = replay.evenly_spaced_lines(MAX_COVERED_MESSAGES);
+    let is_counted = |line: u64| counted_lines.binary_search(&line).is_ok();
+    let history = ReplayHistory::new(rules);
+    // Later decisions read all messages of a history.
+    let is_needed = |line: u64| rules.has_history() || is_counted(line);
+    replay.visit_messages(is_needed, |ReplayedMessage { line_number, entry_name, message }| {
+        let Some(entry_name) = entry_name else { return history.observe(&message) };
         match rules.entry(&entry_name) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
+                if !is_counted(line_number) {
+                    return history.decide(entry, &message);
+                }
+                let past = history.decide_and_return_past(entry, &message);
                 let entry = entry.with_history(&past);
                 coverage.add_decision(&entry.explain(&message, true));
                 entry.count_conditions(&message, coverage.condition_coverage_mut());
             }
             _ => {
-                let (payload, context) = split_payload_line(snapshot, &entry_name, message);
-                let Ok(context) = payload_context(rules, None, context) else { continue };
-                if let Ok(judge) = build_judge(rules, &entry_name, context, past) {
+                let (payload, inputs) = split_payload_line(snapshot, &entry_name, message);
+                let Ok(context) = payload_context(rules, None, inputs.clone()) else { return };
+                // A message whose inputs have wrong types is not recorded.
+                let Ok(judge) = build_judge(rules, &entry_name, context, Past::default()) else { return };
+                let past = inputs.map(|inputs| history.observe_and_return_past(&Value::Object(inputs)));
+                if is_counted(line_number) {
+                    let judge = judge.with_history(past.unwrap_or_default());
                     coverage.add_judgement(&entry_name, &judge.judge(&payload));
                     judge.count_conditions(&payload, coverage.condition_coverage_mut());
                 }
             }
         }
-    }
+    })?;
     Ok(coverage)
 }
 

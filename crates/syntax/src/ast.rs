@@ -1,7 +1,7 @@
 //! The syntax tree that the parser creates. Its nodes have spans in the source text. Names are not
 //! yet resolved, and types are not yet checked.
 
-#![allow(missing_docs, reason = "most names say what they stand for")]
+#![allow(missing_docs, reason = "most names say what they mean")]
 
 mod history;
 mod payload;

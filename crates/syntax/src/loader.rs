@@ -13,6 +13,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_base::text::invisible::invisible_runs;
 use rulec_base::text::to_one_line;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -338,18 +339,19 @@ impl ImportLoader<'_> {
     /// skipped. The path in `list` is relative to the folder of the file `importer`. If the file
     /// cannot be read, reports an error and returns `None`.
     fn load_list_file(&mut self, importer: &str, list: &Spanned<String>) -> Option<Vec<String>> {
-        let read_text = || {
+        let read_text = || -> Result<(String, String), Message> {
             let path =
                 resolve_path(importer, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
             let bytes = self.loader.load(&path).map_err(|error| error.to_message())?;
-            String::from_utf8(bytes).map_err(|error| {
+            let text = String::from_utf8(bytes).map_err(|error| {
                 message!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
-            })
+            })?;
+            Ok((path, text))
         };
         match read_text() {
-            Ok(text) => {
+            Ok((path, text)) => {
+                self.check_list_lines(list, &path, &text);
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-                self.check_list_lines(list, text);
                 Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
             }
             Err(error) => {
@@ -364,10 +366,25 @@ impl ImportLoader<'_> {
 }
 
 impl ImportLoader<'_> {
-    /// Warns about invisible characters in the lines of a list file.
-    fn check_list_lines(&mut self, list: &Spanned<String>, text: &str) {
-        let lines = (1..).zip(text.lines()).filter(|(_, line)| !invisible_runs(line).is_empty());
-        for (number, line) in lines.take(MAX_LINE_WARNINGS) {
+    /// Warns about invisible characters in the lines of a list file. The file then becomes a
+    /// source, because the fixes refer to it.
+    fn check_list_lines(&mut self, list: &Spanned<String>, path: &str, text: &str) {
+        let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let runs = |line: &str| -> Vec<Range<usize>> {
+            let start = line.as_ptr().addr() - text.as_ptr().addr();
+            invisible_runs(line).into_iter().map(|run| start + run.start..start + run.end).collect()
+        };
+        let lines = (1..).zip(body.lines()).map(|(number, line)| (number, line, runs(line)));
+        let mut damaged = lines.filter(|(.., runs)| !runs.is_empty()).peekable();
+        if damaged.peek().is_none() {
+            return;
+        }
+        let known = self.loaded.sources.iter().find(|(_, source)| source.name == path).map(|(file, _)| file);
+        let file = known.unwrap_or_else(|| self.loaded.sources.add(path, text));
+        let span = |run: Range<usize>| Span::new(file, run.start, run.end);
+        let mut reported = 0;
+        while let Some((number, line, mut runs)) = damaged.next() {
+            reported += 1;
             let message = message!(
                 "line {number} of the list file `{}` contains an invisible character: `{}`",
                 list.node,
@@ -377,7 +394,12 @@ impl ImportLoader<'_> {
                 "remove the character from the list file, or ignore such characters by `settings {{ normalize: \
                 nfkc }}`"
             );
-            self.report(Diagnostic::new(Code::InvisibleCharacter, list.span, message).help(help));
+            // The fix of the last warning repairs the lines after it too.
+            if reported == MAX_LINE_WARNINGS {
+                runs.extend(damaged.by_ref().flat_map(|(.., runs)| runs));
+            }
+            let warning = Diagnostic::new(Code::InvisibleCharacter, list.span, message).help(help);
+            self.report(runs.into_iter().fold(warning, |warning, run| warning.fix(span(run), "")));
         }
     }
 }

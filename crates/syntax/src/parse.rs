@@ -173,6 +173,8 @@ struct FileParser<'a> {
     /// The input of the grammar: the code of each token that is neither white space nor a comment.
     /// A code is one ASCII character that identifies a keyword, a symbol or a kind of token.
     token_codes: &'a str,
+    /// The byte offsets of the divisions `//`, each of which hides the rest of its line.
+    divisions: Vec<u32>,
     ahead: ParsedAhead,
     parsed: ParseResult,
     /// The names that the file declares, collected on first use. Only the help texts of some errors
@@ -247,6 +249,7 @@ impl<'a> FileParser<'a> {
             text,
             significant: &stream.significant,
             token_codes: &stream.token_codes,
+            divisions: scan::floor_divisions(file, text, &stream.suspicious_tokens),
             ahead: ParsedAhead::default(),
             parsed: ParseResult::default(),
             declared: OnceCell::new(),
@@ -331,7 +334,10 @@ impl<'a> FileParser<'a> {
         // Invalid characters and strings were already reported, so the grammar must not report them
         // again.
         let codes = self.token_codes[raw.tokens.clone()].as_bytes();
-        let is_damaged = raw.is_reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let next = self.significant.get(raw.tokens.end).map_or(u32::MAX, |item| item.token.start);
+        let is_damaged = raw.is_reported
+            || memchr::memchr(terminals::UNREADABLE, codes).is_some()
+            || self.divisions.iter().any(|slashes| (head.start..next).contains(slashes));
         let Some((word, rule)) = raw.keyword.and_then(|word| Some((word, word.statement_rule?))) else {
             if !is_damaged {
                 let (tokens, base) = (raw.tokens.clone(), raw.tokens.start);

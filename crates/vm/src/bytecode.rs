@@ -18,7 +18,7 @@
 //! A [`Bytecode`] is immutable and shared between threads. Only its [`Chunk`] needs to be stored,
 //! because the [`Pools`] are built from the chunk.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
 pub mod chunk;
 pub mod disasm;

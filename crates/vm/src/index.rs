@@ -17,6 +17,7 @@
 //! | [`anchored_literals`] | finds which of many literals a text begins or ends with |
 //! | [`scan`] | finds which of many literals occur in a text |
 //! | [`lookup`] | finds the candidate routes of a message |
+//! | `packed_lists` | many short lists of numbers, of which most have one item |
 //! | `tombstones` | the routes that were removed since the index was built |
 //!
 //! The contract, checked by the differential test: a route whose condition is true is always among
@@ -30,7 +31,7 @@
 //! *guards*: required ranges of other values, which exclude most routes before a condition is
 //! evaluated. Routes without keys are the table's *residual*. A bitmap index excludes most of them.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
 mod access;
 pub mod anchored_literals;
@@ -41,6 +42,7 @@ pub mod cost;
 pub mod index_terms;
 mod literal_selection;
 pub mod lookup;
+mod packed_lists;
 pub mod plan;
 pub mod prefilter;
 pub mod ranges;
@@ -48,12 +50,13 @@ pub mod scan;
 pub mod selectivity;
 pub mod tombstones;
 
-use crate::bytecode::chunk::Operand;
+use crate::bytecode::chunk::{Operand, RuleCode};
 use crate::bytecode::fields::FieldLookup;
 use anchored_literals::EdgeLiterals;
 use attribute::{ClassId, ValueClasses};
 use bitmap::Bitmap;
 use rulec_base::text::TextMode;
+use rulec_base::text::prepared::UNCACHED_SLOT;
 use rulec_base::text::texts::TextIds;
 use rulec_sema::hir::TableId;
 use rulec_sema::normal::{NormalForm, NormalRule};
@@ -61,6 +64,7 @@ use scan::LiteralScanner;
 use smallvec::SmallVec;
 
 pub use build::build_index;
+pub use packed_lists::{PackedItems, PackedList, PackedLists};
 pub use plan::{RoutePlan, TablePlan, plan_tables};
 
 /// The index of a rule set, which finds the candidate routes of a message.
@@ -69,7 +73,8 @@ pub struct Index {
     pub subjects: Vec<ScannedTextIndex>,
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
-    pub keys: Vec<IndexKey>,
+    /// Total number of key ids. The keys of a table have consecutive ids.
+    pub key_count: u32,
     /// Lookup of slots (fields that rules read) by field name; `None` unless some table looks up
     /// many slots.
     pub fields: Option<FieldLookup>,
@@ -83,8 +88,9 @@ pub struct Index {
     pub literal_verdicts: Vec<LiteralVerdict>,
     /// Literal ids to which the entries of `literal_verdicts` refer, in groups. If the predicate of
     /// an entry is true, the text contains at least one literal of each of its groups. The last id
-    /// of a group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
-    pub deciding_literal_ids: Vec<u32>,
+    /// of a group has the flag [`LAST_IN_GROUP_FLAG`](index_terms::LAST_IN_GROUP_FLAG), except in
+    /// the last group, so that a list of one id needs no memory.
+    pub deciding_literal_ids: PackedItems,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::normalized_texts`,
     /// followed by texts that only the index needs.
     pub cached_text_count: u32,
@@ -157,15 +163,16 @@ impl ScannedTextIndex {
 pub struct LiteralVerdict {
     /// Id of the subject (the scanned text); an invalid id in [`LiteralVerdict::UNDECIDED`].
     pub subject_id: u32,
-    /// Start of the range of [`Index::deciding_literal_ids`] with the ids of the required literals.
-    /// The field `ids_end` is the end of this range.
-    pub ids_start: u32,
-    pub ids_end: u32,
+    /// The required literals: a list in [`Index::deciding_literal_ids`].
+    pub literal_ids: PackedList,
     /// Whether the predicate is always true if the text contains the required literals.
     pub are_literals_sufficient: bool,
     /// Whether `are_literals_sufficient` applies only if normalization left the text of the message
     /// unchanged.
     pub requires_unchanged_text: bool,
+    /// Whether the predicate's own search is cheap for a text of any length, so that no limit
+    /// applies to the search. The literals then decide the predicate before it is even read.
+    pub is_search_unlimited: bool,
 }
 
 impl LiteralVerdict {
@@ -173,10 +180,10 @@ impl LiteralVerdict {
     /// predicate must be evaluated.
     pub const UNDECIDED: LiteralVerdict = LiteralVerdict {
         subject_id: u32::MAX,
-        ids_start: 0,
-        ids_end: 0,
+        literal_ids: PackedList::EMPTY,
         are_literals_sufficient: false,
         requires_unchanged_text: false,
+        is_search_unlimited: false,
     };
 }
 
@@ -187,9 +194,16 @@ pub struct TextForm {
     /// How the text is normalized: Unicode form and case folding.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text.
-    /// [`UNCACHED_SLOT`](rulec_base::text::prepared::UNCACHED_SLOT) if the mode leaves the text
-    /// unchanged.
+    /// [`UNCACHED_SLOT`] if the mode leaves the text unchanged.
     pub cache_id: u32,
+}
+
+impl TextForm {
+    /// Returns true if the form is the text itself.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.cache_id == UNCACHED_SLOT
+    }
 }
 
 /// The index of one attribute (a value of the message that conditions read). Maps the value to its
@@ -213,21 +227,18 @@ pub struct AttributeIndex {
     pub element_keys: PackedLists,
 }
 
-/// A key: a fact about a message, such as a literal in a text. A message can match the key's routes
-/// only if it has this fact.
-#[derive(Clone, Copy, Debug)]
-pub struct IndexKey {
-    pub table_id: u32,
-    /// Position in [`TableIndex::lists`] of the posting list, which has the routes of this key.
-    pub posting_list_index: u32,
-}
-
 /// The index of one table: posting lists of keys, a bitmap of the other routes, and the estimated
 /// costs of a decision with and without the index.
 #[derive(Debug, Default)]
 pub struct TableIndex {
-    /// Posting lists (the routes of one key each) of all keys of the table.
+    /// Id of the table's first key (a fact about a message, such as a literal in a text). The other
+    /// keys of the table have consecutive ids after it.
+    pub first_key_id: u32,
+    /// Posting lists of the table's keys, in the order of the keys' ids. A message can match the
+    /// routes of a list only if it has the key.
     pub lists: Vec<PostingList>,
+    /// The posting lists that are bitmaps; see [`PostingList::Bitmap`].
+    pub bitmaps: Vec<Bitmap>,
     /// Postings (entries for one route each) of all posting lists that are not bitmaps,
     /// concatenated; see [`PostingList::Range`].
     pub postings: Vec<Posting>,
@@ -253,6 +264,13 @@ pub struct TableIndex {
 }
 
 impl TableIndex {
+    /// Returns the posting lists of the given keys, leaving out keys of other tables. A posting
+    /// list has the routes that have one key in common.
+    #[inline]
+    pub fn posting_lists(&self, keys: &[u32]) -> impl Iterator<Item = &PostingList> {
+        keys.iter().filter_map(|key| self.lists.get(key.wrapping_sub(self.first_key_id) as usize))
+    }
+
     /// Returns the entries of a posting list, given the bounds `start` and `end` of a
     /// [`PostingList::Range`].
     #[inline]
@@ -263,25 +281,63 @@ impl TableIndex {
 
 /// The routes that have an index key in common. Only messages with this key (a fact such as a
 /// literal in a text) can match these routes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum PostingList {
     /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
     /// order in which the routes are tried.
     Range { start: u32, end: u32 },
     /// Posting list with many routes, stored as a bitmap index, which excludes most of the routes
-    /// by the values of the message.
-    Bitmap(Box<Bitmap>),
+    /// by the values of the message. The number is the position in [`TableIndex::bitmaps`].
+    Bitmap(u32),
 }
 
 /// Entry of a posting list: one route. A route whose condition is split into alternatives has one
 /// posting for each alternative.
+///
+/// All that a decision reads to find the route's code is in one line of the processor's cache.
+/// Measured in benches/notes/plain.md, "Layout of the index".
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct Posting {
     pub rank: u32,
-    /// Required ranges of at most two values of the message; [`Guard::UNRESTRICTED`] in place of a
-    /// range that is not required. If a value is outside its range, the route is excluded without
-    /// evaluating its condition.
-    pub guards: [Guard; 2],
+    pub code: RuleCode,
+    guard_attribute_ids: [u16; 2],
+    guard_ranges: [(ClassId, ClassId); 2],
+}
+
+const _: () = assert!(size_of::<Posting>() == 32);
+
+impl Posting {
+    /// Id of an attribute (message value) that means "no guard".
+    const NO_ATTRIBUTE: u16 = u16::MAX;
+
+    /// `guards` are required ranges of at most two values of the message; `None` in place of a
+    /// range that is not required.
+    pub fn new(rank: u32, code: RuleCode, guards: [Option<Guard>; 2]) -> Posting {
+        // A guard on an attribute without a short id is left out, which excludes fewer messages.
+        let short_id = |guard: Guard| u16::try_from(guard.attribute_id).ok();
+        let range = |guard: Guard| (guard.first_class, guard.end_class);
+        Posting {
+            rank,
+            code,
+            guard_attribute_ids: guards.map(|guard| guard.and_then(short_id).unwrap_or(Self::NO_ATTRIBUTE)),
+            guard_ranges: guards.map(|guard| guard.map_or((0, 0), range)),
+        }
+    }
+
+    /// Returns the guards: required ranges of at most two values of the message. If a value is
+    /// outside its range, the route is excluded without evaluating its condition.
+    #[inline(always)]
+    pub fn guards(&self) -> impl Iterator<Item = Guard> {
+        let guards = self.guard_attribute_ids.iter().zip(&self.guard_ranges);
+        guards.filter(|(attribute, _)| **attribute != Self::NO_ATTRIBUTE).map(
+            |(attribute, (first_class, end_class))| Guard {
+                attribute_id: (*attribute).into(),
+                first_class: *first_class,
+                end_class: *end_class,
+            },
+        )
+    }
 }
 
 /// A necessary condition of a route: a value of the message must be within a range. All values that
@@ -289,58 +345,8 @@ pub struct Posting {
 /// value's class id must be at least `first_class` and less than `end_class`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// Id of the attribute whose class is compared; an invalid id in [`Guard::UNRESTRICTED`].
+    /// Id of the attribute whose class is compared.
     pub attribute_id: u32,
     pub first_class: ClassId,
     pub end_class: ClassId,
-}
-
-impl Guard {
-    /// A guard that every message passes, so that it excludes no route.
-    pub const UNRESTRICTED: Guard = Guard { attribute_id: u32::MAX, first_class: 0, end_class: u32::MAX };
-}
-
-/// Many short lists of numbers, stored in one allocation and accessed by the index of a list.
-#[derive(Clone, Debug, Default)]
-pub struct PackedLists {
-    list_ends: Vec<u32>,
-    packed_items: Vec<u32>,
-}
-
-impl PackedLists {
-    /// Builds `count` lists from pairs of a list index and an item.
-    pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> PackedLists {
-        items.sort_unstable();
-        let mut ends = vec![0; count];
-        for (list, _) in &items {
-            if let Some(end) = ends.get_mut(*list as usize) {
-                *end += 1;
-            }
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += *end;
-            *end = sum;
-        }
-        PackedLists { list_ends: ends, packed_items: items.into_iter().map(|(_, item)| item).collect() }
-    }
-
-    /// Returns the list with the number `list`; an empty list if there is no such list.
-    #[inline]
-    pub fn list(&self, list: u32) -> &[u32] {
-        let list = list as usize;
-        let start = if list == 0 { 0 } else { self.list_ends.get(list - 1).copied().unwrap_or(0) };
-        let end = self.list_ends.get(list).copied().unwrap_or(start);
-        self.packed_items.get(start as usize..end as usize).unwrap_or_default()
-    }
-
-    /// Returns the items of all lists, one list after another.
-    pub fn all_items(&self) -> &[u32] {
-        &self.packed_items
-    }
-
-    /// True if all lists are empty.
-    pub fn is_empty(&self) -> bool {
-        self.packed_items.is_empty()
-    }
 }

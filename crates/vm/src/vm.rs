@@ -10,9 +10,9 @@
 //! The VM is total. On bytecode that [`verify`](fn@crate::bytecode::verify) would refuse, it may
 //! give wrong results or run long, but it neither panics nor accesses memory out of bounds.
 
-#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+#![allow(missing_docs, reason = "only this repository uses it, and items that need no doc have none")]
 
-mod bindings;
+mod binding_slots;
 pub mod compiled;
 mod history;
 mod memo;
@@ -43,7 +43,7 @@ use serde_json::Value as Json;
 use std::cmp::Ordering;
 
 pub use crate::input::SlotValues;
-pub use bindings::BindingSlots;
+pub use binding_slots::BindingSlots;
 pub use message::{JsonMessage, SlotValueSource};
 pub use past::{HistoryMemo, Past};
 pub use scratch::{HistoryGuard, Scratch};

@@ -189,8 +189,11 @@ impl Python {
                 (_, error) => Err(error.as_ref().and_then(Value::as_str).unwrap_or("the code failed").into()),
             },
             Err(_) => {
-                let said = read_last_bytes(&mut errors).unwrap_or_default();
-                Err(format!("the code ended without an answer, {status}; it said: {said}").into())
+                let last_output = read_last_bytes(&mut errors).unwrap_or_default();
+                Err(format!(
+                    "the code ended without an answer, {status}; its output ended with: {last_output}"
+                )
+                .into())
             }
         }
     }

@@ -62,7 +62,7 @@ test('only the palettes name colours, so that the pairs below are all pairs', ()
 const GROUNDS = ['bg', 'panel', 'raised', 'field'];
 const HUES = [...Array.from({ length: 12 }, (_, index) => `h${index}`), 'h-none'];
 
-test('the measure is that of WCAG', () => {
+test('the measure is the one of WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
   expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
 });

@@ -46,7 +46,7 @@ test('the same condition in Chinese has no English word of the page', () => {
   expect(root.textContent).not.toMatch(/holds|all of/);
 });
 
-test('a difference leaves out what is far from every change', () => {
+test('a difference leaves out lines that are far from every change', () => {
   const same = (text: string): { kind: 'same'; text: string } => ({ kind: 'same', text });
   const lines = [
     ...Array.from({ length: 20 }, (_, index) => same(`${index}`)),

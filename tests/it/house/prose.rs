@@ -1,13 +1,15 @@
-//! Checks what can be counted about the English of comments: the width of lines, the length of
-//! sentences, and words that this code once used in a private sense. The check cannot know whether
-//! a stranger understands a comment; only a reader can.
+//! Checks what can be counted about the English of comments, strings and pages: the width of lines
+//! of comments, the length of sentences, and words that this code once used in a private sense. The
+//! check cannot know whether a stranger understands a text; only a reader can.
 //!
 //! `exceptions.txt` lists the breaches that are allowed, one per line. The list only shrinks,
 //! because a line without a breach also fails the test.
 
-use super::{folders, project_root, relative_name, rust_files};
+use super::texts::{self, page_lines, strings_and_comments};
+use super::{project_root, relative_name};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 const MOST_COLUMNS: usize = 100;
 const MOST_WORDS: usize = 25;
@@ -41,12 +43,19 @@ const BANNED: &[(&str, &str)] = &[
     ("meanwhile", "name the time"),
 ];
 
-/// A line of a comment: its number, whether it is a doc comment, its width, and its text.
+/// A line of a comment or page: its number, whether it is a doc comment, its width, and its text.
 struct Line<'t> {
     number: usize,
     is_doc: bool,
     columns: usize,
     text: &'t str,
+}
+
+impl Line<'_> {
+    /// Treats a line of a page as a doc comment, whose width is not limited.
+    fn of_page(line: &texts::Text) -> Line<'_> {
+        Line { number: line.number, is_doc: true, columns: 0, text: &line.text }
+    }
 }
 
 /// Returns the comment lines of a file, without code in doc comments. Code is a block in fences, or
@@ -75,9 +84,13 @@ fn comments(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// Returns a text without its parts in backquotes, because code has no style.
+/// Returns a text without its parts in backquotes, because code has no style, and without the
+/// addresses of links.
 fn without_code(text: &str) -> String {
-    text.split('`').step_by(2).collect::<Vec<_>>().join("code")
+    let plain = text.split('`').step_by(2).collect::<Vec<_>>().join("code");
+    let mut parts = plain.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "]" + part.split_once(')').map_or(part, |(_, after)| after))
 }
 
 /// Returns the sentences of doc comments that are too long, as pairs of the line where the
@@ -103,7 +116,7 @@ fn long_sentences(lines: &[Line<'_>]) -> Vec<(usize, usize)> {
         let mut words = 0;
         for word in plain.split_whitespace() {
             words += usize::from(word.contains(char::is_alphanumeric));
-            if word.ends_with(['.', '!', '?', ':', ';']) {
+            if word.trim_end_matches([')', '"', '*', '_']).ends_with(['.', '!', '?', ':', ';']) {
                 found.extend((words > MOST_WORDS).then_some((*number, words)));
                 words = 0;
             }
@@ -124,9 +137,21 @@ fn banned(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static s
 
 /// Returns every breach in a file, as the kind of breach and its description with file and line.
 fn breaches(name: &str, text: &str) -> Vec<(String, String)> {
-    let lines = comments(text);
     let mut found = Vec::new();
-    for line in &lines {
+    let (pages, strings) = match name.ends_with(".md") {
+        true => (page_lines(text), Vec::new()),
+        false => (Vec::new(), strings_and_comments(Path::new(name), text)),
+    };
+    for text in pages.iter().chain(&strings) {
+        for (word, instead) in banned(&text.text) {
+            found.push((format!("`{word}`"), format!("{name}:{}: `{word}`; write: {instead}", text.number)));
+        }
+    }
+    let mut lines: Vec<Line<'_>> = pages.iter().map(Line::of_page).collect();
+    if name.ends_with(".rs") {
+        lines = comments(text);
+    }
+    for line in lines.iter().filter(|_| name.ends_with(".rs")) {
         if line.columns > MOST_COLUMNS {
             found.push(("columns".to_owned(), format!("{name}:{}: {} columns", line.number, line.columns)));
         }
@@ -141,14 +166,11 @@ fn breaches(name: &str, text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn comments_are_plain_english() {
+fn texts_are_plain_english() {
     let list = project_root().join("tests/it/house/exceptions.txt");
     let list = fs::read_to_string(list).expect("the list of exceptions");
     let mut allowed: BTreeSet<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
-    let mut files = Vec::new();
-    let own = ["src", "tests", "benches", "examples"].into_iter().flat_map(folders);
-    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| project_root().join(folder)))
-        .for_each(|folder| rust_files(&folder, &mut files));
+    let files = texts::files();
     let mut broken = String::new();
     let mut used = BTreeSet::new();
     for path in &files {
@@ -162,8 +184,8 @@ fn comments_are_plain_english() {
         }
     }
     allowed.retain(|line| !used.contains(line));
-    assert!(files.len() > 700, "{} files", files.len());
-    assert!(broken.is_empty(), "comments that are not plain English:\n{broken}");
+    assert!(files.len() > 1_200, "{} files", files.len());
+    assert!(broken.is_empty(), "texts that are not plain English:\n{broken}");
     assert!(
         allowed.is_empty(),
         "exceptions that nothing needs any more, to remove from exceptions.txt:\n{allowed:#?}"
@@ -187,7 +209,17 @@ fn breaches_are_found_where_they_are() {
         ("let told = \"// no comment\";", vec![]),
     ];
     for (text, expected) in cases {
-        let found: Vec<String> = breaches("f", text).into_iter().map(|(what, _)| what).collect();
+        let found: Vec<String> = breaches("f.rs", text).into_iter().map(|(what, _)| what).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+    let cases = [
+        ("f.rs", "f(\"it is told\");", vec!["`told`"]),
+        ("f.md", "It is told.\n```\ntold\n```\n[It](what-is-told) `told`", vec!["`told`"]),
+        ("f.md", &format!("# told\n\nOne.\n{long}\n(two)."), vec!["`told`", "sentence"]),
+        ("f.py", "a = \"told\"  # It is told.", vec!["`told`"]),
+    ];
+    for (name, text, expected) in cases {
+        let found: Vec<String> = breaches(name, text).into_iter().map(|(what, _)| what).collect();
         assert_eq!(found, expected, "{text}");
     }
 }

@@ -54,6 +54,16 @@ pub const DIMENSIONS: &[Dimension] = &[
         Growth::EachWithAll,
     ),
     (
+        "operands on fields",
+        |n| one(format!("route r when {} -> h", join(n, " or ", |i| format!("f{i} == \"v{i}\"")))),
+        Growth::EachWithAll,
+    ),
+    (
+        "numbers in a list",
+        |n| one(format!("route r when x in [{}] -> h", join(20 * n, ", ", |i| i.to_string()))),
+        Growth::Linear,
+    ),
+    (
         "lengths of texts",
         |n| one(each(n, |i| format!("route r{i} when len(text) > {i} -> h\n"))),
         Growth::Linear,

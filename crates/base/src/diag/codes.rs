@@ -31,7 +31,7 @@ macro_rules! define_codes {
         /// A stable diagnostic code. The variant is named after its meaning; [`Code::as_str`]
         /// returns the code that users see.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[allow(missing_docs, reason = "the title beside each row says what it means")]
+        #[allow(missing_docs, reason = "the title next to each row says what it means")]
         pub enum Code { $($name,)* }
 
         impl Code {

@@ -92,12 +92,15 @@ impl TextIds {
         }
     }
 
+    #[inline(always)]
     fn get_long_text_id(&self, text: &[u8]) -> Option<u32> {
-        if self.long_length_bits >> (text.len() % 64) & 1 == 0 {
-            None
-        } else {
-            self.long_text_ids.get(text).copied()
-        }
+        let has_length = self.long_length_bits >> (text.len() % 64) & 1 != 0;
+        if has_length { self.find_long_text(text) } else { None }
+    }
+
+    #[inline(never)]
+    fn find_long_text(&self, text: &[u8]) -> Option<u32> {
+        self.long_text_ids.get(text).copied()
     }
 
     /// Adds a text with its id to the map. A text that is already present keeps its id.

@@ -38,6 +38,27 @@ fn slips_with_one_remedy_are_repaired() {
     assert_eq!(text(&folder, "a.rules"), repaired);
 }
 
+/// Former bug: `--fix` left the invisible characters of a list file, although W0004 says that it
+/// removes them.
+#[test]
+fn invisible_characters_of_a_list_file_are_removed() {
+    let rules = "list words = from \"words.txt\"\nroute a when text contains any words -> h\ndefault -> h\n";
+    let line = |number: usize| format!("wo\u{200b}rd {number}\u{ad}");
+    let lines: Vec<String> = (0..30).map(line).collect();
+    let folder = Folder::with(rules).file("words.txt", format!("\u{feff}{}\nme\u{e9}\n", lines.join("\r\n")));
+    let ran = folder.rulec(&["check", "a.rules"]).expect(0);
+    assert!(ran.out.contains("line 1 of the list file") && !ran.out.contains("line 21 of"), "{}", ran.out);
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    let clean = lines.join("\r\n").replace(['\u{200b}', '\u{ad}'], "");
+    assert_eq!(text(&folder, "words.txt"), format!("\u{feff}{clean}\nme\u{e9}\n"));
+    assert_eq!(text(&folder, "a.rules"), rules);
+    // A statement may allow the characters, and then they stay.
+    let allowed = format!("# rulec: allow W0004 the words need them\n{rules}");
+    let folder = Folder::with(&allowed).file("words.txt", "wo\u{200b}rd\n");
+    folder.rulec(&["check", "--fix", "a.rules"]).expect(0);
+    assert_eq!(text(&folder, "words.txt"), "wo\u{200b}rd\n");
+}
+
 #[test]
 fn wildcards_and_enumerations_of_other_languages_are_repaired() {
     let rules = "input { text: string, file: string, tier: enum[\"free\", \"gold\"], kind: string in [\"a\"] }\n\

@@ -6,8 +6,8 @@ const FLOWS: &str =
     r#"[{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hi", "hi there"], "tags": ["x"]}]"#;
 const RULES: &str = "\
 # Keyword and intent flows, imported from their JSON.
-# Keyword flows are tried as they stand here, their patterns in order; where none is found, the
-# intent flows are asked.
+# Keyword flows are tried in this order, their patterns in order; where none is found, the intent
+# flows are asked.
 
 # json: {\"tags\":[\"x\"]}
 # rulec: allow W0404 so it was in the original: an earlier pattern answers first

@@ -86,6 +86,70 @@ fn no_command_prints_a_private_value() {
     check(&folder, &["repl", "a.rules"], &[&lines, "\n", &BROKEN.join("\n")].concat());
 }
 
+/// `workflow run` and `run --analysis` print results for the caller, which contain the values; the
+/// decision log masks them. `history show` prints hashes of texts that rules only compare.
+#[test]
+fn results_of_runs_contain_private_values_and_the_log_does_not() {
+    let folder = folder();
+    let input = r#"{"text": "TOKEN", "output": {"phone": "TOKEN"}}"#;
+    for format in ["human", "json"] {
+        let args = ["workflow", "run", "a.rules", "--input", input, "--format", format, "--step-limit", "1"];
+        let ran = folder.rulec(&args);
+        let shown = without_entry(&ran.out, "outputs");
+        assert!(!shown.contains(TOKEN) && !ran.err.contains(TOKEN), "{shown} {}", ran.err);
+    }
+    let lines = messages().join("\n");
+    let ran = folder.fed(&["run", "a.rules", "--analysis", "--log", "analysed.jsonl"], lines);
+    assert!(ran.out.contains("\"analysis\"") && !ran.err.contains(TOKEN), "{}", ran.err);
+    let log = std::fs::read_to_string(folder.path("analysed.jsonl")).expect("it is written");
+    assert!(log.contains("\"analysis\"") && !log.contains(TOKEN), "{log}");
+    for (command, text) in [
+        (&["run", "--help"][..], "Values of `@private` fields are shown"),
+        (&["analyze", "--help"], "Values of `@private` fields are shown"),
+    ] {
+        let help = folder.rulec(command).expect(0).out;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(text), "{help}");
+    }
+}
+
+#[cfg(feature = "history")]
+#[test]
+fn the_history_shows_only_the_private_values_that_it_keeps() {
+    let rules = "input { session: string, tool: string, now: datetime, phone?: string @private, note?: string @private }\n\
+        history by session keep 1h\n\
+        route again when any p in history: p.phone == phone and p.note starts_with \"secret\" -> h\n\
+        default -> d\n";
+    let message = r#"{"session": "s", "tool": "t", "now": "2026-01-31T12:00:00Z", "phone": "TOKEN 1", "note": "secret TOKEN 2"}"#;
+    let folder = Folder::with(rules);
+    let ran = folder.fed(&["run", "a.rules", "--history", "past"], message).expect(0);
+    assert!(
+        !without_results(&ran.out).contains(TOKEN) && !ran.err.contains(TOKEN),
+        "{} {}",
+        ran.out,
+        ran.err
+    );
+    for args in [&["history", "check", "past"][..], &["history", "compact", "past"]] {
+        check(&folder, args, "");
+    }
+    let shown = folder.rulec(&["history", "show", "past"]).expect(0).out;
+    assert!(!shown.contains("TOKEN 1") && shown.contains("secret TOKEN 2"), "{shown}");
+    let help = folder.rulec(&["history", "--help"]).expect(0).out;
+    assert!(help.contains("other private values are shown"), "{help}");
+}
+
+/// Removes the value of the first entry with this key from a text with JSON. Human-readable output
+/// has the key at the start of a line; then the lines up to the next key are removed.
+fn without_entry(out: &str, key: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(out) {
+        Ok(serde_json::Value::Object(mut entries)) => {
+            entries.remove(key);
+            serde_json::Value::Object(entries).to_string()
+        }
+        _ => out.to_owned(),
+    }
+}
+
 /// Former bug: `why-not` printed the changed message with the private values of fields that do not
 /// change.
 #[test]

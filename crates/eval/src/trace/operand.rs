@@ -369,7 +369,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             return reason;
         }
         let name = &self.program().externs[id.index()].name;
-        let failures = &self.host_calls.failures;
+        let failures = self.host_calls.failures();
         match failures.iter().rposition(|failure| failure.function == *name) {
             Some(index) if self.observer.failure_is_private.get(index) == Some(&false) => {
                 message!("the host function {name} failed: {}", failures[index].message)

@@ -261,7 +261,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         let recorder = &mut self.observer;
         recorder
             .failure_is_private
-            .resize(self.host_calls.failures.len(), private && !recorder.privacy.show_private);
+            .resize(self.host_calls.failures().len(), private && !recorder.privacy.show_private);
     }
 
     /// Adds the result of a step that ended to the step that encloses it. `frame` has the results
@@ -371,7 +371,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         if self.observer.frame.is_operand() {
             return;
         }
-        if self.host_calls.failures.len() > self.observer.failure_is_private.len() {
+        if self.host_calls.failures().len() > self.observer.failure_is_private.len() {
             let private = self.observer.privacy.is_private(expr);
             self.record_failure_privacy(private);
         }

@@ -2,6 +2,7 @@
 //! server on loopback.
 
 mod calls;
+mod certificates;
 mod flows;
 mod plans;
 mod policies;

@@ -19,6 +19,7 @@ use rulec_vm::bytecode::pools::KeywordMatcher;
 /// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
 /// Maximum length in bytes of a keyword for which compiled code searches a text itself.
+/// Compared with other values in benches/notes/constants.md.
 const MAX_KEYWORD_BYTES: usize = 32;
 /// Maximum number of keywords for which compiled code searches a text itself. For more keywords, it
 /// calls a function of the VM.

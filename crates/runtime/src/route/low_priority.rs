@@ -1,5 +1,5 @@
-//! Work at a low priority: compiling changed rules must not make the decisions that other threads
-//! make at the same time wait for a processor.
+//! Work at a low priority: compiling changed rules, and freeing old ones, must not make the
+//! decisions that other threads make at the same time wait for a processor.
 
 use std::panic::resume_unwind;
 
@@ -11,7 +11,9 @@ const NICE_INCREMENT: i32 = 10;
 
 /// Runs `work` on a thread of its own, which has a low priority on Linux, and waits until it ends.
 /// Threads that `work` starts have the same priority. A panic of `work` continues in the caller.
-pub(super) fn run_at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// Not part of the stable API.
+#[doc(hidden)]
+pub fn run_at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             lower_priority();

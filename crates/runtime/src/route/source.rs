@@ -2,12 +2,14 @@
 //! compiled rules), or a JSON document of another system. Watched files and the service load all
 //! their rules here, so a source means the same wherever it comes from.
 
+use super::low_priority::run_at_low_priority;
 use super::watch_error::WatchError;
 use rulec::{Compiler, LiveRules, artifact};
 use rulec_import::{DocumentOptions, Imported, Report};
 use rulec_syntax::loader::{LoadError, Loader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::task::{JoinError, spawn_blocking};
 
 /// Turns the bytes of a source into rules: compiles a rules text, loads an artifact (a file of
 /// compiled rules), or imports a JSON document of another system.
@@ -93,9 +95,20 @@ impl SourceLoader {
         &self.compiler
     }
 
-    /// Makes the loader compile on the calling thread only, as [`Compiler::single_threaded`] does.
-    pub(super) fn single_threaded(self) -> SourceLoader {
-        SourceLoader { compiler: self.compiler.single_threaded(), ..self }
+    /// Calls `load` for a new version of rules, while other threads decide by an earlier version.
+    /// Their decisions need the processors. So the loader that `load` gets compiles on one thread
+    /// (see [`Compiler::single_threaded`]), and this thread has a low priority on Linux.
+    ///
+    /// Must run inside a tokio runtime.
+    ///
+    /// # Errors
+    /// If `load` panics.
+    pub async fn load_during_decisions<T: Send + 'static>(
+        &self,
+        load: impl FnOnce(&SourceLoader) -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let loader = SourceLoader { compiler: self.compiler.clone().single_threaded(), ..self.clone() };
+        spawn_blocking(move || run_at_low_priority(|| load(&loader))).await
     }
 
     /// Loads rules from the main file of a source. `content` is its content, `name` its name for
@@ -150,5 +163,36 @@ struct MainFileLoader<'l> {
 impl Loader for MainFileLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         if path == self.main_path { self.content.clone() } else { self.files.load(path) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_new_version_is_loaded_at_a_low_priority() {
+        let priority = || rustix::process::nice(0).expect("a priority");
+        let before = priority();
+        let loader = SourceLoader::from(Compiler::new());
+        let loaded = loader.load_during_decisions(move |loader| {
+            let content = Ok(b"default -> chat".to_vec());
+            let rules = loader.load(Path::new("a.rules"), "a.rules", content, &NoFiles);
+            (priority(), rules.expect("they compile").rules.generation())
+        });
+        let (of_load, generation) = loaded.await.expect("it does not panic");
+        assert!(of_load > before || before >= 19, "{of_load}, {before}");
+        assert!(generation > 0);
+        assert_eq!(priority(), before);
+    }
+
+    /// A loader without files.
+    struct NoFiles;
+
+    impl Loader for NoFiles {
+        fn load(&self, _: &str) -> Result<Vec<u8>, LoadError> {
+            Err(LoadError::NotFound)
+        }
     }
 }

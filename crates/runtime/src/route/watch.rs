@@ -3,7 +3,6 @@
 //! version stays active, and the error is available in [`WatchStatus`].
 
 use super::Router;
-use super::low_priority::run_at_low_priority;
 use super::source::{LoadedRules, SourceLoader};
 use super::watch_error::WatchError;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -172,7 +171,7 @@ pub(super) struct FirstRulesVersion {
 impl FirstRulesVersion {
     pub async fn load(files: WatchedFiles) -> Result<FirstRulesVersion, WatchError> {
         let compiled = files.clone();
-        let version = tokio::task::spawn_blocking(move || compiled.compile_version());
+        let version = tokio::task::spawn_blocking(move || compile_version(&compiled.loader, &compiled.path));
         let RulesVersion { rules, file_digests } = version.await?;
         Ok(FirstRulesVersion { rules: rules?, files, file_digests })
     }
@@ -218,18 +217,18 @@ impl WatchedFiles {
     pub fn new(loader: SourceLoader, path: &Path) -> WatchedFiles {
         WatchedFiles { loader, path: path.to_owned() }
     }
+}
 
-    /// Reads and compiles the rule files, which blocks the thread.
-    fn compile_version(&self) -> RulesVersion {
-        match self.loader.compiler().on_disk(&self.path) {
-            Ok((disk, name)) => {
-                let loader = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
-                let rules = self.loader.load(&self.path, &name, loader.load(&name), &loader);
-                let digests = loader.digests.into_inner();
-                RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
-            }
-            Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
+/// Reads and compiles the rule files, which blocks the thread. `path` is the path of the main file.
+fn compile_version(loader: &SourceLoader, path: &Path) -> RulesVersion {
+    match loader.compiler().on_disk(path) {
+        Ok((disk, name)) => {
+            let files = DigestingLoader { disk_loader: &disk, digests: RefCell::default() };
+            let rules = loader.load(path, &name, files.load(&name), &files);
+            let digests = files.digests.into_inner();
+            RulesVersion { rules, file_digests: FileDigests { disk_loader: Some(disk), digests } }
         }
+        Err(error) => RulesVersion { rules: Err(error.into()), file_digests: FileDigests::default() },
     }
 }
 
@@ -359,11 +358,9 @@ impl<T: WatchTarget> WatchTask<T> {
     /// Compiles the current rule files and makes them active in the target. If they are refused,
     /// stores the reason in the status. Returns an error only if the compiling thread panics.
     async fn reload_rules(&mut self) -> Result<(), tokio::task::JoinError> {
-        let mut files = self.files.clone();
-        // Other threads decide by the old rules at the same time, and need processors.
-        files.loader = files.loader.single_threaded();
-        let compile = move || run_at_low_priority(|| files.compile_version());
-        let RulesVersion { rules, file_digests } = tokio::task::spawn_blocking(compile).await?;
+        let path = self.files.path.clone();
+        let compile = move |loader: &SourceLoader| compile_version(loader, &path);
+        let RulesVersion { rules, file_digests } = self.files.loader.load_during_decisions(compile).await?;
         self.file_digests = file_digests;
         if let Err(error) = self.folder_watcher.watch_only(&self.file_digests.folders()) {
             tracing::warn!(target: "rulec::router", %error, "a folder of rule files cannot be watched");

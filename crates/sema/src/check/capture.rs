@@ -27,7 +27,10 @@ pub(super) fn regex_with_case_flag(written: &str, ignore_case: bool) -> String {
 /// text. `group` is the argument of `capture`; `None` means the first group, or the whole match if
 /// the expression has no groups.
 pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
-    let Ok(hir) = text::parse_cached(pattern, false) else { return false };
+    let Ok(hir) = text::parse_cached(pattern, false) else {
+        broken_invariant!("the pattern of `capture` was checked");
+        return false;
+    };
     let groups = text::capture_groups(&hir);
     match group {
         None => groups.first().is_none_or(|group| group.always_matches),
@@ -55,7 +58,10 @@ fn regex_and_group_of_capture(value: &Expr) -> Option<(&str, Option<Value<'_>>)>
 /// True unless it is proven that the group never captures this text. `mode` says how the texts are
 /// compared.
 fn may_capture(pattern: &str, group: Option<Value<'_>>, text: &str, mode: TestMode) -> bool {
-    let Ok(hir) = text::parse_cached(pattern, false) else { return true };
+    let Ok(hir) = text::parse_cached(pattern, false) else {
+        broken_invariant!("the pattern of `capture` was checked");
+        return true;
+    };
     let wanted = match group {
         None => text::capture_groups(&hir).first().map_or(0, |group| group.number),
         Some(wanted) => {

@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
         let value =
             roots.and_then(|roots| find_enumeration_value(roots, name, &mut MAX_COMPARED_FIELDS.clone()));
         let text = quote_string(value.as_deref().unwrap_or(name));
-        let help = message!("only a constant can stand here; a text is written in quotes: {text}");
+        let help = message!("only a constant is allowed here; a text is written in quotes: {text}");
         self.report_once_in_file(diagnostic.help(help).likely_fix(expr.span, text))
     }
 

@@ -33,6 +33,10 @@ const SHORT_TEXT_WORDS: &[&str] =
 const TEXT_PART_WORDS: &[&str] =
     &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
 
+/// Names under which messages usually have a record or a dict, and no list.
+const RECORD_NAMES: &[&str] =
+    &["ctx", "context", "request", "req", "headers", "event", "params", "session", "cookies", "metadata"];
+
 impl<'a> Checker<'a> {
     /// Warns about a valid comparison that its author probably did not intend.
     pub(super) fn warn_doubtful_comparison(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
@@ -47,6 +51,7 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         self.warn_searched_constant(binary, left, right);
+        self.warn_key_in_record(binary, left, right);
         self.warn_elements_of_other_type(binary, left, right);
         self.warn_unknown_answer(binary.op.node, left, right);
         self.warn_unknown_answer(binary.op.node, right, left);
@@ -71,6 +76,39 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::ReversedSearch, left.span.to(right.span), message);
         let help = message!("to search the text for the elements, write `{written}`");
         self.diagnostics.push(diagnostic.help(help).likely_fix(left.span.to(right.span), written));
+    }
+
+    /// Warns about `"role" in ctx` without an `input` block. The rules then read `ctx` as a list,
+    /// but messages usually have a record under this name.
+    fn warn_key_in_record(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let key = left.as_const().and_then(|constant| constant.value().as_str());
+        let (Some(key), ExprKind::Slot(id)) = (key, &right.kind) else { return };
+        let is_record = |name: &str| RECORD_NAMES.contains(&name.to_lowercase().as_str());
+        let last_name = self.fields.slot(*id).path.last();
+        if binary.op.node != Op::In
+            || !self.fields.infers_types()
+            || !last_name.is_some_and(|name| is_record(name))
+        {
+            return;
+        }
+        let slice = |span| self.loaded.sources.slice(span);
+        let (constant, record) = (slice(left.span), slice(right.span));
+        let (test, not) = if binary.negated { ("is missing", "not ") } else { ("is present", "") };
+        let message = message!("`in` looks for an element of a list, but `{record}` is probably a record");
+        let diagnostic = Diagnostic::new(Code::ReversedSearch, right.span, message);
+        let is_name =
+            key.starts_with(char::is_alphabetic) && key.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let help = match is_name {
+            true => message!(
+                "for a field, write `{record}.{key} {test}`; for a key of a dict, `{record} {not}has_key {constant}`; \
+                if it is a list, declare it in an `input` block"
+            ),
+            false => message!(
+                "for a key of a dict, write `{record} {not}has_key {constant}`; if it is a list, declare it in an \
+                `input` block"
+            ),
+        };
+        self.diagnostics.push(diagnostic.help(help));
     }
 
     /// Warns about `"@example.com" ends_with user.email`, whose two sides the author probably
@@ -147,7 +185,7 @@ impl<'a> Checker<'a> {
                 message!("write `({written} == {quoted} or {written} ends_with {separated})`")
             }
             '.' => message!(
-                "write {separated} for what is below the domain, and compare with {quoted} for the domain itself"
+                "write {separated} for everything below the domain, and compare with {quoted} for the domain itself"
             ),
             _ => message!("write {separated}"),
         };

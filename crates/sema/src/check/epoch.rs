@@ -5,8 +5,8 @@ use super::Checker;
 use super::units::{Dimension, unit_implied_by_name};
 use crate::hir::Expr;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::builtins::Function;
 
 /// The first number of seconds that is outside the years 0 to 9999.
@@ -25,7 +25,9 @@ impl Checker<'_> {
             Function::FromEpochMillis => 1e3,
             _ => return,
         };
-        let [value] = args else { return };
+        let [value] = args else {
+            return broken_invariant!("a call has as many arguments as its function takes");
+        };
         let name = function.info().name;
         let written = self.loaded.sources.slice(value.span).to_owned();
         if let Some(number) = value.as_const().and_then(|constant| constant.value().to_json().as_f64()) {

@@ -309,12 +309,13 @@ impl MessageFields {
                 _ => conflict,
             };
             self.conflicts.push(match earlier {
-                Some(FieldUseSite { use_span, reason, .. }) => {
-                    let conflict = match reason {
+                Some(FieldUseSite { use_span, reason: earlier, .. }) => {
+                    let conflict = match earlier {
                         NarrowingReason::Field(name) => with_function_help(conflict, &join_path(path), name),
                         _ => conflict,
                     };
-                    conflict.label(*use_span, message!("used here as {reason}"))
+                    with_key_help(conflict, &name, [earlier, reason])
+                        .label(*use_span, message!("used here as {reason}", reason = earlier))
                 }
                 None if conflict.help.is_some() => conflict,
                 None => conflict
@@ -431,6 +432,18 @@ fn with_function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagno
     match function_for_property(field) {
         Some(function) => diagnostic.help(message!("write `{function}({path})`")),
         None => diagnostic,
+    }
+}
+
+/// Adds a help text if one use of a path is the right side of `in`, and the other reads a field.
+fn with_key_help(diagnostic: Diagnostic, name: &str, reasons: [&NarrowingReason; 2]) -> Diagnostic {
+    let reads_field = reasons.iter().any(|reason| matches!(reason, NarrowingReason::Field(_)));
+    let is_searched = reasons.iter().any(|reason| reason.is_right_of_in());
+    match reads_field && is_searched && diagnostic.help.is_none() {
+        true => diagnostic.help(message!(
+            "to look for a key, write `{name} has_key KEY`; to test for one field, `{name}.FIELD is present`"
+        )),
+        false => diagnostic,
     }
 }
 

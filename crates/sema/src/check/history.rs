@@ -244,8 +244,10 @@ impl<'a> Checker<'a> {
     /// Returns the error for rules that read the history at `span` without a `history` statement.
     pub(super) fn no_history_error(&self, span: Span) -> Diagnostic {
         let help = match self.find_session_field() {
-            Some(key) => message!("declare what is kept: `history by {key} keep 24h`"),
-            None => message!("declare what is kept: `history by FIELD keep 24h`, with the field of the user"),
+            Some(key) => message!("declare the kept messages: `history by {key} keep 24h`"),
+            None => {
+                message!("declare the kept messages: `history by FIELD keep 24h`, with the field of the user")
+            }
         };
         Diagnostic::new(Code::NoHistory, span, message!("the rules keep no history")).help(help)
     }

@@ -44,6 +44,17 @@ pub(super) fn translate_call(name: &str, args: &[&str], has_now: bool) -> Option
         ("exists" | "defined" | "isset" | "isdefined" | "notnull" | "isnotnull", [value]) => {
             format!("{value} is present")
         }
+        ("has" | "have" | "exist" | "present" | "ispresent" | "given" | "hasvalue" | "hasfield", [path])
+            if !path.contains(['"', '(']) =>
+        {
+            format!("{path} is present")
+        }
+        (
+            "missing" | "ismissing" | "absent" | "isabsent" | "notset" | "undefined" | "isundefined",
+            [path],
+        ) if !path.contains(['"', '(']) => {
+            format!("{path} is missing")
+        }
         ("mod", [left, right]) => format!("({left} % {right})"),
         ("left", [text, count]) => format!("substring({text}, 0, {count})"),
         ("right", [text, count]) => format!("substring({text}, -{count})"),
@@ -168,6 +179,9 @@ mod tests {
         check("SUMPRODUCT", &["l.a", "l.b"], Some("(sum x.a * x.b for x in l: true)"));
         check("COUNTIF", &["l", "\">3\""], Some("(count x in l: x > 3)"));
         check("SUMIF", &["l", "\"a\""], Some("(sum x for x in l: x == \"a\")"));
+        check("has", &["ctx.a"], Some("ctx.a is present"));
+        check("has", &["\"a\""], None);
+        check("isMissing", &["a"], Some("a is missing"));
         check("AVERAGE", &["l"], Some("sum(l) / len(l)"));
         check("IF", &["a", "1", "2"], Some("(if a then 1 else 2)"));
         check("COALESCE", &["a", "b"], Some("(a ?? b)"));

@@ -65,30 +65,7 @@ impl<'a> Checker<'a> {
         } else if row.op == Op::In && right_is_no_list {
             let message =
                 message!("`{written}` needs a list or a range on its right side, but this is {other}");
-            let source = |operand: &Expr| {
-                let file = self.loaded.sources.get(operand.span.file);
-                file.and_then(|file| file.text.get(operand.span.range())).unwrap_or("x").to_owned()
-            };
-            let help = match (right.ty.kinds, left.ty.kinds) {
-                (KindSet::STRING, kinds) if kinds.overlaps(KindSet::STRING) && is_network_constant(right) => {
-                    message!("write `{} in_network {}`", source(left), source(right))
-                }
-                (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
-                    message!(
-                        "to look for a value in a list, write `{} contains {}`",
-                        source(left),
-                        source(right)
-                    )
-                }
-                (KindSet::STRING, KindSet::STRING) => {
-                    searched_text_help(binary.negated, &source(right), &source(left))
-                }
-                (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
-                _ => match write_range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
-                    Some(range) => message!("`-` subtracts here: write `{range}`"),
-                    None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
-                },
-            };
+            let help = self.right_side_of_in_help(binary, left, right);
             diagnostic(Code::ListWanted, message, Some(help))
         } else {
             let message = operand_pair_message(row, &written, quantity, left, right);
@@ -103,6 +80,34 @@ impl<'a> Checker<'a> {
         };
         let diagnostic = self.with_type_origin(diagnostic, left);
         self.with_type_origin(diagnostic, right)
+    }
+
+    /// Returns the help text for a right side of `in` that is neither a list nor a range.
+    fn right_side_of_in_help(&self, binary: &ast::Binary, left: &Expr, right: &Expr) -> Message {
+        let source = |operand: &Expr| {
+            let file = self.loaded.sources.get(operand.span.file);
+            file.and_then(|file| file.text.get(operand.span.range())).unwrap_or("x").to_owned()
+        };
+        match (right.ty.kinds, left.ty.kinds) {
+            (KindSet::STRING, kinds) if kinds.overlaps(KindSet::STRING) && is_network_constant(right) => {
+                let negation = if binary.negated { "not " } else { "" };
+                message!("write `{} {negation}in_network {}`", source(left), source(right))
+            }
+            (KindSet::STRING, kinds) if right.as_const().is_some() && kinds.overlaps(KindSet::LIST) => {
+                message!("to look for a value in a list, write `{} contains {}`", source(left), source(right))
+            }
+            (KindSet::STRING, KindSet::STRING) => {
+                searched_text_help(binary.negated, &source(right), &source(left))
+            }
+            (KindSet::DICT, _) => {
+                let negation = if binary.negated { "not " } else { "" };
+                message!("to look for a key, write `{} {negation}has_key {}`", source(right), source(left))
+            }
+            _ => match write_range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
+                Some(range) => message!("`-` subtracts here: write `{range}`"),
+                None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
+            },
+        }
     }
 
     /// Returns the help text for a text after `??` that is meant as a number or as a time. `None`

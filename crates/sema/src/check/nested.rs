@@ -21,6 +21,9 @@ const MESSAGE_WORDS: &[&str] = &[
     "self",
 ];
 
+/// Words by which authors name the message before this one.
+const EARLIER_WORDS: &[&str] = &["last", "prev", "prior", "latest", "earlier", "before"];
+
 /// Returns the help text for a path whose first name is unknown: the author named the message, as
 /// in `message.text`, or left out the record around a field. For a missing record, also returns the
 /// path of the field. `names` are all names of the path. `is_near_field` is true for a name that is
@@ -36,6 +39,9 @@ pub(super) fn meant_field_help(
         let written = format_path(&quote_name(&field.name), rest.iter().copied());
         let help = match is_message {
             true => message!("a message has no name: write `{written}` for this field"),
+            false if EARLIER_WORDS.contains(first) => {
+                message!("for this message write `{written}`; for the one before it, `previous.{written}`")
+            }
             false => message!("no name precedes the fields of the message: write `{written}`"),
         };
         return Some((help, None));

@@ -106,8 +106,8 @@ impl<'a> Checker<'a> {
                 self.fields.record_use(names, UNDECLARED_KINDS);
                 match names.len() {
                     _ if !self.fields.infers_types() => {}
+                    _ if self.warn_foreign_day(path) || names.len() > 1 && self.warn_module_prefix(path) => {}
                     1 => self.warn_near_name(names[0], span),
-                    _ if self.warn_foreign_day(path) || self.warn_module_prefix(path) => {}
                     _ if self.fields.is_first_check_of_name(names[0]) => {
                         let span = path.segment_spans[0].0;
                         let _ = self.warn_near_implicit_name(names[0], span)

@@ -155,6 +155,22 @@ pub static SETTINGS: [Setting; 15] = [
     },
 ];
 
+/// Returns the setting that a name of another program means: `zone` for `time_zone`. `lower` is the
+/// name in lower case. `None` for other names.
+fn setting_for_foreign_name(lower: &str) -> Option<&'static str> {
+    Some(match lower.replace(['_', '-'], "").as_str() {
+        "tz" | "utc" | "utcoffset" => "zone",
+        name if name.contains("timezone") || name.ends_with("zone") && name != "zone" => "zone",
+        "unicode" | "normalization" | "normalisation" | "nfkc" | "nfc" => "normalize",
+        "whitespace" | "trim" | "strip" | "blanks" => "white_space",
+        "stopwords" | "ignoredwords" => "stop_words",
+        "threshold" | "minscore" | "confidence" => "intent_threshold",
+        "margin" => "intent_margin",
+        "regexlimit" | "regexsize" => "regex_memory",
+        _ => return None,
+    })
+}
+
 impl<'a> Checker<'a> {
     pub(super) fn read_settings(&mut self) {
         // The settings of each file so far, with the settings of its earlier blocks.
@@ -200,7 +216,17 @@ impl<'a> Checker<'a> {
             let help = message!("write `case: insensitive`");
             return self.diagnostics.push(diagnostic.help(help));
         }
-        let similar = nearest(&name.node, setting_names.iter().copied());
+        if matches!(lower.as_str(), "default" | "fallback" | "otherwise") {
+            let help =
+                message!("for messages that no route matches, write `default -> HANDLER` as a statement");
+            return self.diagnostics.push(diagnostic.help(help));
+        }
+        let foreign = setting_for_foreign_name(&lower);
+        if foreign == Some("zone") {
+            // No warning about a missing zone follows.
+            self.setting_uses.files_without_zone.insert(name.span.file);
+        }
+        let similar = foreign.or_else(|| nearest(&name.node, setting_names.iter().copied()));
         self.diagnostics.push(diagnostic.suggest_or_help(name.span, similar, help));
     }
 

@@ -401,6 +401,14 @@ fn help_for_other_type(name: &str) -> Option<Message> {
         "enum" | "choice" | "oneof" => {
             message!("the values of an enumeration are the type: write `\"a\" | \"b\"`")
         }
+        "date" | "day" | "localdate" => message!(
+            "write `datetime` for a time such as \"2026-01-31T09:00:00Z\", or `string` for a day such as \
+            \"2026-01-31\", and compare either by `date(x)`"
+        ),
+        "time" | "timeofday" | "localtime" => message!(
+            "write `datetime` for a time such as \"2026-01-31T09:00:00Z\", or `string` for a time of day such \
+            as \"09:30\", and compare either by `time(x)`"
+        ),
         "void" | "unit" => message!("every function has a result: write the type of its value"),
         _ => return None,
     })

@@ -4,8 +4,8 @@ use super::{Checked, Checker, join_names};
 use crate::hir::{MAX_GRAPH_SIZE, Merge, NEXT_FIELD, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
+use rulec_base::{broken_invariant, message};
 use rulec_lang::graph::{self, Finding, FindingKind, NodeId, Severity, Vertex};
 use rulec_syntax::ast::{self, Ident, Literal, Statement, StatementKind};
 use std::collections::HashMap;
@@ -301,7 +301,10 @@ fn is_after_unreachable_source(
     node_indexes: &HashMap<NodeId, usize>,
     id: &NodeId,
 ) -> bool {
-    let Some(node) = node_indexes.get(id) else { return false };
+    let Some(node) = node_indexes.get(id) else {
+        broken_invariant!("an unreachable node is a node of the workflow");
+        return false;
+    };
     let reached = reachable_indexes(vertices, node_indexes, 0);
     let sources = (1..vertices.len())
         .filter(|index| vertices[*index].incoming_sources.is_empty() && !reached.contains(index));

@@ -74,6 +74,13 @@ pub struct RequirementBlock {
 }
 
 impl RequirementBlock {
+    /// Returns the value of a `let` of this block, or of an `each` block inside it. `None` if the
+    /// binding is no `let`.
+    pub fn let_value(&self, binding: BindingId) -> Option<ValueId> {
+        let own = self.lets.iter().find(|(id, _)| *id == binding).map(|(_, value)| *value);
+        own.or_else(|| self.each_blocks.iter().find_map(|each| each.block.let_value(binding)))
+    }
+
     /// Returns the requirement tables of this block and of all `each` blocks inside it.
     pub fn tables(&self) -> Vec<TableId> {
         let inner = self.each_blocks.iter().flat_map(|each| each.block.tables());

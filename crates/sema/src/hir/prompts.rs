@@ -57,7 +57,7 @@ prompt_templates! {
     /// The section of a prompt that asks the question of a choice which a language model makes.
     CHOICE_PROMPT choice_prompt true ["question", "branches", "tool"]
         "### Question\n{question}\n\nAnswer it by calling the tool {tool} with the branch that fits. \
-         A message that is a JSON object holds what is known.\n";
+         A message that is a JSON object holds the known facts.\n";
     /// The description of the tool by which a language model answers the question of a choice.
     CHOICE_TOOL choice_tool false ["question", "branches"] "Answers the question: {question}";
     /// The description of the tool parameter by which a language model names the chosen branch.

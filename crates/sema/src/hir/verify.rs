@@ -63,7 +63,10 @@ impl<'p> ProgramVerifier<'p> {
             Some(AnalysisFeature::Lexicon(number)) => number < analysis.lexicons.len(),
             Some(AnalysisFeature::Intent | AnalysisFeature::Keywords) | None => true,
         };
-        check_guarantee(externs.iter().all(is_declared), "a function analyses what is not there")?;
+        check_guarantee(
+            externs.iter().all(is_declared),
+            "a function analyses an entity or lexicon that is not there",
+        )?;
         program.input.iter().try_for_each(verify_distinct_fields)?;
         verifier.verify_payloads()?;
         for body in program.lets.iter().map(|body| body.body.as_part()) {
@@ -94,7 +97,7 @@ impl<'p> ProgramVerifier<'p> {
         let mut routers =
             program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
         let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
-        check_guarantee(routers.all(is_router), "a workflow asks what is no router")?;
+        check_guarantee(routers.all(is_router), "a workflow asks a table that is no router")?;
         Ok(verifier)
     }
 
@@ -242,7 +245,7 @@ impl NodeVerifier<'_> {
             CondKind::Predicate(test) => {
                 check_guarantee(is_valid_test(test), "a test does not fit its operator")?
             }
-            CondKind::Branch { .. } => return Err(DecodeError("a branch stands within a condition")),
+            CondKind::Branch { .. } => return Err(DecodeError("a branch is within a condition")),
             CondKind::Quantifier { var, .. } => return Ok(Some(var)),
             _ => {}
         }

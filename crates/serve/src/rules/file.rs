@@ -40,17 +40,7 @@ async fn load_new_versions(set: Weak<RuleSet>, mut watched: WatchedRules) {
         let Some(set) = set.upgrade() else { return };
         let rules = (status.loaded > seen.loaded).then(|| watched.loaded_rules());
         let error = status.error.as_ref().filter(|_| status.refused > seen.refused).map(ToString::to_string);
-        // A change that is being made may hold the lock of the rules for long.
-        let applied = tokio::task::spawn_blocking(move || {
-            if let Some(rules) = rules {
-                set.load_version(rules);
-            }
-            if let Some(error) = error {
-                set.note_refused_version(error);
-            }
-        });
-        // A panic is reported by the runtime, and the next version is tried.
-        let _ = applied.await;
+        set.apply_source_change(rules, error).await;
         seen = status;
     }
 }

@@ -104,12 +104,21 @@ impl RulesFetcher {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Loads the rules from the fetched bytes. Blocks the thread.
+    /// Loads the rules from the fetched bytes with `loader`. Blocks the thread.
     ///
     /// # Errors
     /// As for [`SourceLoader::load`].
-    fn load(&self, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
-        self.loader.load(Path::new(&self.url), &self.main_file_name, Ok(bytes), &NoFurtherFiles)
+    fn load(&self, loader: &SourceLoader, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
+        loader.load(Path::new(&self.url), &self.main_file_name, Ok(bytes), &NoFurtherFiles)
+    }
+
+    /// Loads a new version of the rules, while requests are decided by an earlier version.
+    ///
+    /// # Errors
+    /// As for [`SourceLoader::load`], or if loading panics.
+    async fn load_new_version(self: &Arc<Self>, bytes: Vec<u8>) -> Result<LoadedRules, WatchError> {
+        let fetcher = self.clone();
+        self.loader.load_during_decisions(move |loader| fetcher.load(loader, bytes)).await?
     }
 }
 
@@ -147,7 +156,9 @@ pub(super) async fn open_remote_rules(
         content_hash: Sha256::digest(&bytes).into(),
         refusal_reason: None,
     };
-    let rules = load_on_blocking_thread(&fetcher, bytes).await;
+    let first = fetcher.clone();
+    let rules = tokio::task::spawn_blocking(move || first.load(&first.loader, bytes)).await;
+    let rules = rules.unwrap_or_else(|panic| Err(panic.into()));
     let rules = rules.map_err(|error| StartError::from_watch_error(Path::new(&remote.url), error))?;
     let set = Arc::new(loaders.create_rule_set(set_name, rules, fetcher.main_file_name.clone(), None)?);
     let check_signal = Arc::new(Notify::new());
@@ -156,14 +167,6 @@ pub(super) async fn open_remote_rules(
     let task = tokio::spawn(poll).abort_handle();
     let _ = set.feed.set(SourceFeed::new(move || check_signal.notify_one(), task));
     Ok(set)
-}
-
-async fn load_on_blocking_thread(
-    fetcher: &Arc<RulesFetcher>,
-    bytes: Vec<u8>,
-) -> Result<LoadedRules, WatchError> {
-    let fetcher = fetcher.clone();
-    tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
 
 /// Returns the pause before the next request. It is `interval`, doubled for each of the last
@@ -204,20 +207,14 @@ async fn poll_address(
         match document.zip(hash) {
             Some((document, hash)) if hash != seen.content_hash => {
                 set.note_fetch(true);
-                let loaded = load_on_blocking_thread(&fetcher, document.bytes).await;
+                let loaded = fetcher.load_new_version(document.bytes).await;
                 let refusal = loaded.as_ref().err().map(ToString::to_string);
                 seen = LastFetchedRules {
                     entity_tag: document.tag,
                     content_hash: hash,
                     refusal_reason: refusal.clone(),
                 };
-                // A change that is being made may hold the lock of the rules for long.
-                let applied = tokio::task::spawn_blocking(move || match (loaded, refusal) {
-                    (Ok(rules), _) => set.load_version(rules),
-                    (Err(_), refusal) => set.note_refused_version(refusal.unwrap_or_default()),
-                });
-                // A panic is reported by the runtime, and the next version is tried.
-                let _ = applied.await;
+                set.apply_source_change(loaded.ok(), refusal).await;
             }
             unchanged => {
                 if let Some((document, _)) = unchanged {

@@ -19,6 +19,9 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// The memory that a block reserves for each of its answers, in bytes.
+const MIN_ANSWER_BYTES: usize = 128;
+
 /// The settings that apply to all messages of a batch.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -176,7 +179,9 @@ impl MessageBatch {
         block: &MessageBlock,
         deadline: RequestDeadline,
     ) -> Result<Vec<u8>, Problem> {
-        let (log, answer_bytes, receipts) = (service.log(), Vec::new(), Vec::new());
+        // The answers to most messages are short.
+        let answer_bytes = Vec::with_capacity(MIN_ANSWER_BYTES * block.message_lines.len());
+        let (log, receipts) = (service.log(), Vec::new());
         let mut answers = BlockAnswerWriter { batch: self, log, deadline, answer_bytes, receipts };
         for (line, number) in block.message_lines.iter().zip(block.first_message_number..) {
             deadline.check_not_passed()?;

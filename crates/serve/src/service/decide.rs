@@ -254,8 +254,8 @@ impl MessageDecider<'_> {
         if self.should_record && !self.version.has_history() {
             return Err(RecordError::NoHistory.into());
         }
-        let is_sample = self.set.metrics().traffic().claim_sample(message_text.len());
         let start = Instant::now();
+        let is_sample = self.set.metrics().traffic().claim_sample(message_text.len(), start);
         let (answered, elapsed) = match self.version.has_history() {
             true => (self.write_full_answer(message_text, line_number, is_sample, out), start.elapsed()),
             false => {
@@ -281,7 +281,7 @@ impl MessageDecider<'_> {
             }
         })?;
         let AnsweredMessage { decision, route, .. } = &answered;
-        self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
+        self.set.metrics().count_decision(decision, route.as_deref(), (start, elapsed));
         if let Some(past) = past.filter(|_| is_sample) {
             self.set.metrics().traffic().store_sample(decision, route.as_deref(), message_text, &past);
         }

@@ -1,8 +1,11 @@
 //! Compares the service with the library, on the shared cases of all engines and on random programs
-//! with random messages. Each answer must have the same bytes as the library's answer.
+//! with random messages. Each answer must have the same bytes as the library's answer. With the
+//! feature `grpc`, each answer over gRPC must have the same bytes too.
 //! `RULEC_TIMES=50` compares fifty times as many programs.
 
 use super::admin::{SECRET_HASH, with_tokens};
+#[cfg(feature = "grpc")]
+use super::grpc::{compare_with_http, pb::rulec::v1::DecideRequest};
 use super::support::generate::{Generator, message};
 use super::support::random::Random;
 use super::support::trials::seeds;
@@ -82,11 +85,19 @@ impl Running {
             }
             assert_eq!(found.lines().count(), messages.len(), "{what}");
         }
+        #[cfg(feature = "grpc")]
+        let mut grpc_client = super::grpc::client(self);
         for message in messages.iter().take(10) {
             let (found, decision) = (
                 self.decide(entry, message).await,
                 rules.entry(entry).expect("an entry").decide_line(message.as_bytes()),
             );
+            #[cfg(feature = "grpc")]
+            {
+                let (entry, message) = (entry.to_owned(), message.clone().into());
+                let request = DecideRequest { entry, message, ..DecideRequest::default() };
+                compare_with_http(&mut grpc_client, request, &found, what).await;
+            }
             match decision {
                 Ok(decision) if is_choice => {
                     let (found, decision) = (found.json(), json!(decision));

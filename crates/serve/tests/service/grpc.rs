@@ -1,6 +1,6 @@
 //! Tests of the gRPC services, with clients that are generated from the same `.proto` files.
 
-use super::{RULES, Running, start, start_with};
+use super::{RULES, Response, Running, start, start_with};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -35,7 +35,7 @@ pub(super) fn transport(service: &Running) -> (Transport, hyper::Uri) {
     (client, service.url.parse().expect("an address"))
 }
 
-fn client(service: &Running) -> RulesClient<Transport> {
+pub(super) fn client(service: &Running) -> RulesClient<Transport> {
     let (transport, address) = transport(service);
     RulesClient::with_origin(transport, address)
 }
@@ -51,7 +51,31 @@ fn problem(status: &Status) -> Json {
     serde_json::from_slice(&sent.to_bytes().expect("bytes")).expect("JSON")
 }
 
-/// Answers over gRPC have the same bytes as over HTTP. Errors have the same JSON.
+/// Compares the answer over gRPC with the answer to the same request over HTTP: the bytes are the
+/// same, and an error has the same JSON. Returns true if the answer is an error.
+pub(super) async fn compare_with_http(
+    client: &mut RulesClient<Transport>,
+    request: DecideRequest,
+    over_http: &Response,
+    what: &str,
+) -> bool {
+    let mut request = Request::new(request);
+    request.metadata_mut().insert("authorization", "Bearer secret".parse().expect("ASCII"));
+    match client.decide(request).await {
+        Ok(answer) => {
+            let DecideResponse { decision, generation } = answer.into_inner();
+            assert_eq!(String::from_utf8_lossy(&decision), over_http.text(), "{what}");
+            assert_eq!(generation.to_string(), over_http.header("rulec-generation"), "{what}");
+            false
+        }
+        Err(status) => {
+            assert_eq!(problem(&status), over_http.json(), "{what}");
+            assert_eq!(json!(status.message()), over_http.json()["detail"], "{what}");
+            true
+        }
+    }
+}
+
 #[tokio::test]
 async fn decisions_are_those_over_http() {
     let service = start(RULES).await;
@@ -73,7 +97,7 @@ async fn decisions_are_those_over_http() {
         let over_http = service.post("/v1/decide", &request.to_string()).await;
         let text = |key: &str| request[key].as_str().unwrap_or_default().to_owned();
         let flag = |key: &str| request[key].as_bool().unwrap_or_default();
-        let answer = client.decide(DecideRequest {
+        let over_grpc = DecideRequest {
             rules: text("rules"),
             entry: text("entry"),
             message: request["message"].to_string().into(),
@@ -82,19 +106,9 @@ async fn decisions_are_those_over_http() {
             analysis: flag("analysis"),
             why_not: text("why_not"),
             record: flag("record"),
-        });
-        match answer.await {
-            Ok(answer) => {
-                let DecideResponse { decision, generation } = answer.into_inner();
-                assert_eq!(String::from_utf8_lossy(&decision), over_http.text());
-                assert_eq!(generation.to_string(), over_http.header("rulec-generation"));
-            }
-            Err(status) => {
-                failed += 1;
-                assert_eq!(problem(&status), over_http.json(), "{request}");
-                assert_eq!(json!(status.message()), over_http.json()["detail"]);
-            }
-        }
+        };
+        let what = request.to_string();
+        failed += usize::from(compare_with_http(&mut client, over_grpc, &over_http, &what).await);
     }
     assert_eq!(failed, 4);
     let exact = client.decide(message(r#"{"text": "refund", "n": 9007199254740993}"#)).await;

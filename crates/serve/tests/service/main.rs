@@ -19,6 +19,7 @@ mod log_lines;
 mod log_server;
 #[cfg(feature = "remote")]
 mod otlp;
+mod private;
 #[cfg(feature = "remote")]
 mod remote;
 mod safety;

@@ -6,7 +6,6 @@ use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, FlowSelection};
-use rulec::history::MemoryStore;
 use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Decision, Rules, Session, TableKind};
 use rulec_lang::value::parse_datetime;
@@ -108,17 +107,18 @@ impl<'k> ReplayDecider<'k> {
         with_answer: bool,
     ) -> Result<Option<MessageResult>, JudgeError> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
-        let (rules, store) = (self.rules, self.history.store().cloned());
-        let has_history = store.is_some();
-        let Some(decider) = self.entry_decider(entry_name) else { return Ok(None) };
+        let has_history = self.has_history();
+        if self.entry_decider(entry_name).is_none() {
+            return Ok(None);
+        }
+        let (history, deciders) = (&self.history, &mut self.decider_by_entry);
+        let Some(decider) = deciders.get_mut(entry_name).and_then(Option::as_mut) else { return Ok(None) };
         Ok(Some(match decider {
             EntryDecider::Judge(judge) => {
-                let line = store.and_then(|store| Some((store, log::split_payload(message)?)));
+                let line = log::split_payload(message).filter(|_| has_history);
                 let recorded = line.is_some();
                 let judgement = match line {
-                    Some((store, (payload, inputs))) => {
-                        judge_and_record(rules, judge, &store, &payload, inputs)?
-                    }
+                    Some((payload, inputs)) => judge_and_record(judge, history, &payload, inputs)?,
                     None => judge.judge(message),
                 };
                 let outcome = judgement.outcome().name();
@@ -184,16 +184,13 @@ pub(crate) fn to_earlier_decision(decision: &Decision) -> EarlierDecision {
 /// fields of that message. If a field is not of the declared type, records nothing and returns an
 /// error.
 fn judge_and_record(
-    rules: &Rules,
     judge: &Judge,
-    store: &MemoryStore,
+    history: &ReplayHistory<'_>,
     payload: &Json,
     inputs: Map<String, Json>,
 ) -> Result<Judgement, JudgeError> {
     let judge = judge.clone().message(&inputs)?;
-    let message = Json::Object(inputs);
-    let recorded = rules.observe_and_keep(store, &message);
-    let past = recorded.or_else(|_| rules.past(store, &message)).unwrap_or_default();
+    let past = history.observe_and_return_past(&Json::Object(inputs));
     Ok(judge.with_history(past).judge(payload))
 }
 

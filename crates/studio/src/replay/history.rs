@@ -13,6 +13,16 @@ use serde_json::{Map, Value as Json};
 /// that are read again from the file for a row.
 pub(crate) const MAX_EARLIER_MESSAGES: usize = 1000;
 
+/// A message of a replay that was decided or observed.
+pub(crate) struct ReplayedMessage {
+    /// Number of the message's line in the replayed file, from 1.
+    pub line_number: u64,
+    /// The name of the entry (such as a table) that decided the message; `None` if the message was
+    /// observed (recorded without a decision).
+    pub entry_name: Option<String>,
+    pub message: Json,
+}
+
 /// Returns a hash of a history key (such as a user id). Different keys can have the same hash.
 pub(super) fn session_fingerprint(key: &str) -> u32 {
     line_fingerprint(key.as_bytes()).min(UNKNOWN_NUMBER - 1)
@@ -65,6 +75,36 @@ impl Replay {
             });
         }
         Ok((messages, older))
+    }
+
+    /// Calls `visit` with each message of the replay that was decided or observed, in the order of
+    /// the file. Messages are not masked. If `is_wanted` is false for the number of a line, its
+    /// message is neither read nor visited.
+    pub fn visit_messages(
+        &self,
+        is_wanted: impl Fn(u64) -> bool,
+        mut visit: impl FnMut(ReplayedMessage),
+    ) -> Answer<()> {
+        let mut lines: Vec<(FileLine, Option<String>)> = {
+            let results = self.lock_results();
+            let is_wanted = |line: &FileLine| is_wanted(line.line_number);
+            let decided = results.rows.iter().filter(|row| is_wanted(&row.file_line));
+            let decided = decided
+                .map(|row| (row.file_line, Some(results.name_at_index(row.entry_name_index).to_owned())));
+            let observed = results.observed.iter().map(|observed| (observed.file_line, None));
+            decided.chain(observed.filter(|(line, _)| is_wanted(line))).collect()
+        };
+        lines.sort_by_key(|(line, _)| line.line_number);
+        let mut file = self.open_file()?;
+        for (line, entry_name) in lines {
+            let (_, message) = self.parse_line(&mut file, line)?;
+            let Some(mut message) = message else { continue };
+            if entry_name.is_none() {
+                message = log::without_observed_mark(&message).unwrap_or(message);
+            }
+            visit(ReplayedMessage { line_number: line.line_number, entry_name, message });
+        }
+        Ok(())
     }
 
     /// Returns the message on a line that was observed (recorded without a decision), without the

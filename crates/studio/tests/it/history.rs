@@ -320,3 +320,22 @@ fn a_kept_message_keeps_its_session_and_its_context() {
     assert_eq!(open.ask("PUT", "/api/messages", Some(&asked)).status, 200);
     assert_eq!(open.get("/api/messages?rules=0")["messages"], kept);
 }
+
+/// Regression test: only 200 messages were counted if the rules read a history.
+#[test]
+fn the_report_covers_all_messages_with_their_history() {
+    let mut messages: Vec<Json> = (0..299).map(|number| call(number / 6, "search")).collect();
+    let mut observed = call(50, "read_secret");
+    observed["observe"] = json!(true);
+    messages.extend([observed, call(50, "send_email")]);
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let open = Open::new(&[("guard.rules", GUARD), ("input.jsonl", &lines)]);
+    let (id, _) = open.replay(json!({"version": {"rules": 0}, "source": 0}));
+    let report = open.post("/api/report", json!({"version": {"rules": 0}, "replay": id}));
+    assert_eq!(report["covered_decisions"], 300);
+    let items = report["coverage"].as_array().cloned().unwrap_or_default();
+    let yes = |name: &str| {
+        items.iter().find(|item| item["name"] == name).map(|item| item["yes"].clone()).unwrap_or_default()
+    };
+    assert_eq!((yes("exfiltration"), yes("default")), (json!(1), json!(299)));
+}

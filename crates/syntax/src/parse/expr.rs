@@ -455,9 +455,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         let (op, words, is_correct) = match (self.word_ahead(1), self.word_ahead(2)) {
             (Some("missing"), _) => (Op::IsMissing, 2, true),
             (Some("present"), _) => (Op::IsPresent, 2, true),
-            (Some("not"), Some("missing" | "null" | "none" | "nil" | "empty" | "None")) => {
-                (Op::IsPresent, 3, false)
-            }
+            (Some("not"), Some("missing" | "null" | "none" | "nil" | "None")) => (Op::IsPresent, 3, false),
             (Some("defined" | "set" | "there" | "given"), _) => (Op::IsPresent, 2, false),
             (Some("not"), Some("defined" | "set" | "given")) => (Op::IsMissing, 3, false),
             (Some("not"), Some("present")) | (Some("null" | "none" | "nil" | "absent" | "None"), _) => {

@@ -8,7 +8,7 @@ mod values;
 
 pub(super) use modules::split_arguments;
 pub(super) use parameters::write_typed_parameters;
-pub(super) use patterns::slashes_to_raw_string;
+pub(super) use patterns::{regex_between_slashes_error, slashes_to_raw_string};
 pub use values::template_to_join_call;
 pub(super) use values::{bare_literal_error, dashed_lines_to_list, string_without_prefix, translate_between};
 
@@ -186,6 +186,7 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
             "a number has no unit such as `per minute`: write the number alone; a window is written \
             `count x in history within 1min: CONDITION`"
         ),
+        "idiv" | "intdiv" | "quo" => message!("to round a quotient down, write `floor(x / y)`"),
         "xor" => message!("write `(a and not b) or (b and not a)`"),
         "of" => {
             message!(
@@ -206,7 +207,7 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
         "+=" | "-=" | "++" | "--" => {
             message!("rules cannot change a value: use `let` to give a new value a name")
         }
-        "**" => message!("there is no power operator: write `x * x`"),
+        "**" | "^" => message!("there is no power operator: write `x * x`"),
         _ => return None,
     })
 }
@@ -452,6 +453,12 @@ pub(super) fn schema_help(word: &str, name: &str) -> Option<Message> {
         }
         "=" | ":=" => {
             message!("to give a value for a missing field, write `{name}: type default value`")
+        }
+        "must" | "should" | "assert" | "ensure" | "check" | "constraint" | "invariant" => {
+            message!("write a separate rule: `require \"{name}.rule\" at {name}: {name} > 0`")
+        }
+        "if" | "when" => {
+            message!("write a separate rule: `require \"{name}.rule\" when CONDITION: CONDITION`")
         }
         "," => message!("items are separated by line breaks or `;`"),
         _ => return None,

@@ -139,6 +139,21 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     fn report_unknown_operator(&mut self, word: &str, span: Span) -> BuildFailed {
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message!("unknown operator `{word}`"));
+        let number = self.elements.get(self.position + 1).copied();
+        let number = number.filter(|element| element.kind == ExprElementKind::Number);
+        if let Some(number) = number.filter(|_| matches!(word, "weight" | "salience" | "rank" | "prio")) {
+            let number = self.element_text(number);
+            let help = message!("move it before the condition: `route NAME priority {number} when …`");
+            let message = message!("the order of routes is set with `priority`, not `{found}`", found = word);
+            return self.report(unexpected_token(span, message, help));
+        }
+        if word.eq_ignore_ascii_case("as") {
+            return self.report(foreign::foreign_syntax_error(
+                span,
+                message!("unknown operator `{word}`"),
+                "as",
+            ));
+        }
         if matches!(word, "priority" | "disabled") {
             let help = message!("move `{word}` before the condition: `route NAME {word} … when …`");
             return self.report(unexpected_token(

@@ -306,6 +306,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         if let Some(diagnostic) = self.element_pattern_error(word, span) {
             return Some(self.report(diagnostic));
         }
+        if let Some(diagnostic) = self.word_after_case_error() {
+            return Some(self.report(diagnostic));
+        }
         let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
         let help = match word {
             "first" | "last" | "latest" if next_is_number => message!(

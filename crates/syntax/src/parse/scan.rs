@@ -16,7 +16,8 @@ use rulec_base::span::{FileId, Span};
 use rulec_base::text::invisible::{invisible_runs, is_default_ignorable};
 use rulec_base::text::to_one_line;
 use std::collections::HashSet;
-use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
+pub(super) use substitutions::floor_divisions;
+use unicode_security::{MixedScript, RestrictionLevel, RestrictionLevelDetection};
 
 /// Maximum number of stray characters (characters that no statement allows) that are reported. A
 /// file with more is probably not text.
@@ -87,11 +88,10 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
             SlashComment if self.text[..token.start as usize].ends_with(':') => {}
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };
-                diagnostics.push(foreign::foreign_syntax_error(
-                    slashes_span,
-                    message!("comments start with `#`"),
-                    "#",
-                ));
+                let comment =
+                    || foreign::foreign_syntax_error(slashes_span, message!("comments start with `#`"), "#");
+                let division = substitutions::floor_division_error(self.text, slashes_span);
+                diagnostics.push(division.unwrap_or_else(comment));
                 check_bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
             String | RawString => {
@@ -142,7 +142,7 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
                     "the invisible character {} outside a string changes the display order of the text",
                     format_code_point(c)
                 ),
-                message!("remove the character: it makes the text look different from what is compiled"),
+                message!("remove the character: with it, the text looks different from the compiled text"),
             ),
         };
         diagnostics
@@ -225,8 +225,9 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             "the invisible character {} changes the display order of the text",
             format_code_point(c)
         );
-        return Diagnostic::new(Code::BidiControl, span, message)
-            .help(message!("remove the character: it makes the text look different from what is compiled"));
+        return Diagnostic::new(Code::BidiControl, span, message).help(message!(
+            "remove the character: with it, the text looks different from the compiled text"
+        ));
     }
     if ('０'..='９').contains(&c) {
         let ascii: String = slice.chars().map(to_ascii_digit).collect();
@@ -287,10 +288,12 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
 }
 
 fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
+    // Another warning reports invisible characters, which are no letters.
+    let name: String = name.chars().filter(|c| !is_default_ignorable(*c)).collect();
     if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
         let foreign_letters: Vec<String> = name
             .chars()
-            .filter(|c| !c.is_ascii())
+            .filter(|c| !format!("a{c}").is_single_script())
             .take(3)
             .map(|c| format!("`{c}` (U+{:04X})", c as u32))
             .collect();

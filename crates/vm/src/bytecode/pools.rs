@@ -3,10 +3,10 @@
 //! memory. Loading only checks that a regular expression is valid; the expression is compiled at
 //! its first use, see [`LazyRegex`].
 
-use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
+use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Operand, Search};
 use crate::bytecode::lower::LowerError;
 use aho_corasick::MatchKind;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use memchr::memmem::Finder;
 use rulec_base::message;
 use rulec_base::text::automaton::LiteralAutomaton;
@@ -23,6 +23,9 @@ pub const MIN_AUTOMATON_KEYWORDS: usize = 5;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
+/// The set of a constant list, built at its first use; the inner `None` if it would be slower.
+type LazySet = OnceLock<Option<Box<ConstantSet>>>;
+
 /// The run-time data of a [`Chunk`]: compiled regexes, searchers, automata and sets. Each vector
 /// has one entry for each entry of the chunk's vector of the same name.
 #[derive(Debug)]
@@ -30,8 +33,9 @@ pub struct Pools {
     pub keywords: Vec<KeywordMatcher>,
     pub members: Vec<MemberSet>,
     pub similar: Vec<SimilarityPattern>,
-    /// For each predicate, the elements of its constant list as a set; built at the first use.
-    sets: Vec<OnceLock<Option<Box<ConstantSet>>>>,
+    /// For each predicate with a constant list, by the predicate's index, the list's elements as a
+    /// set. Few predicates have a list.
+    sets: HashMap<usize, LazySet, foldhash::fast::FixedState>,
 }
 
 impl Pools {
@@ -64,7 +68,7 @@ impl Pools {
                 .collect::<Result<_, _>>()?,
             members: chunk.member_lists.iter().map(member_set).collect(),
             similar: chunk.similarity_texts.iter().map(|text| SimilarityPattern::new(text)).collect(),
-            sets: chunk.preds.iter().map(|_| OnceLock::new()).collect(),
+            sets: predicates_with_lists(chunk).map(|pred| (pred, OnceLock::new())).collect(),
         })
     }
 
@@ -72,9 +76,19 @@ impl Pools {
     /// `pred`. Texts in the set are normalized as `mode` requires. The first call builds the set.
     /// `None` if the list is too short to benefit.
     pub fn constant_set(&self, pred: usize, list: Value<'_>, mode: TextMode) -> Option<&ConstantSet> {
-        let set = self.sets.get(pred)?;
+        let set = self.sets.get(&pred)?;
         set.get_or_init(|| ConstantSet::new(list, mode).map(Box::new)).as_deref()
     }
+}
+
+/// Returns the indexes of the predicates whose right operand is a constant list.
+fn predicates_with_lists(chunk: &Chunk) -> impl Iterator<Item = usize> {
+    let constant = |operand: Operand| match operand {
+        Operand::Const(constant) => chunk.consts.get(constant as usize),
+        _ => None,
+    };
+    let has_list = move |right| constant(right).is_some_and(|list| list.value().list_len().is_some());
+    chunk.preds.iter().enumerate().filter(move |(_, pred)| has_list(pred.right)).map(|(index, _)| index)
 }
 
 /// A compiled text predicate, which checks whether a text matches keywords or patterns.
@@ -92,7 +106,7 @@ pub struct KeywordMatcher {
 #[derive(Debug)]
 enum CompiledKeywords {
     /// Operator `contains`: a searcher for each keyword.
-    Texts(Box<[Finder<'static>]>),
+    Texts(Box<[LazyFinder]>),
     /// Operator `contains any` with many keywords: one automaton for all of them.
     Automaton(Box<LiteralAutomaton>),
     /// Operator `contains word`: searchers for whole words. There is one searcher for each keyword,
@@ -107,9 +121,33 @@ enum CompiledKeywords {
     Globs(Box<[Glob]>),
     /// Operator `like any` with many patterns: the set of patterns without a wildcard, and the
     /// patterns with wildcards.
-    AnyGlob(FastSet<Box<str>>, Box<[Glob]>),
+    AnyGlob(Box<(FastSet<Box<str>>, Box<[Glob]>)>),
     /// Operator `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
+}
+
+/// A searcher for one keyword, which is built at its first use. With an index, most keywords are
+/// never searched one by one, and a searcher takes five times the memory of a keyword.
+#[derive(Debug)]
+struct LazyFinder {
+    keyword: Arc<str>,
+    finder: OnceLock<Box<Finder<'static>>>,
+}
+
+impl LazyFinder {
+    /// `mode` is the text mode in which `keyword` must be normalized.
+    fn new(keyword: &Arc<str>, mode: TextMode) -> LazyFinder {
+        let keyword = match mode.prepare(keyword) {
+            Cow::Borrowed(_) => keyword.clone(),
+            Cow::Owned(prepared) => prepared.into(),
+        };
+        LazyFinder { keyword, finder: OnceLock::new() }
+    }
+
+    #[inline]
+    fn get(&self) -> &Finder<'static> {
+        self.finder.get_or_init(|| Box::new(Finder::new(&*self.keyword).into_owned()))
+    }
 }
 
 impl KeywordMatcher {
@@ -145,7 +183,7 @@ impl KeywordMatcher {
                 CompiledKeywords::Automaton(Box::new(automaton))
             }
             (Search::Literal(Anchor::Anywhere), false) => {
-                CompiledKeywords::Texts(normalized().map(|word| Finder::new(&*word).into_owned()).collect())
+                CompiledKeywords::Texts(words.iter().map(|word| LazyFinder::new(word, *mode)).collect())
             }
             (Search::Literal(Anchor::Start), true) => {
                 CompiledKeywords::Affixes(boxed(), text::starts_with_word)
@@ -163,7 +201,7 @@ impl KeywordMatcher {
                     let (texts, globs): (Vec<_>, Vec<_>) =
                         globs.partition(|glob| glob.as_literal().is_some());
                     let texts = texts.iter().filter_map(Glob::as_literal).map(Box::from);
-                    CompiledKeywords::AnyGlob(texts.collect(), globs.into())
+                    CompiledKeywords::AnyGlob(Box::new((texts.collect(), globs.into())))
                 }
             }
             (Search::Regex, _) => {
@@ -179,7 +217,7 @@ impl KeywordMatcher {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.search {
             CompiledKeywords::Texts(finders) => {
-                self.any_or_all(finders, |finder| finder.find(text.as_bytes()).is_some())
+                self.any_or_all(finders, |finder| finder.get().find(text.as_bytes()).is_some())
             }
             CompiledKeywords::Automaton(automaton) => automaton.is_match(text),
             CompiledKeywords::Words(words) => self.any_or_all(words, |searcher| searcher.is_match(text)),
@@ -188,7 +226,8 @@ impl KeywordMatcher {
                 self.any_or_all(words, |word| matches_edge(text, word))
             }
             CompiledKeywords::Globs(globs) => self.any_or_all(globs, |glob| glob.matches(text)),
-            CompiledKeywords::AnyGlob(texts, globs) => {
+            CompiledKeywords::AnyGlob(texts_and_globs) => {
+                let (texts, globs) = &**texts_and_globs;
                 texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
             }
             CompiledKeywords::Regexes(regexes) => self.any_or_all(regexes, |regex| regex.is_match(text)),
@@ -208,7 +247,9 @@ impl KeywordMatcher {
     /// `None` for other predicates, and if one automaton searches for all keywords.
     pub fn contained_texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
-            CompiledKeywords::Texts(finders) => Some((finders.iter().map(Finder::needle), self.requires_all)),
+            CompiledKeywords::Texts(finders) => {
+                Some((finders.iter().map(|finder| finder.keyword.as_bytes()), self.requires_all))
+            }
             _ => None,
         }
     }
@@ -217,7 +258,7 @@ impl KeywordMatcher {
     /// predicates.
     pub fn single_text_finder(&self) -> Option<&Finder<'static>> {
         match &self.search {
-            CompiledKeywords::Texts(finders) if finders.len() == 1 => finders.first(),
+            CompiledKeywords::Texts(finders) if finders.len() == 1 => finders.first().map(LazyFinder::get),
             _ => None,
         }
     }

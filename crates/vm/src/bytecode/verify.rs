@@ -280,7 +280,7 @@ impl ChunkVerifier<'_> {
                 let (instr, location) = (&self.chunk.instrs[pc as usize], BytecodeLocation::Instr(pc));
                 check_requirement(
                     instr.kinds().contains(&block.kind),
-                    "the instruction may not stand in such a block",
+                    "the instruction is not allowed in such a block",
                     location,
                 )?;
                 instr.each_reference(|reference| self.verify_operand_reference(reference, pc, block))?;

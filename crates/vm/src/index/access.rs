@@ -52,6 +52,7 @@ const MAX_SEPARATE_LOOKUPS: usize = 24;
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
 /// Assumed fraction of the routes of a bitmap index that the bitmap does not exclude.
+/// Compared with other values in benches/notes/constants.md.
 pub(super) const PASSING_ROUTE_SHARE: f64 = 0.1;
 
 /// True if decisions by a table iterate once over the fields of the message to find the values that

@@ -147,8 +147,10 @@ const NON_CONSTANT_TEXT_CLASS: ClassId = 4;
 /// The equivalence classes of an attribute's values. Each constant text or number of a predicate is
 /// a class. Other texts form one class, and other numbers one class for each interval between,
 /// below or above the constants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ValueClasses {
+    /// The class of numbers below all constants. The classes of greater numbers follow.
+    first_number_class: ClassId,
     constant_text_ids: TextIds,
     constant_numbers: Vec<RuleNumber>,
     /// The constant numbers of the predicates, if each is exact as a float; else `None`.
@@ -161,16 +163,20 @@ impl ValueClasses {
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
     ) -> ValueClasses {
-        let mut classes = ValueClasses::default();
+        let mut constant_text_ids = TextIds::default();
+        let next_class = |ids: &TextIds| NON_CONSTANT_TEXT_CLASS + 1 + ids.len() as ClassId;
         for text in texts {
-            let class = NON_CONSTANT_TEXT_CLASS + 1 + classes.constant_text_ids.len() as ClassId;
-            classes.constant_text_ids.insert(text, class);
+            constant_text_ids.insert(text, next_class(&constant_text_ids));
         }
-        classes.constant_numbers.extend(numbers);
-        classes.constant_numbers.sort_by(|a, b| a.compare_with(b.to_value()));
-        classes.constant_numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
-        classes.floats = ValueClasses::float_buckets(&classes.constant_numbers);
-        classes
+        let mut constant_numbers: Vec<RuleNumber> = numbers.into_iter().collect();
+        constant_numbers.sort_by(|a, b| a.compare_with(b.to_value()));
+        constant_numbers.dedup_by(|a, b| a.compare_with(b.to_value()).is_eq());
+        ValueClasses {
+            first_number_class: next_class(&constant_text_ids),
+            floats: ValueClasses::float_buckets(&constant_numbers),
+            constant_text_ids,
+            constant_numbers,
+        }
     }
 
     fn float_buckets(numbers: &[RuleNumber]) -> Option<FloatBuckets> {
@@ -182,13 +188,9 @@ impl ValueClasses {
         floats.collect::<Option<_>>().map(FloatBuckets::new)
     }
 
-    fn first_number_class(&self) -> ClassId {
-        NON_CONSTANT_TEXT_CLASS + 1 + self.constant_text_ids.len() as ClassId
-    }
-
     /// Returns the number of equivalence classes of the attribute's values.
     pub fn class_count(&self) -> ClassId {
-        self.first_number_class() + 2 * self.constant_numbers.len() as ClassId + 1
+        self.first_number_class + 2 * self.constant_numbers.len() as ClassId + 1
     }
 
     /// Returns the number of distinct constants with which predicates compare the attribute.
@@ -205,7 +207,7 @@ impl ValueClasses {
             Value::Bool(value) => FALSE_CLASS + ClassId::from(*value),
             Value::Str(text) => self.class_of_text(text.as_bytes()),
             Value::Int(_) | Value::Float(_) | Value::Wide(_) => {
-                self.first_number_class() + self.number_position(value)
+                self.first_number_class + self.number_position(value)
             }
             _ => OTHER_KINDS_CLASS,
         }
@@ -251,9 +253,32 @@ impl ValueClasses {
         self.constant_text_ids.get(text.as_bytes())
     }
 
+    /// Returns the results of the predicate `test` for all classes, as pairs of a class and a
+    /// result. A result holds from its class up to the class of the next pair. It is `None` if
+    /// values of one class may give different results.
+    pub fn results_by_class(&self, test: &ClassPredicate) -> Vec<(ClassId, Option<Tri>)> {
+        let mut bounds = self.class_bounds(test);
+        bounds.sort_unstable();
+        bounds.dedup();
+        let listed = self.listed_classes(test);
+        bounds.into_iter().map(|class| (class, self.result_for_class(test, &listed, class))).collect()
+    }
+
+    /// Returns the classes of the texts and numbers of an `in` predicate, in ascending order. Empty
+    /// for other predicates.
+    fn listed_classes(&self, test: &ClassPredicate) -> Vec<ClassId> {
+        let ClassPredicate::In(_) = test else { return Vec::new() };
+        let texts = test.texts().filter_map(|text| self.class_of_constant_text(text));
+        let numbers = test.numbers().map(|number| self.class_of(&number.to_value()));
+        let mut classes: Vec<ClassId> = texts.chain(numbers).collect();
+        classes.sort_unstable();
+        classes
+    }
+
     /// Returns the result of the predicate `test` for all values of a class; `None` if different
-    /// values of the class may give different results.
-    pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
+    /// values of the class may give different results. `listed` are the classes of the elements of
+    /// an `in` predicate.
+    fn result_for_class(&self, test: &ClassPredicate, listed: &[ClassId], class: ClassId) -> Option<Tri> {
         if class == OTHER_KINDS_CLASS {
             return match test {
                 ClassPredicate::Missing => Some(Tri::False),
@@ -261,7 +286,7 @@ impl ValueClasses {
             };
         }
         let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
-        let number_order = class.checked_sub(self.first_number_class());
+        let number_order = class.checked_sub(self.first_number_class);
         let is_text = class >= NON_CONSTANT_TEXT_CLASS && number_order.is_none();
         // The position of the predicate's number, comparable with the position `number_order` of
         // the class.
@@ -279,35 +304,29 @@ impl ValueClasses {
             }
             ClassPredicate::Text(_) => Tri::Unknown,
             ClassPredicate::In(_) if class == MISSING_CLASS => Tri::Unknown,
-            ClassPredicate::In(members) => match (bool_value, number_order) {
-                (Some(value), _) => members.has_false_and_true[usize::from(value)],
-                (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
-                _ => members.texts.iter().any(|wanted| self.class_of_constant_text(wanted) == Some(class)),
+            ClassPredicate::In(members) => match bool_value {
+                Some(value) => members.has_false_and_true[usize::from(value)],
+                None => listed.binary_search(&class).is_ok(),
             }
             .into(),
         })
     }
 
     /// Splits the class ids into ranges, so that the predicate `test` has the same result for all
-    /// classes of a range. Appends the first id of each range to `into`.
-    pub fn collect_class_bounds(&self, test: &ClassPredicate, into: &mut Vec<ClassId>) {
-        into.extend([
+    /// classes of a range. Returns the first id of each range, in no order and with repetitions.
+    fn class_bounds(&self, test: &ClassPredicate) -> Vec<ClassId> {
+        let fixed = [
             MISSING_CLASS,
             FALSE_CLASS,
             FALSE_CLASS + 1,
             OTHER_KINDS_CLASS,
             NON_CONSTANT_TEXT_CLASS,
-            self.first_number_class(),
-        ]);
-        for text in test.texts() {
-            if let Some(class) = self.class_of_constant_text(text) {
-                into.extend([class, class + 1]);
-            }
-        }
-        for number in test.numbers() {
-            let class = self.class_of(&number.to_value());
-            into.extend([class, class + 1]);
-        }
+            self.first_number_class,
+        ];
+        let texts = test.texts().filter_map(|text| self.class_of_constant_text(text));
+        let numbers = test.numbers().map(|number| self.class_of(&number.to_value()));
+        let constants = texts.chain(numbers).flat_map(|class| [class, class + 1]);
+        fixed.into_iter().chain(constants).collect()
     }
 }
 
@@ -375,26 +394,22 @@ mod tests {
             let texts = tests.iter().flat_map(ClassPredicate::texts);
             let classes = ValueClasses::new(texts, tests.iter().flat_map(ClassPredicate::numbers));
             for test in tests {
-                let mut changes = Vec::new();
-                classes.collect_class_bounds(test, &mut changes);
+                let (changes, listed) = (classes.class_bounds(test), classes.listed_classes(test));
+                let result_for_class = |class| classes.result_for_class(test, &listed, class);
                 for value in values.iter().copied() {
                     let class = classes.class_of(&value);
                     assert!(class < classes.class_count());
                     assert_eq!(
-                        classes.result_for_class(test, class),
+                        result_for_class(class),
                         Some(expected_result(test, value)),
                         "{test:?} {value:?}"
                     );
                     // All classes between two neighbouring bounds must give the same result.
                     let start =
                         *changes.iter().filter(|change| **change <= class).max().expect("the first class");
-                    assert_eq!(
-                        classes.result_for_class(test, start),
-                        classes.result_for_class(test, class),
-                        "{test:?} {value:?}"
-                    );
+                    assert_eq!(result_for_class(start), result_for_class(class), "{test:?} {value:?}");
                 }
-                let list = classes.result_for_class(test, classes.class_of(&Value::List(&[])));
+                let list = result_for_class(classes.class_of(&Value::List(&[])));
                 assert_eq!(list, matches!(test, ClassPredicate::Missing).then_some(Tri::False));
             }
         }

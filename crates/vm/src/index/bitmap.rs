@@ -181,6 +181,7 @@ fn row_range(row_starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize>
 
 /// Number of 64-bit words that are intersected at once, so that the processor can use vector
 /// instructions.
+/// Compared with other values in benches/notes/constants.md.
 pub const WORDS_PER_CHUNK: usize = 8;
 
 /// Returns the number of 64-bit words in a row of a bitmap of `routes` routes, one bit per route. A

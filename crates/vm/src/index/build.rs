@@ -14,11 +14,11 @@ use super::literal_selection::{ExpectedTests, select_literals};
 use super::ranges::ValueRanges;
 use super::scan::LiteralScanner;
 use super::{
-    AttributeIndex, Guard, Index, IndexKey, LiteralVerdict, PackedLists, Posting, PostingList,
+    AttributeIndex, Guard, Index, LiteralVerdict, PackedItems, PackedLists, Posting, PostingList,
     ScannedTextIndex, TableIndex, TextForm,
 };
 use crate::bytecode::Chunk;
-use crate::bytecode::chunk::Operand;
+use crate::bytecode::chunk::{Operand, PredCheck, RuleCode};
 use crate::bytecode::fields::FieldLookup;
 use hashbrown::HashMap;
 use rulec_base::text::prepared::UNCACHED_SLOT;
@@ -48,7 +48,7 @@ pub fn build_index(normal: &NormalForm, chunk: &Chunk) -> Index {
 /// Assigns an id to each key (a fact that a message must have) that a route uses.
 #[derive(Default)]
 struct IndexKeyIds {
-    keys: Vec<IndexKey>,
+    count: u32,
     id_by_table_and_set: HashMap<(u32, AtomSetId), u32, foldhash::fast::FixedState>,
 }
 
@@ -77,7 +77,8 @@ impl<'n> IndexBuilder<'n> {
         routes: &[NormalRule],
         (keys, tests): (&mut IndexKeyIds, &mut ExpectedTests),
     ) -> TableIndex {
-        let mut postings: Vec<Vec<u32>> = Vec::new();
+        let first_key_id = keys.count;
+        let mut ranks_by_key: Vec<Vec<u32>> = Vec::new();
         let mut sets: Vec<AtomSetId> = Vec::new();
         let mut residual = Vec::new();
         let mut index_cost = 0.0;
@@ -92,17 +93,14 @@ impl<'n> IndexBuilder<'n> {
             match access {
                 RouteAccess::Keys(key_choice) => {
                     for set in key_choice {
-                        let next_id = keys.keys.len() as u32;
+                        let next_id = keys.count;
                         let key = *keys.id_by_table_and_set.entry((table, set)).or_insert(next_id);
                         if key == next_id {
-                            keys.keys.push(IndexKey {
-                                table_id: table,
-                                posting_list_index: postings.len() as u32,
-                            });
-                            postings.push(Vec::new());
+                            keys.count += 1;
+                            ranks_by_key.push(Vec::new());
                             sets.push(set);
                         }
-                        postings[keys.keys[key as usize].posting_list_index as usize].push(rank);
+                        ranks_by_key[(key - first_key_id) as usize].push(rank);
                     }
                 }
                 RouteAccess::Bits(alternatives) => {
@@ -115,36 +113,38 @@ impl<'n> IndexBuilder<'n> {
                 }
             }
         }
-        for (set, ranks) in sets.iter().zip(&postings) {
+        for (set, ranks) in sets.iter().zip(&ranks_by_key) {
             index_cost +=
                 self.atoms.probability_by_set[*set as usize] * ranks.len() as f64 * cost::ROUTE_TRY_NS;
         }
         let residual = Bitmap::new(&residual);
         index_cost += residual.words_per_row() as f64 * residual.columns.len() as f64 * cost::BITMAP_WORD_NS;
         let linear_cost = cost::linear_search_cost_ns(self.normal, routes.iter().map(|route| route.cond));
-        let mut table = TableIndex {
+        let mut table_index = TableIndex {
+            first_key_id,
             residual,
             linear_cost_ns: linear_cost,
             index_cost_ns: index_cost,
             ..TableIndex::default()
         };
-        for (ranks, set) in postings.into_iter().zip(sets) {
-            let posting = self.add_posting_list(ranks, set, routes, &mut table.postings);
-            table.lists.push(posting);
+        let code = self.atoms.chunk.tables.get(table as usize).map_or(&[][..], |table| &table.routes);
+        for (ranks, set) in ranks_by_key.into_iter().zip(sets) {
+            self.add_posting_list(ranks, set, (routes, code), &mut table_index);
         }
-        table
+        table_index
     }
 
     /// Builds the posting list of one key. `ranks` are the positions in the table of the routes
-    /// that have the key. Each entry also gets guards, which follow from the value ranges of its
-    /// route. Guards are required ranges of values, which can exclude the route.
+    /// that have the key, and `code` is the code of each route. Each entry also gets guards, which
+    /// follow from the value ranges of its route. Guards are required ranges of values, which can
+    /// exclude the route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
         key: AtomSetId,
-        routes: &[NormalRule],
-        postings: &mut Vec<Posting>,
-    ) -> PostingList {
+        (routes, code): (&[NormalRule], &[RuleCode]),
+        table: &mut TableIndex,
+    ) {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
             let mut alternatives =
@@ -157,17 +157,18 @@ impl<'n> IndexBuilder<'n> {
         if limited.len() >= MIN_BITMAP_ROUTES {
             let bitmap = Bitmap::new(&limited);
             if !bitmap.columns.is_empty() {
-                return PostingList::Bitmap(Box::new(bitmap));
+                table.lists.push(PostingList::Bitmap(table.bitmaps.len() as u32));
+                table.bitmaps.push(bitmap);
+                return;
             }
         }
-        let start = postings.len() as u32;
+        let start = table.postings.len() as u32;
         let key_attribute = self.key_attribute(key);
-        postings.extend(
-            limited
-                .into_iter()
-                .map(|(rank, ranges)| Posting { rank, guards: self.select_guards(ranges, key_attribute) }),
-        );
-        PostingList::Range { start, end: postings.len() as u32 }
+        table.postings.extend(limited.into_iter().map(|(rank, ranges)| {
+            let code = code.get(rank as usize).copied().unwrap_or(RuleCode { start: 0, end: 0 });
+            Posting::new(rank, code, self.select_guards(ranges, key_attribute))
+        }));
+        table.lists.push(PostingList::Range { start, end: table.postings.len() as u32 });
     }
 
     /// Returns the attribute (message value) of a key that consists of one fact: the attribute's
@@ -183,22 +184,19 @@ impl<'n> IndexBuilder<'n> {
     /// classes in which the value of an attribute (a message value) must be. The attribute
     /// `tested_attribute` gets no guard, because the route's key already requires a class of this
     /// attribute.
-    fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
-        let mut best_guards = [(1.0, Guard::UNRESTRICTED); 2];
+    fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Option<Guard>; 2] {
+        let mut best_guards = [(1.0, None); 2];
         for (attribute, ranges) in
             ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != tested_attribute)
         {
             let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
                 // The route never matches.
-                return [
-                    Guard { attribute_id: attribute, first_class: 0, end_class: 0 },
-                    Guard::UNRESTRICTED,
-                ];
+                return [Some(Guard { attribute_id: attribute, first_class: 0, end_class: 0 }), None];
             };
             let shares = &self.atoms.attributes[attribute as usize].shares;
             let mut candidate = (
                 shares.share_between(*from, *to),
-                Guard { attribute_id: attribute, first_class: *from, end_class: *to },
+                Some(Guard { attribute_id: attribute, first_class: *from, end_class: *to }),
             );
             for selected in &mut best_guards {
                 if candidate.0 < selected.0 {
@@ -263,7 +261,7 @@ fn assemble_index(
             build_subject_index(subject, subject_literals, searched, &mut texts, &mut literals)
         })
         .collect();
-    literals.record_verdicts(&deciding_literals, literal_keys);
+    literals.record_verdicts(atoms.chunk, &deciding_literals, literal_keys);
     for table in &mut tables {
         group_lookups_by_slot(table, atoms);
     }
@@ -289,7 +287,7 @@ fn assemble_index(
         subjects,
         attributes,
         tables,
-        keys: keys.keys,
+        key_count: keys.count,
         fields: has_slot_groups.then(|| FieldLookup::new(atoms.chunk)),
         literal_keys: literals.keys_by_literal,
         literal_count: literals.literal_count,
@@ -406,7 +404,7 @@ struct AllLiterals {
     literal_count: u32,
     keys_by_literal: PackedLists,
     verdicts: Vec<LiteralVerdict>,
-    deciding_literal_ids: Vec<u32>,
+    deciding_literal_ids: PackedItems,
 }
 
 impl AllLiterals {
@@ -427,6 +425,7 @@ impl AllLiterals {
     /// pairs of a literal id and the id of a key that the literal provides.
     fn record_verdicts(
         &mut self,
+        chunk: &Chunk,
         deciding_literals: &[Option<DecidingLiterals>],
         keys: Vec<Vec<(u32, u32)>>,
     ) {
@@ -435,27 +434,33 @@ impl AllLiterals {
             keys.into_iter().map(move |(literal, key)| (unique_id(subject, literal), key))
         });
         self.keys_by_literal = PackedLists::new(self.literal_count as usize, keys.collect());
-        let mut numbers: Vec<u32> = Vec::new();
-        let answers = deciding_literals.iter().map(|literals| {
+        let is_search_unlimited = |pred: usize| {
+            let Some(PredCheck::Keywords(id)) = chunk.preds.get(pred).map(|pred| pred.check) else {
+                return false;
+            };
+            chunk.keywords.get(id as usize).is_some_and(|keywords| keywords.search.is_literal())
+        };
+        let mut deciding_literal_ids = PackedItems::default();
+        let verdicts = deciding_literals.iter().enumerate().map(|(pred, literals)| {
             let Some(literals) = literals else { return LiteralVerdict::UNDECIDED };
-            let start = numbers.len() as u32;
             let flagged_id = |flagged_id: &u32| {
                 unique_id(literals.subject_id, flagged_id & !LAST_IN_GROUP_FLAG)
                     | flagged_id & LAST_IN_GROUP_FLAG
             };
-            numbers.extend(literals.literal_ids.iter().map(flagged_id));
-            let end = numbers.len() as u32;
-            let (exact, plain) = (literals.are_literals_sufficient, literals.is_mode_plain);
+            let mut literal_ids: Vec<u32> = literals.literal_ids.iter().map(flagged_id).collect();
+            if let Some(last) = literal_ids.last_mut() {
+                *last &= !LAST_IN_GROUP_FLAG;
+            }
             LiteralVerdict {
                 subject_id: literals.subject_id,
-                ids_start: start,
-                ids_end: end,
-                are_literals_sufficient: exact,
-                requires_unchanged_text: plain,
+                literal_ids: deciding_literal_ids.push_list(&literal_ids),
+                are_literals_sufficient: literals.are_literals_sufficient,
+                requires_unchanged_text: literals.is_mode_plain,
+                is_search_unlimited: is_search_unlimited(pred),
             }
         });
-        self.verdicts = answers.collect();
-        self.deciding_literal_ids = numbers;
+        self.verdicts = verdicts.collect();
+        self.deciding_literal_ids = deciding_literal_ids;
     }
 }
 

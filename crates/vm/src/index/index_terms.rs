@@ -225,7 +225,7 @@ impl<'c> IndexAtoms<'c> {
     fn attribute_id(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
         let attributes = &mut self.attributes;
         *self.attribute_ids.entry((operand, mode)).or_insert_with(|| {
-            let (classes, shares) = (ValueClasses::default(), ClassShares::default());
+            let (classes, shares) = (ValueClasses::new(None, None), ClassShares::default());
             attributes.push(IndexedAttribute { operand, first_pred: pred, mode, classes, shares });
             attributes.len() as u32 - 1
         })

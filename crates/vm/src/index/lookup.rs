@@ -9,16 +9,16 @@
 mod keys;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
 use super::bitmap::{Bitmap, MAX_COLUMNS, WORDS_PER_CHUNK};
-use super::index_terms::LAST_IN_GROUP_FLAG;
 use super::scan::ScanBuffers;
-use super::{Guard, Index, LiteralVerdict, Posting, PostingList, TableIndex};
-use crate::bytecode::chunk::Operand;
+use super::{Index, Posting, PostingList, TableIndex};
+use crate::bytecode::chunk::{Operand, RuleCode};
 use crate::bytecode::fields::FieldLookup;
 use rulec_base::broken_invariant;
 use rulec_base::text::PreparedTexts;
-use rulec_lang::value::{Tri, Value, grow_to_len};
+use rulec_lang::value::{Value, grow_to_len};
 use rulec_sema::hir::{SlotId, TableId};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -39,6 +39,9 @@ pub trait IndexEngine<'a> {
     /// True if the condition of the route at a rank (position) of a table is true.
     fn verify_route(&mut self, table: TableId, rank: u32) -> bool;
 
+    /// Like `verify_route`, with the code of the route.
+    fn verify_route_code(&mut self, table: TableId, rank: u32, code: RuleCode) -> bool;
+
     /// Evaluates the routes in a range of ranks (positions in the table) one after another. Returns
     /// the rank of the first route that matches; `None` if no route matches.
     fn first_match_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32>;
@@ -48,6 +51,9 @@ pub trait IndexEngine<'a> {
 /// the decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
 pub struct LookupBuffers {
+    /// Numbers of literals, keys, subjects and attributes of the last index, for which the buffers
+    /// have room.
+    sizes: [usize; 4],
     /// For each literal id, the epoch (number) of the last decision that found the literal in its
     /// message.
     literal_epochs: Vec<Cell<u32>>,
@@ -101,12 +107,28 @@ impl LookupBuffers {
     /// four, because the buffers store it with flags in its two lowest bits.
     #[inline]
     pub fn begin_decision<'a>(&'a mut self, index: &'a Index, epoch: u32) -> IndexLookup<'a> {
-        grow_to_len(&mut self.literal_epochs, index.literal_count as usize);
-        grow_to_len(&mut self.key_epochs, index.keys.len());
-        grow_to_len(&mut self.subject_epochs, index.subjects.len());
-        grow_to_len(&mut self.attribute_classes, index.attributes.len());
-        grow_to_len(&mut self.attribute_epochs, index.attributes.len());
+        let sizes = [
+            index.literal_count as usize,
+            index.key_count as usize,
+            index.subjects.len(),
+            index.attributes.len(),
+        ];
+        if self.sizes != sizes {
+            self.grow(sizes);
+        }
         IndexLookup { index, buffers: self, epoch }
+    }
+
+    /// Makes room for an index with these numbers of literals, keys, subjects and attributes.
+    #[cold]
+    fn grow(&mut self, sizes: [usize; 4]) {
+        let [literals, keys, subjects, attributes] = sizes;
+        grow_to_len(&mut self.literal_epochs, literals);
+        grow_to_len(&mut self.key_epochs, keys);
+        grow_to_len(&mut self.subject_epochs, subjects);
+        grow_to_len(&mut self.attribute_classes, attributes);
+        grow_to_len(&mut self.attribute_epochs, attributes);
+        self.sizes = sizes;
     }
 
     /// Clears the decision numbers (epochs) in all entries of the buffers, so that no entry counts
@@ -182,14 +204,15 @@ impl<'a> IndexLookup<'a> {
     ) -> Option<u32> {
         let keys = self.look_up_keys(engine, table_index);
         let mut best_hit = None;
-        for list in self.posting_lists(&keys, table_index, table) {
-            let hit = match list {
+        for list in table_index.posting_lists(&keys) {
+            let hit = match *list {
                 PostingList::Range { start, end } => {
-                    let postings = table_index.postings(*start, *end);
+                    let postings = table_index.postings(start, end);
                     self.first_match_in_postings(engine, table, postings, ranks.clone())
                 }
                 PostingList::Bitmap(bitmap) => {
-                    self.first_match_in_bitmap(engine, table, bitmap, ranks.clone())
+                    let bitmap = table_index.bitmaps.get(bitmap as usize);
+                    bitmap.and_then(|bitmap| self.first_match_in_bitmap(engine, table, bitmap, ranks.clone()))
                 }
             };
             if let Some(rank) = hit {
@@ -198,23 +221,10 @@ impl<'a> IndexLookup<'a> {
             }
         }
         self.buffers.found_key_ids.replace(keys);
+        if table_index.residual.route_ranks.is_empty() {
+            return best_hit;
+        }
         self.first_match_in_bitmap(engine, table, &table_index.residual, ranks).or(best_hit)
-    }
-
-    /// Returns the posting lists of the given keys, leaving out keys of other tables. A posting
-    /// list has the routes that have one key in common.
-    #[inline]
-    fn posting_lists<'k>(
-        &self,
-        keys: &'k [u32],
-        table_index: &'a TableIndex,
-        table: TableId,
-    ) -> impl Iterator<Item = &'a PostingList> + use<'a, 'k> {
-        let index = self.index;
-        keys.iter().filter_map(move |key| {
-            let key = index.keys.get(*key as usize).filter(|key| key.table_id == table.0)?;
-            table_index.lists.get(key.posting_list_index as usize)
-        })
     }
 
     fn first_match_in_postings<E: IndexEngine<'a>>(
@@ -232,7 +242,9 @@ impl<'a> IndexLookup<'a> {
             if posting.rank >= ranks.end {
                 return None;
             }
-            if self.passes_guards(engine, posting) && engine.verify_route(table, posting.rank) {
+            if self.passes_guards(engine, posting)
+                && engine.verify_route_code(table, posting.rank, posting.code)
+            {
                 return Some(posting.rank);
             }
         }
@@ -244,10 +256,8 @@ impl<'a> IndexLookup<'a> {
     /// the route cannot match.
     #[inline]
     fn passes_guards<E: IndexEngine<'a>>(&self, engine: &mut E, posting: &Posting) -> bool {
-        posting.guards.iter().all(|guard| {
-            guard.attribute_id == Guard::UNRESTRICTED.attribute_id
-                || (guard.first_class..guard.end_class)
-                    .contains(&self.attribute_class(engine, guard.attribute_id))
+        posting.guards().all(|guard| {
+            (guard.first_class..guard.end_class).contains(&self.attribute_class(engine, guard.attribute_id))
         })
     }
 
@@ -417,16 +427,18 @@ impl<'a> IndexLookup<'a> {
         };
         let keys = self.look_up_keys(engine, table_index);
         let mut candidates = Vec::new();
-        for list in self.posting_lists(&keys, table_index, table) {
-            match list {
+        for list in table_index.posting_lists(&keys) {
+            match *list {
                 PostingList::Range { start, end } => {
-                    let passing_postings = table_index.postings(*start, *end).iter();
+                    let passing_postings = table_index.postings(start, end).iter();
                     let passing_postings =
                         passing_postings.filter(|posting| self.passes_guards(engine, posting));
                     candidates.extend(passing_postings.map(|posting| posting.rank));
                 }
                 PostingList::Bitmap(bitmap) => {
-                    self.collect_bitmap_candidates(engine, bitmap, &mut candidates)
+                    if let Some(bitmap) = table_index.bitmaps.get(bitmap as usize) {
+                        self.collect_bitmap_candidates(engine, bitmap, &mut candidates);
+                    }
                 }
             }
         }
@@ -448,35 +460,6 @@ impl<'a> IndexLookup<'a> {
             into.push(rank);
             false
         });
-    }
-
-    /// Returns the result of the text predicate number `pred` if the literals found in its text
-    /// decide the result. `None` if they do not, or if the text was not scanned.
-    #[inline(always)]
-    pub fn literal_result(&self, pred: usize) -> Option<Tri> {
-        let LiteralVerdict {
-            subject_id: subject,
-            ids_start: start,
-            ids_end: end,
-            are_literals_sufficient: exact,
-            requires_unchanged_text: plain,
-        } = *self.index.literal_verdicts.get(pred)?;
-        let scan_state = self.buffers.subject_epochs.get(subject as usize)?.get();
-        if scan_state & !3 != self.epoch {
-            return None;
-        }
-        let mut group_found = false;
-        for number in self.index.deciding_literal_ids.get(start as usize..end as usize)? {
-            let literal = (number & !LAST_IN_GROUP_FLAG) as usize;
-            group_found |=
-                self.buffers.literal_epochs.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
-            if number & LAST_IN_GROUP_FLAG != 0 && !std::mem::take(&mut group_found) {
-                return Some(Tri::False);
-            }
-        }
-        let form_decides =
-            scan_state & SINGLE_FORM_FLAG != 0 && (!plain || scan_state & UNCHANGED_TEXT_FLAG != 0);
-        (exact && form_decides).then_some(Tri::True)
     }
 }
 

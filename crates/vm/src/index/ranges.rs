@@ -28,6 +28,11 @@ const MAX_OR_ALTERNATIVES: usize = 4;
 /// Compared with other values in benches/notes/constants.md.
 const MAX_LISTED_TEXTS: usize = 32;
 
+/// The results of a condition on one attribute, as pairs of a class and a result, in ascending
+/// order. A result holds from its class up to the class of the next pair. It is `None` if values of
+/// one class may give different results.
+type ResultsByClass = Vec<(ClassId, Option<bool>)>;
+
 /// Computes and caches value ranges: for each message value, the ranges for which a condition may
 /// be true.
 #[derive(Debug)]
@@ -138,69 +143,73 @@ impl<'n> RangeAnalysis<'n> {
     }
 
     fn find_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
-        let mut class_bounds = vec![MISSING_CLASS];
-        parts.iter().for_each(|part| self.collect_class_bounds(*part, &mut class_bounds));
-        class_bounds.sort_unstable();
-        class_bounds.dedup();
-        let classes = &self.atoms.attributes[attribute as usize].classes;
-        let class_count = classes.class_count();
-        let mut ranges = ClassRanges::new();
-        for (at, from) in class_bounds.iter().enumerate() {
-            let end_class = class_bounds.get(at + 1).copied().unwrap_or(class_count);
-            if *from >= end_class
-                || parts.iter().any(|part| self.result_for_class(attribute, *part, *from) == Some(false))
-            {
-                continue;
-            }
-            match ranges.last_mut() {
-                Some((_, last)) if last == from => *last = end_class,
-                _ => ranges.push((*from, end_class)),
+        let results = self.combine(attribute, parts, false);
+        let class_count = self.atoms.attributes[attribute as usize].classes.class_count();
+        let ends = results.iter().skip(1).map(|(next, _)| *next).chain([class_count]);
+        let ranges = results.iter().zip(ends);
+        let may_hold =
+            |from: ClassId, end: ClassId, holds| (holds != Some(false) && from < end).then_some((from, end));
+        let mut merged = ClassRanges::new();
+        for (from, end) in ranges.filter_map(|((from, holds), end)| may_hold(*from, end, *holds)) {
+            match merged.last_mut() {
+                Some((_, last)) if *last == from => *last = end,
+                _ => merged.push((from, end)),
             }
         }
-        ranges
+        merged
     }
 
-    fn collect_class_bounds(&self, cond: CondId, into: &mut Vec<ClassId>) {
+    /// Returns the results of a condition on one attribute for all equivalence classes.
+    fn results_by_class(&self, attribute: u32, cond: CondId) -> ResultsByClass {
         match self.normal.cond(cond) {
-            NormalCond::Predicate { pred, .. } => {
-                if let Some((simple, attribute)) = self.atoms.class_predicate(pred.0) {
-                    self.atoms.attributes[*attribute as usize].classes.collect_class_bounds(simple, into);
+            NormalCond::Predicate { pred, want } => match self.atoms.class_predicate(pred.0) {
+                Some((simple, _)) => {
+                    let results = self.atoms.attributes[attribute as usize].classes.results_by_class(simple);
+                    let holds = |result: Tri| result == Tri::from(*want);
+                    results.into_iter().map(|(class, result)| (class, result.map(holds))).collect()
                 }
+                None => vec![(MISSING_CLASS, None)],
+            },
+            NormalCond::And(parts) => self.combine(attribute, parts, false),
+            NormalCond::Or(parts) => self.combine(attribute, parts, true),
+            NormalCond::Not(inner) => {
+                let results = self.results_by_class(attribute, *inner);
+                results.into_iter().map(|(class, holds)| (class, holds.map(|holds| !holds))).collect()
             }
-            NormalCond::And(parts) | NormalCond::Or(parts) => {
-                parts.iter().for_each(|part| self.collect_class_bounds(*part, into))
-            }
-            NormalCond::Not(inner) => self.collect_class_bounds(*inner, into),
-            _ => {}
+            NormalCond::Const(value) => vec![(MISSING_CLASS, Some(*value))],
+            NormalCond::Each { .. } => vec![(MISSING_CLASS, None)],
         }
     }
 
-    /// Returns true if a condition on one attribute is true for all values of an equivalence class,
-    /// and false if it is true for none. `None` if values of the class may give different results.
-    fn result_for_class(&self, attribute: u32, cond: CondId, class: ClassId) -> Option<bool> {
-        let combine = |parts: &[CondId], short: bool| {
-            let mut result = Some(!short);
-            for part in parts {
-                match self.result_for_class(attribute, *part, class) {
-                    Some(holds) if holds == short => return Some(short),
-                    Some(_) => {}
-                    None => result = None,
-                }
+    /// Returns the results of several conditions that are joined by `or`, if `short` is true, or by
+    /// `and`, if it is false. `short` is the result of one condition that decides the whole.
+    ///
+    /// One pass over the sorted bounds of all conditions counts the conditions with each result. So
+    /// the time grows with the number of constants, not with its square.
+    fn combine(&self, attribute: u32, parts: &[CondId], short: bool) -> ResultsByClass {
+        let results = parts.iter().enumerate().flat_map(|(part, cond)| {
+            let results = self.results_by_class(attribute, *cond);
+            results.into_iter().map(move |(class, holds)| (class, part, holds))
+        });
+        let mut changes: Vec<(ClassId, usize, Option<bool>)> = results.collect();
+        changes.sort_unstable_by_key(|(class, part, _)| (*class, *part));
+        let mut current = vec![Some(!short); parts.len()];
+        let (mut deciding, mut open) = (0_usize, 0_usize);
+        let mut combined = vec![(MISSING_CLASS, Some(!short))];
+        for (class, part, holds) in changes {
+            let before = std::mem::replace(&mut current[part], holds);
+            deciding = deciding + usize::from(holds == Some(short)) - usize::from(before == Some(short));
+            open = open + usize::from(holds.is_none()) - usize::from(before.is_none());
+            let whole = match (deciding, open) {
+                (0, 0) => Some(!short),
+                (0, _) => None,
+                _ => Some(short),
+            };
+            match combined.last_mut() {
+                Some((last, result)) if *last == class => *result = whole,
+                _ => combined.push((class, whole)),
             }
-            result
-        };
-        match self.normal.cond(cond) {
-            NormalCond::Predicate { pred, want } => {
-                let (simple, _) = self.atoms.class_predicate(pred.0)?;
-                let test_result =
-                    self.atoms.attributes[attribute as usize].classes.result_for_class(simple, class)?;
-                Some(test_result == Tri::from(*want))
-            }
-            NormalCond::And(parts) => combine(parts, false),
-            NormalCond::Or(parts) => combine(parts, true),
-            NormalCond::Not(inner) => self.result_for_class(attribute, *inner, class).map(|holds| !holds),
-            NormalCond::Const(value) => Some(*value),
-            NormalCond::Each { .. } => None,
         }
+        combined
     }
 }

@@ -1,15 +1,16 @@
 //! Searches a text for many literals. This is the part of the index that reads every byte of a
 //! message.
 //!
-//! A literal is found by its grams (short sequences of its bytes) that are rare in texts. A literal
-//! has several consecutive grams, so that only every second, third or fourth position of a text
-//! must be probed. The distance between probed positions depends on the shortest literal. The
-//! search has three stages, each of which leaves few candidates. The first two stages have hardly
-//! any branches that depend on the text, because a mispredicted branch costs as much as ten probes.
+//! A literal is found by its gram: a short sequence of its bytes, up to eight, that is rare in texts.
+//! The search *probes* a text: it hashes four or five bytes. The gram has room for a probe at several
+//! consecutive offsets, so that only every second, third or fourth position of a text must be probed.
+//! The distance between probed positions depends on the shortest literal. The search has three
+//! stages, each of which leaves few candidates. The first two stages have hardly any branches that
+//! depend on the text, because a mispredicted branch costs as much as ten probes.
 //!
-//! 1. `probes`: finds positions where a gram may begin. One table lookup for each position, by a
-//!    hash of four bytes.
-//! 2. A filter with one bit per gram, indexed by a hash of all bytes of the gram.
+//! 1. `probes`: finds positions that may lie in a gram. One table lookup for each probed position. The
+//!    entry says which lengths the gram may have, and at which offset of it the probe may lie.
+//! 2. `filter`: looks up the whole gram, for each of these lengths and offsets, in a Bloom filter.
 //! 3. `table`: finds the literals that have the gram, and compares them with the text.
 //!
 //! `long` combines the stages. Literals of one or two bytes have no grams, see `short`. Literals of
@@ -24,14 +25,14 @@
 //! In the worst case, each position of the text has a gram that many literals share. Each such
 //! position costs a comparison with each of these literals. To limit the comparisons, the literals
 //! of such a crowded gram get longer grams. The lengths grow byte by byte up to eight, then to 12,
-//! 16, 32, 64 and so on. If many literals end in the same way, all literals get fewer and longer
-//! grams. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
+//! 16, 32, 64 and so on. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
 //! equal beginning and end. For example, of all strings of fifteen bytes over two letters, some
 //! hundred share a gram.
 //!
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 
+mod filter;
 mod frequency;
 mod gram;
 mod gram_selection;
@@ -43,9 +44,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use filter::{FoundGram, FoundGrams};
 use frequency::ByteFrequency;
-use long::{GRAM_BUFFER_LEN, GramPosition, LongLiterals, TextBlock};
-use probes::{BLOCK_POSITIONS, ProbePosition, ProbePositions, WINDOW_BYTES};
+use long::{LongLiterals, TextBlock};
+use probes::{BLOCK_POSITIONS, MAX_PROBE_STEP, ProbePosition, ProbePositions, WINDOW_BYTES};
 use rare::RareByteLiterals;
 use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
@@ -71,7 +73,7 @@ pub struct ScanBuffers {
     /// [`PADDING_BYTES`] zeros follow these bytes.
     scan_bytes: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
-    grams: [GramPosition; GRAM_BUFFER_LEN],
+    found_grams: FoundGrams,
 }
 
 impl Default for ScanBuffers {
@@ -79,7 +81,7 @@ impl Default for ScanBuffers {
         ScanBuffers {
             scan_bytes: [0; WINDOW_BYTES + PADDING_BYTES],
             positions: [ProbePosition::default(); 256],
-            grams: [GramPosition::default(); GRAM_BUFFER_LEN],
+            found_grams: [FoundGram::default(); _],
         }
     }
 }
@@ -115,7 +117,7 @@ impl LiteralScanner {
     /// distinct; equal literals are both found.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> LiteralScanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
-        // All literals are counted before grams are chosen for the first one, so that rare grams
+        // All literals are counted before the gram of the first one is chosen, so that rare grams
         // are known.
         let mut frequency = ByteFrequency::new();
         literals.iter().for_each(|literal| frequency.count_literal(literal));
@@ -144,10 +146,13 @@ impl LiteralScanner {
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_short_and_rare(text, &mut hit);
         let Some(long_literals) = &self.long_literals else { return };
-        let ScanBuffers { scan_bytes: text_end, positions, grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
         let mut position = 0;
         while position < text.len() {
-            let remaining_text = &text[position..];
+            // A gram may begin in the block before, up to three bytes before the first probe.
+            let lead = position.min(MAX_PROBE_STEP);
+            let block_offset = position - lead;
+            let remaining_text = &text[block_offset..];
             let window: &[u8; WINDOW_BYTES] = match remaining_text.first_chunk() {
                 Some(window) => window,
                 None => {
@@ -156,13 +161,14 @@ impl LiteralScanner {
                     text_end.first_chunk().unwrap_or(&[0; WINDOW_BYTES])
                 }
             };
-            position += long_literals.scan_block(
-                TextBlock { window, text, block_offset: position },
-                remaining_text.len().min(BLOCK_POSITIONS),
-                positions,
-                grams,
-                &mut hit,
-            );
+            position = block_offset
+                + long_literals.scan_block(
+                    TextBlock { window, text, block_offset },
+                    (lead, remaining_text.len().min(BLOCK_POSITIONS)),
+                    positions,
+                    found_grams,
+                    &mut hit,
+                );
         }
     }
 
@@ -170,7 +176,7 @@ impl LiteralScanner {
     /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
-        let ScanBuffers { scan_bytes: text_end, positions, grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
         let length = length.min(BLOCK_POSITIONS);
         text_end[length..length + PADDING_BYTES].fill(0);
         let text = &text_end[..length];
@@ -179,9 +185,9 @@ impl LiteralScanner {
             let window = text_end.first_chunk().unwrap_or(&[0; WINDOW_BYTES]);
             long_literals.scan_block(
                 TextBlock { window, text, block_offset: 0 },
-                length,
+                (0, length),
                 positions,
-                grams,
+                found_grams,
                 &mut hit,
             );
         }

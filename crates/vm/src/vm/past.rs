@@ -232,6 +232,9 @@ impl ElementHits {
     /// Removes the elements before `position`, which have expired, if they are more than 16 and
     /// more than half of the elements.
     pub(super) fn forget_before(&mut self, position: i64) {
+        if self.positions.first().is_none_or(|first| *first >= position) {
+            return;
+        }
         let outdated = self.positions.partition_point(|hit| *hit < position);
         if outdated > 16 && outdated > self.positions.len() / 2 {
             self.positions.drain(..outdated);
@@ -243,9 +246,13 @@ impl ElementHits {
     /// Returns the range of indices in the field `positions` whose elements lie within the given
     /// range of positions.
     pub(super) fn indices_within(&self, positions: &Range<i64>) -> Range<usize> {
-        let start = self.positions.partition_point(|hit| *hit < positions.start);
-        let end = self.positions.partition_point(|hit| *hit < positions.end);
-        start..end
+        // Most ranges begin with the oldest element or end with the newest one.
+        let count_before = |position: i64| match (self.positions.first(), self.positions.last()) {
+            (Some(first), _) if *first >= position => 0,
+            (_, Some(last)) if *last < position => self.positions.len(),
+            _ => self.positions.partition_point(|hit| *hit < position),
+        };
+        count_before(positions.start)..count_before(positions.end)
     }
 }
 

@@ -2,7 +2,7 @@
 //! *epoch*, which marks the cached values that are valid. A *binding* is a name whose value changes
 //! during a decision, such as the current element of a list.
 
-use super::bindings::BindingSlots;
+use super::binding_slots::BindingSlots;
 use super::memo::Memo;
 use super::message::JsonMessage;
 use super::scratch::{Scratch, ValueCells, VmBuffers, grow_to_len};

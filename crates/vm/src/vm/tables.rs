@@ -3,7 +3,7 @@
 
 use super::memo::Memo;
 use super::{SlotValueSource, Vm};
-use crate::bytecode::chunk::Operand;
+use crate::bytecode::chunk::{Operand, RuleCode};
 use crate::bytecode::fields::FieldLookup;
 use crate::bytecode::instr::Instr;
 use crate::index::Index;
@@ -83,10 +83,15 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     #[inline(always)]
     pub fn eval_route(&mut self, table: TableId, position: usize) -> bool {
         let routes = self.chunk.tables.get(table.index()).map(|table| &table.routes);
-        routes.and_then(|routes| routes.get(position)).is_some_and(|code| {
-            let end = self.run_blocks::<true>(code.start as usize, code.end as usize);
-            matches!(end, Some((Instr::Choose { .. } | Instr::Goto { .. }, _)))
-        })
+        let code = routes.and_then(|routes| routes.get(position));
+        code.is_some_and(|code| self.eval_route_code(*code))
+    }
+
+    /// Evaluates the condition of the route with this code. False if the condition is unknown.
+    #[inline(always)]
+    fn eval_route_code(&mut self, code: RuleCode) -> bool {
+        let end = self.run_blocks::<true>(code.start as usize, code.end as usize);
+        matches!(end, Some((Instr::Choose { .. } | Instr::Goto { .. }, _)))
     }
 
     /// Returns the result of searching a table whose first matching route has the given rank
@@ -187,6 +192,11 @@ impl<'a, M: SlotValueSource<'a>> IndexEngine<'a> for Vm<'a, M> {
     #[inline(always)]
     fn verify_route(&mut self, table: TableId, rank: u32) -> bool {
         !self.is_excluded(table, rank) && self.eval_route(table, rank as usize)
+    }
+
+    #[inline(always)]
+    fn verify_route_code(&mut self, table: TableId, rank: u32, code: RuleCode) -> bool {
+        !self.is_excluded(table, rank) && self.eval_route_code(code)
     }
 
     fn first_match_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<u32> {

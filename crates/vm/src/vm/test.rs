@@ -16,6 +16,13 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
     /// result.
     pub fn eval_pred(&mut self, pred_index: usize) -> Tri {
         let chunk = self.chunk;
+        // The literals of a text are decided first, because then the predicate need not be read.
+        if let Some(lookup) = &self.lookup
+            && !self.arena.is_repeated()
+            && let Some(answer) = lookup.literal_result(pred_index, false)
+        {
+            return answer;
+        }
         let Some(pred) = chunk.preds.get(pred_index) else { return Tri::Unknown };
         let left = self.operand_value(pred.left);
         match pred.check {
@@ -68,7 +75,7 @@ impl<'a, M: SlotValueSource<'a>> Vm<'a, M> {
             return self.eval_generic(pred_index, pred, *left);
         }
         if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
-            && let Some(answer) = lookup.literal_result(pred_index)
+            && let Some(answer) = lookup.literal_result(pred_index, true)
         {
             return answer;
         }

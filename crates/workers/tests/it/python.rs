@@ -72,7 +72,7 @@ async fn what_goes_wrong_is_named_with_its_line() {
         ("return {1, 2}", "TypeError: Object of type set is not JSON serializable"),
         ("return float('nan')", "ValueError"),
         ("import sys\nsys.exit(3)", "SystemExit: 3 (line 2)"),
-        ("import os\nprint('bye', flush=True)\nos._exit(3)", "exit status: 3; it said: bye"),
+        ("import os\nprint('bye', flush=True)\nos._exit(3)", "exit status: 3; its output ended with: bye"),
     ] {
         let reason = failure(python(), json!({"code": code})).await;
         assert!(reason.contains(said), "{code}: {reason}");

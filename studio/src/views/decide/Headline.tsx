@@ -73,7 +73,7 @@ function Why({ explanation, because }: Pick<Props, 'explanation' | 'because'>): 
   );
 }
 
-/** A condition in words: what was found in which text, or the condition itself and its values. */
+/** A condition in words: the found word and its text, or the condition itself and its values. */
 function Reason({ node }: { node: TraceNode }): JSX.Element {
   const words = t().decide.headline;
   const in_ = searched(node);

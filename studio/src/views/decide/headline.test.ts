@@ -68,7 +68,7 @@ test('the words that decided are found in keywords, in patterns and in quotes, b
   expect(placesOf('İx', ['x']).map(({ from, to }) => [from, to])).toEqual([[1, 2]]);
 });
 
-test('what two conditions found alike is said once', () => {
+test('a word that two conditions found is shown once', () => {
   const operands = [{ text: 'text', value: 'a refund' }];
   const jump = node({ text: 'text contains any words', found: 'refund', operands });
   const route = node({ text: 'text contains "refund"', operands });

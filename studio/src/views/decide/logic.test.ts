@@ -107,7 +107,7 @@ describe('the picture of a decision', () => {
     expect(way(nothing).at(-1)?.kind).toBe('nothing');
   });
 
-  test('the predicates are counted, those of tables behind jumps too', () => {
+  test('the predicates are counted, also in tables that a jump reaches', () => {
     const and: TraceNode = {
       kind: 'and',
       text: '',
@@ -121,7 +121,7 @@ describe('the picture of a decision', () => {
 });
 
 describe('texts with markings', () => {
-  test('the pieces are the text, and say what is marked', () => {
+  test('the pieces are the text, and say which part is marked', () => {
     const cut = pieces('{"a": 900}', [{ from: 6, to: 9, message: 'too big' }]);
     expect(cut).toEqual([
       { text: '{"a": ', message: null },

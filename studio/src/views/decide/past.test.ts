@@ -145,7 +145,7 @@ describe('the messages that decided', () => {
     expect(decidingMessages([node({ kind: 'not', children: [none] })])).toEqual([]);
   });
 
-  test('of a count, the counted ones; of an `or`, those of the part that holds', () => {
+  test('of a count, the counted ones; of an `or`, the ones of the part that holds', () => {
     const count = node({ operands: [{ text: 'count', recorded: [5, 2] }] });
     const other = node({ result: 'false', operands: [{ text: 'other', recorded: [7] }] });
     expect(decidingMessages([node({ kind: 'or', children: [other, count] })])).toEqual([2, 5]);

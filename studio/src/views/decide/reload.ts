@@ -31,7 +31,7 @@ function restore(): void {
 function store(): void {
   const kept = keptMessage('');
   try {
-    // The message of a replay is that of its row: the text may have masks.
+    // The message of a replay is taken from its row: the text may have masks.
     if (row.value === null) sessionStorage.setItem(NAME, JSON.stringify(kept));
     else sessionStorage.removeItem(NAME);
   } catch {

@@ -19,7 +19,7 @@ export function CellInput({ row, label, text, change }: Props): JSX.Element {
   const [wrong, setWrong] = useState(false);
   /** The typed text that the rules took, and that the next table has, as the formatter writes it. */
   const taken = useRef<string | null>(null);
-  // What is typed after that stays: the table may come late.
+  // Text that is typed after that stays: the table may come late.
   useEffect(() => setDraft((now) => (now === taken.current ? null : now)), [row]);
   const commit = async (): Promise<void> => {
     if (draft === null || draft.trim() === text) return setDraft(null);

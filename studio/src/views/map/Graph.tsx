@@ -144,7 +144,7 @@ export function Standing({ route }: { route: MapRoute }): JSX.Element | null {
   if (kind === null) return null;
   const signs = { disabled: '‖', unreachable: '⊘', shadowed: '▨', other: '⚠' };
   return (
-    <span class={`standing ${kind}`} title={t().map.standings[kind]}>
+    <span class={`route-mark ${kind}`} title={t().map.standings[kind]}>
       <span aria-hidden="true">{signs[kind]}</span>
       <span class="visually-hidden">{t().map.standings[kind]}</span>
     </span>

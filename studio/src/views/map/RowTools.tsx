@@ -87,7 +87,7 @@ function NewRow({ table, chosen, onPick }: NewRowProps): JSX.Element {
     event.preventDefault();
     const key = `${table}/${name.trim()}`;
     if (!(await changeRow(key, { kind: 'new' }))) return;
-    // The response may be late: what the user typed or chose meanwhile stays.
+    // The response may be late: the text and choices of the user since the request stay.
     setName((now) => (now === name ? '' : now));
     if (latest.current === chosen) onPick(key);
   };

@@ -21,6 +21,11 @@ impl NarrowingReason {
     pub(in crate::check) fn for_field(name: &str) -> NarrowingReason {
         NarrowingReason::Field(name.into())
     }
+
+    /// True if a use is the right side of `in`, which looks for an element of a list.
+    pub(in crate::check) fn is_right_of_in(&self) -> bool {
+        matches!(self, NarrowingReason::Side(_, _, "in") | NarrowingReason::Operand(_, "in"))
+    }
 }
 
 impl Argument for NarrowingReason {

@@ -105,6 +105,10 @@ impl ParseFailure<'_, '_> {
             "," if self.expects_rule(Rule::EOI) && self.rule == Rule::list_statement => {
                 self.list_without_brackets_error()
             }
+            "->" | "=>" if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
+                message!("a route can lead to only one handler"),
+                message!("remove this arrow and what follows it; steps one after another are a `workflow`"),
+            ),
             "," if self.expects_rule(Rule::EOI) && self.is_route() => self.unexpected_token(
                 message!("a route can lead to only one handler"),
                 message!("write a route for each handler"),
@@ -165,10 +169,16 @@ impl ParseFailure<'_, '_> {
                     self.token_text_ahead(2)
                 ),
             ),
-            "[" if self.is_route() && self.is_preceded_by("->") => self.unexpected_token(
-                message!("a route can lead to only one handler"),
-                message!("write `-> HANDLER`, and a separate route for each other handler"),
-            ),
+            "[" | "("
+                if self.is_route()
+                    && self.is_preceded_by("->")
+                    && (self.found_text == "[" || self.token_text_ahead(2) == ",") =>
+            {
+                self.unexpected_token(
+                    message!("a route can lead to only one handler"),
+                    message!("write `-> HANDLER`, and a separate route for each other handler"),
+                )
+            }
             _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => {
                 self.number_after_dot_error()
             }

@@ -3,6 +3,7 @@
 //! general ones of the module `habits`.
 
 mod addresses;
+mod allowed_values;
 mod arguments;
 mod bodies;
 mod commas;
@@ -58,11 +59,15 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.unquoted_address_error())
             .or_else(|| self.workflow_or_router_part_error())
             .or_else(|| self.foreign_definition_or_target_error())
+            .or_else(|| self.element_after_list_error())
             .or_else(|| self.let_with_parameters_error())
             .or_else(|| self.let_after_where_error())
             .or_else(|| self.local_name_with_colon_error())
             .or_else(|| self.declaration_in_words_error())
             .or_else(|| self.window_before_list_error())
+            .or_else(|| self.quantifier_with_number_error())
+            .or_else(|| self.regex_between_slashes_error())
+            .or_else(|| self.bound_in_type_error())
             .or_else(|| self.text_in_parts_error())
             .or_else(|| self.keyword_before_name_error())
             .or_else(|| self.test_part_error())
@@ -328,44 +333,6 @@ impl ParseFailure<'_, '_> {
         let before = self.token_before()?;
         let span = Span { start: before.end, ..self.span };
         Some(super::unexpected_token(self.span, message, message!("write `:`")).fix(span, ":"))
-    }
-
-    /// Returns the diagnostic for a list of allowed values in a type: `x: enum["a", "b"]`, `x:
-    /// string in ["a", "b"]`. `None` without such a mistake.
-    fn allowed_values_in_type_error(&self) -> Option<Diagnostic> {
-        if !self.statement_declares_fields() {
-            return None;
-        }
-        let before = self.token_before().map_or("", |token| self.token_text(token));
-        let is_enum = matches!(self.found_text, "[" | "(" | "{" | "<")
-            && matches!(before.to_lowercase().as_str(), "enum" | "literal" | "oneof" | "one_of" | "choice");
-        // The indices of the type name (or of a word such as `enum` in its position) and of the
-        // opening bracket.
-        let (name, open) = match self.found_text {
-            "in" => (self.token_index - 1, self.token_index + 1),
-            "[" if before == "in" && self.token_index >= 2 => (self.token_index - 2, self.token_index),
-            _ if is_enum => (self.token_index - 1, self.token_index),
-            _ => return None,
-        };
-        let message = message!("the allowed values of a field are its type, with `|` between them");
-        let end = self.closing_bracket_or_end(open);
-        let elements = open + 1..end;
-        let is_value = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
-        let values: Vec<&str> = elements
-            .clone()
-            .filter(|index| is_value(*index))
-            .map(|index| self.text_of_token(index))
-            .collect();
-        let is_enumeration = !values.is_empty()
-            && elements.clone().all(|index| is_value(index) || self.text_of_token(index) == ",");
-        if !is_enumeration {
-            let help = message!("declare the type only, and test the values in a rule: `x in [1, 2]`");
-            return self.unexpected_token(message, help);
-        }
-        let written = values.join(" | ");
-        let span = self.span_of_tokens(name..(end + 1).min(self.cx.tokens.end));
-        let help = message!("write `{written}`");
-        Some(super::unexpected_token(span, message, help).fix(span, written))
     }
 
     /// Returns the index of the bracket that closes the bracket at `open`, or the end of the

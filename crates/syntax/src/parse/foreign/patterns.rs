@@ -1,5 +1,10 @@
 //! Regular expressions between slashes, as other languages write them.
 
+use super::foreign_syntax_error;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+
 /// Converts the regular expression between slashes with which a text begins to a raw text literal:
 /// `/a+/i` becomes `r"(?i)a+"`. Also returns its length in bytes. `None` if the second slash is
 /// missing, or for a flag without an equivalent.
@@ -22,6 +27,48 @@ pub(in super::super) fn slashes_to_raw_string(text: &str) -> Option<(String, usi
     let mark = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
     let fence = if pattern.contains('"') { "#" } else { "" };
     Some((format!("r{fence}\"{mark}{pattern}\"{fence}"), close + 2 + flags.len()))
+}
+
+/// Returns the diagnostic for a regular expression between slashes where a value is expected, as in
+/// `/refund/i.test(text)`. `text` is the source, `slash` the token of the first slash, and `before`
+/// the token or element before it. `None` without such an expression.
+pub(in super::super) fn regex_between_slashes_error(
+    text: &str,
+    slash: Span,
+    before: Option<Span>,
+) -> Option<Diagnostic> {
+    let (literal, length) = slashes_to_raw_string(&text[slash.start as usize..])?;
+    let span = Span { end: slash.start + length as u32, ..slash };
+    let message = message!("a regular expression is not written between slashes");
+    let rest = &text[span.end as usize..];
+    let call = ["test", "exec", "match"].into_iter().find_map(|name| {
+        let inner = rest.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('(')?;
+        let argument = inner.split_once(')')?.0.trim();
+        let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        (!argument.is_empty() && argument.chars().all(is_path)).then_some(argument)
+    });
+    if let Some(argument) = call {
+        let end = span.end + rest.find(')')? as u32 + 1;
+        let written = format!("{argument} matches {literal}");
+        let whole = Span { end, ..span };
+        let help = message!("write `{written}`", written = written.clone());
+        return Some(Diagnostic::new(Code::Unexpected, whole, message).help(help).likely_fix(whole, written));
+    }
+    match before.map(|before| (before, &text[before.range()])) {
+        // Another diagnostic reports `=~`.
+        Some((_, "matches" | "=~" | "~")) => Some(foreign_syntax_error(span, message, &literal)),
+        Some((before, "==" | "=" | "contains" | "like" | "===")) => {
+            let whole = before.to(span);
+            let written = format!("matches {literal}");
+            let help = message!("write `{written}`", written = written.clone());
+            Some(Diagnostic::new(Code::Unexpected, span, message).help(help).likely_fix(whole, written))
+        }
+        _ => {
+            let written = format!("text matches {literal}");
+            let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+            Some(diagnostic.help(message!("write it after `matches`: `{written}`")))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Diagnostics for parts of an expression in the order or the words of other languages: a window
-//! apart from its history, a function's name in two words, and a regular expression in slashes.
+//! apart from its history, a function's name in two words, a regular expression in slashes, and a
+//! type before its value.
 
 use super::super::context::unexpected_token;
 use super::super::expr::{ExprElementKind, PrecedenceClimber};
@@ -7,9 +8,9 @@ use super::super::foreign::{self, foreign_syntax_error};
 use super::super::{is_reserved, shapes};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
-use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
+use rulec_lang::ty::Ty;
 
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a window before its quantifier, as in `within 1h any p in
@@ -112,37 +113,39 @@ impl PrecedenceClimber<'_, '_, '_> {
         if !self.text_at(self.position).starts_with('/') {
             return None;
         }
-        let slash = self.element_span(self.position).start;
-        let (literal, length) = foreign::slashes_to_raw_string(&self.cx.text[slash as usize..])?;
-        let span = Span { end: slash + length as u32, ..self.element_span(self.position) };
-        let message = message!("a regular expression is not written between slashes");
-        let rest = &self.cx.text[span.end as usize..];
-        let call = ["test", "exec", "match"].into_iter().find_map(|name| {
-            let inner = rest.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('(')?;
-            let argument = inner.split_once(')')?.0.trim();
-            let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-            (!argument.is_empty() && argument.chars().all(is_path)).then_some((name, argument))
-        });
-        if let Some((_, argument)) = call {
-            let end = span.end + rest.find(')')? as u32 + 1;
-            let written = format!("{argument} matches {literal}");
-            let whole = Span { end, ..span };
-            let help = message!("write `{written}`", written = written.clone());
-            return Some(unexpected_token(whole, message, help).likely_fix(whole, written));
+        let before = self.position.checked_sub(1).map(|before| self.element_span(before));
+        foreign::regex_between_slashes_error(self.cx.text, self.element_span(self.position), before)
+    }
+
+    /// Returns the diagnostic for a type in parentheses before a value, as in `(int)ctx.n`. The
+    /// parser is at the value. `None` without such a type.
+    pub(super) fn type_before_value_error(&self) -> Option<Diagnostic> {
+        use ExprElementKind::{Brackets, Group, Member, Word};
+        let group = self.position.checked_sub(1)?;
+        let name = self.text_at(group).strip_prefix('(')?.strip_suffix(')')?.trim();
+        // `text` is also a usual name of a field.
+        let ty = Ty::builtin_for_type_name(name).filter(|_| name != "text")?;
+        let first = self.text_at(self.position);
+        let is_value = matches!(self.kind_at(self.position), Some(Word | Group))
+            && Op::from_spelling(first).is_none()
+            && !is_reserved(first);
+        if !is_value || self.kind_at(group) != Some(Group) {
+            return None;
         }
-        let before = self.position.checked_sub(1);
-        match before.map(|before| self.text_at(before)) {
-            Some("matches" | "=~" | "~") => Some(foreign_syntax_error(span, message, &literal)),
-            Some("==" | "=" | "contains" | "like" | "===") => {
-                let whole = self.element_span(before?).to(span);
-                let written = format!("matches {literal}");
-                let help = message!("write `{written}`", written = written.clone());
-                Some(unexpected_token(span, message, help).likely_fix(whole, written))
+        let is_suffix = |index: &usize| matches!(self.kind_at(*index), Some(Member | Brackets | Group));
+        let last = (self.position + 1..self.elements.len()).take_while(is_suffix).last();
+        let last = last.unwrap_or(self.position);
+        let value = self.span_text(self.element_span(self.position).to(self.element_span(last)));
+        let whole = self.element_span(group).to(self.element_span(last));
+        let written = format!("({value} as {ty})");
+        let message = message!("the type of a value follows `as`, and is not written before the value");
+        let help = match ty {
+            "int" => message!("write `{written}`; to round a number down, write `floor({value})`"),
+            "float" | "number" | "decimal" => {
+                message!("write `{written}`; for a number in a text, write `number({value})`")
             }
-            _ => {
-                let written = format!("text matches {literal}");
-                Some(unexpected_token(span, message, message!("write it after `matches`: `{written}`")))
-            }
-        }
+            _ => message!("write `{written}`", written = written.clone()),
+        };
+        Some(unexpected_token(whole, message, help).likely_fix(whole, written))
     }
 }

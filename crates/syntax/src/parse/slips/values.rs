@@ -54,7 +54,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a value in the syntax of another language. The parser is directly
     /// after a complete operand. `None` if no such mistake is recognized.
     pub(super) fn foreign_value_error(&self) -> Option<Diagnostic> {
-        self.spaces_between_digits_error()
+        self.type_before_value_error()
+            .or_else(|| self.spaces_between_digits_error())
             .or_else(|| self.shell_comparison_error())
             .or_else(|| self.presence_test_in_words_error())
             .or_else(|| self.text_without_quotes_error())

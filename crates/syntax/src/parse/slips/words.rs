@@ -41,6 +41,26 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
     }
 
+    /// Returns the diagnostic for a word after `ignoring case`, as in `ignoring case full`. The
+    /// parser is at the word. `None` for other elements.
+    pub(in super::super) fn word_after_case_error(&self) -> Option<Diagnostic> {
+        let modifier = self.text_at(self.position.checked_sub(2)?);
+        let follows_case = self.text_at(self.position - 1) == "case";
+        if !follows_case || !matches!(modifier, "ignoring" | "matching") {
+            return None;
+        }
+        let word = self.text_at(self.position);
+        let message = message!("`{word}` cannot follow `{modifier} case`");
+        let help = match word {
+            "full" | "fully" | "unicode" | "folding" => message!(
+                "remove `{word}`; full case folding is a setting of the file: write `settings {{ case: full }}`"
+            ),
+            _ => message!("remove `{word}`"),
+        };
+        let is_word = self.kind_at(self.position) == Some(ExprElementKind::Word);
+        is_word.then(|| unexpected_token(self.element_span(self.position), message, help))
+    }
+
     /// True if an operator in letters, such as `contains`, follows the operand at the parser's
     /// position. `!` before the operand then negates the whole condition.
     pub(in super::super) fn is_before_word_operator(&self) -> bool {

@@ -67,8 +67,10 @@ impl FloatBuckets {
     #[inline(always)]
     pub fn search_value(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket_of(float);
-        let bucket_start = self.bucket_starts.get(bucket).map_or(0, |start| *start as usize);
-        let bucket_end = self.bucket_starts.get(bucket + 1).map_or(0, |start| *start as usize);
+        let [bucket_start, bucket_end] = match self.bucket_starts.get(bucket..) {
+            Some([start, end, ..]) => [*start as usize, *end as usize],
+            _ => [0, 0],
+        };
         let bucket_values = self.sorted_floats.get(bucket_start..bucket_end).unwrap_or_default();
         let below = bucket_values.partition_point(|other| *other < float);
         (bucket_start + below, bucket_values.get(below) == Some(&float))

@@ -230,22 +230,29 @@ impl<'a> IndexLookup<'a> {
         found_keys: &mut Vec<u32>,
     ) -> bool {
         let Some(elements) = engine.operand_value(attribute.operand).elements() else { return false };
-        let AttributeIndex { element_ids: named, element_keys, form, .. } = attribute;
+        let AttributeIndex { element_ids, element_keys, form, .. } = attribute;
+        let is_plain = form.is_plain();
         // A loop without a closure, because a closure would be called separately for each kind of
         // list.
         for element in elements {
-            let keys = match element {
+            match element {
                 Value::Str(text) => {
-                    let text_id =
-                        named.get(engine.prepared_texts().prepare_transient(form.mode, text).as_bytes());
-                    text_id.map_or(&[][..], |text_id| element_keys.list(text_id))
+                    let text = match is_plain {
+                        true => text,
+                        false => engine.prepared_texts().prepare_transient(form.mode, text),
+                    };
+                    if let Some(text_id) = element_ids.get(text.as_bytes()) {
+                        let keys = element_keys.list(text_id).iter();
+                        keys.for_each(|key| self.record_key(*key, found_keys));
+                    }
                 }
                 // A time or decimal equals texts in many notations, so the message may have any of
                 // the keys.
-                Value::DateTime(_) | Value::Decimal(_) => element_keys.all_items(),
-                _ => &[],
-            };
-            keys.iter().for_each(|key| self.record_key(*key, found_keys));
+                Value::DateTime(_) | Value::Decimal(_) => {
+                    element_keys.all_items().for_each(|key| self.record_key(*key, found_keys));
+                }
+                _ => {}
+            }
         }
         true
     }
@@ -274,7 +281,7 @@ impl<'a> IndexLookup<'a> {
             return OTHER_KINDS_CLASS;
         };
         match attribute.operand {
-            Operand::Slot(slot) if attribute.form.mode.is_plain() => {
+            Operand::Slot(slot) if attribute.form.is_plain() => {
                 attribute.classes.class_of(engine.slot_ref(slot))
             }
             _ => self.class_of_prepared_value(engine, attribute),

@@ -1,8 +1,9 @@
 //! Checks the order in which the index tries the routes of a table.
 
 use super::*;
-use crate::index::PackedLists;
+use crate::bytecode::chunk::RuleCode;
 use crate::index::ranges::ValueRanges;
+use crate::index::{PackedItems, PackedLists};
 
 /// A stub engine whose message matches one route. It records the routes that are tried.
 struct RecordingEngine {
@@ -35,6 +36,10 @@ impl<'a> IndexEngine<'a> for RecordingEngine {
         rank == self.holds
     }
 
+    fn verify_route_code(&mut self, table: TableId, rank: u32, _: RuleCode) -> bool {
+        self.verify_route(table, rank)
+    }
+
     fn first_match_in_order(&mut self, _: TableId, ranks: Range<u32>) -> Option<u32> {
         self.in_order = Some(ranks.end);
         ranks.contains(&self.holds).then_some(self.holds)
@@ -51,12 +56,12 @@ fn build_index(first: u32, routes: u32) -> Index {
         subjects: Vec::new(),
         attributes: Vec::new(),
         tables: vec![table],
-        keys: Vec::new(),
+        key_count: 0,
         fields: None,
         literal_keys: PackedLists::default(),
         literal_count: 0,
         literal_verdicts: Vec::new(),
-        deciding_literal_ids: Vec::new(),
+        deciding_literal_ids: PackedItems::default(),
         cached_text_count: 0,
     }
 }

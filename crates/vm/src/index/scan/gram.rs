@@ -10,8 +10,7 @@ pub struct GramLevel(u8);
 /// Number of base levels: the length classes at which the lookup of a gram (byte sequence) can
 /// begin. The grams of these levels have three to eight bytes. The number is not tuned: it follows
 /// from the eight bytes that a lookup reads at once.
-pub const BASE_LEVEL_COUNT: usize = 6;
-pub const THREE_BYTE_LEVEL: GramLevel = GramLevel(0);
+const BASE_LEVEL_COUNT: usize = 6;
 /// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it
 /// have 12 and 16 bytes. From this class on, each class doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
@@ -44,21 +43,10 @@ const HASH_SALTS: [u64; 8] = [
 ];
 
 impl GramLevel {
-    /// Returns the base level (length class) with the longest grams that have at most `length`
-    /// bytes. `None` if `length` is less than three.
-    pub fn from_length(length: usize) -> Option<GramLevel> {
-        let level = length.min(8).checked_sub(3)?;
-        Some(GramLevel(level as u8))
-    }
-
-    pub const fn from_number(number: u8) -> GramLevel {
-        GramLevel(number)
-    }
-
-    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVEL_COUNT`] are
-    /// classes at which a lookup can begin.
-    pub const fn number(self) -> u8 {
-        self.0
+    /// Returns the base level (length class) whose grams have this number of bytes, from three to
+    /// eight.
+    pub fn from_gram_bytes(gram_bytes: usize) -> GramLevel {
+        GramLevel(gram_bytes.clamp(3, 8) as u8 - 3)
     }
 
     pub fn gram_bytes(self) -> usize {

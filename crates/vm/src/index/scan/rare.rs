@@ -6,7 +6,7 @@
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
-use super::probes::ProbeTable;
+use super::probes::Probing;
 use memchr::memchr3_iter;
 use rulec_base::broken_invariant;
 use std::ops::RangeInclusive;
@@ -63,8 +63,8 @@ impl RareByteLiterals {
             min_length(&mut lengths().filter(|length| !RARE_LITERAL_LENGTHS.contains(length)));
         let mut rare_literals = RareByteLiterals::default();
         if literals.len() < MIN_SCANNER_LITERALS
-            || ProbeTable::step_for_length(other_min_length)
-                <= ProbeTable::step_for_length(min_length(&mut lengths()))
+            || Probing::step_for_length(other_min_length)
+                <= Probing::step_for_length(min_length(&mut lengths()))
         {
             return None;
         }

@@ -28,15 +28,6 @@ struct HashSlot {
 
 const EMPTY_SLOT: HashSlot = HashSlot { packed_state: 0, last_record: NO_RECORD };
 
-/// The consecutive grams (byte sequences) by which one literal is found.
-#[derive(Clone, Copy)]
-pub struct LiteralGrams {
-    pub level: GramLevel,
-    /// Offset in the literal of the first of these grams (byte sequences).
-    pub first_gram_offset: u16,
-    pub gram_count: usize,
-}
-
 /// The entry of the hash table under which a literal is stored, or would be inserted. The level
 /// (length class) and the hash of a gram (byte sequence) identify the entry.
 pub struct GramEntry {
@@ -52,37 +43,31 @@ pub struct GramTable {
     /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
     /// is empty.
     slots: Vec<HashSlot>,
-    /// The literals, one after another. A literal has one word for its length, its bytes in words
-    /// of eight, and a record for each of its grams. If the length is no multiple of eight, the
-    /// last word of its bytes overlaps the previous word. A record has two words:
+    /// The records of the literals, one after another. A record has two words, and after them the
+    /// bytes of the literal in words of eight. If the length is no multiple of eight, the last of
+    /// these words overlaps the previous word. The two words are:
     /// - `next | id << 32`, where `next` is the index of the next record in the same hash table
     ///   entry, and `id` is the id of the literal
-    /// - `index | offset << 32`, where `index` is the index of the word with the literal's length,
-    ///   and `offset` is the offset of the gram in the literal
-    literal_words: Vec<u64>,
-    /// Number of records that were added to an entry that already had at least
-    /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    crowded_record_count: usize,
+    /// - `length | offset << 32`, where `length` is the length of the literal in bytes, and `offset`
+    ///   is the offset of the gram in the literal
+    records: Vec<u64>,
 }
 
 impl GramTable {
     /// Maximum value of [`GramEntry::capped_literal_count`]. Further literals are not counted.
     pub const MAX_COUNTED_LITERALS: u32 = COUNT_MASK;
 
-    /// Creates a table with room for this number of grams (byte sequences).
-    pub fn new(grams: usize) -> GramTable {
-        let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
-        GramTable { slots: vec![EMPTY_SLOT; slots], literal_words: Vec::new(), crowded_record_count: 0 }
+    /// Creates a table with room for this number of literals.
+    pub fn new(literals: usize) -> GramTable {
+        let slots = (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
+        GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new() }
     }
 
-    /// Returns the number of records in the whole table that were added to an entry that already
-    /// had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
-    pub fn crowded_record_count(&self) -> usize {
-        self.crowded_record_count
-    }
-
-    pub fn slot_count(&self) -> usize {
-        self.slots.len()
+    /// Returns the largest number of literals of an entry, at most
+    /// [`GramTable::MAX_COUNTED_LITERALS`].
+    #[cfg(test)]
+    pub fn max_entry_literals(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.packed_state & COUNT_MASK).max().unwrap_or(0)
     }
 
     /// Returns the slot with this hash, with its index. If there is none, returns the empty slot
@@ -119,39 +104,19 @@ impl GramTable {
         }
     }
 
-    /// Adds a literal, whose id is `literal_id`, with its consecutive grams. Calls `record_hash`
-    /// with the hash of each gram. Adds nothing if the table is full.
-    pub fn insert_literal(
-        &mut self,
-        literal: &[u8],
-        literal_id: u32,
-        grams: LiteralGrams,
-        mut record_hash: impl FnMut(u64),
-    ) {
-        let LiteralGrams { level, first_gram_offset: offset, gram_count: count } = grams;
-        let needed_words = literal.len() / 8 + 3 + 2 * count;
-        let Some(length_index) = u32::try_from(self.literal_words.len())
-            .ok()
-            .filter(|at| needed_words < (NO_RECORD - at) as usize)
-        else {
-            return;
-        };
-        self.literal_words.push(literal.len() as u64);
-        self.literal_words.extend(literal.chunks_exact(8).map(|word| load_eight_bytes(word, 0)));
+    /// Adds a literal, whose id is `literal_id`, with the gram (byte sequence) of the length class
+    /// `level` at offset `gram_offset`. Adds nothing if the table is full.
+    pub fn insert_literal(&mut self, literal: &[u8], literal_id: u32, level: GramLevel, gram_offset: u16) {
+        let needed_words = literal.len() / 8 + 3;
+        let record = u32::try_from(self.records.len()).ok();
+        let record = record.filter(|at| needed_words < (NO_RECORD - at) as usize);
+        let (Some(record), Ok(length)) = (record, u32::try_from(literal.len())) else { return };
+        self.records.extend([u64::from(literal_id) << 32, u64::from(length) | u64::from(gram_offset) << 32]);
+        self.records.extend(literal.chunks_exact(8).map(|word| load_eight_bytes(word, 0)));
         if !literal.len().is_multiple_of(8) {
-            self.literal_words.push(load_eight_bytes(literal, literal.len().saturating_sub(8)));
+            self.records.push(load_eight_bytes(literal, literal.len().saturating_sub(8)));
         }
-        for offset in usize::from(offset)..usize::from(offset) + count {
-            let literal_rest = literal.get(offset..).unwrap_or_default();
-            let Some(hash) = level.hash_gram(literal_rest) else {
-                return broken_invariant!("a literal is long enough for its grams");
-            };
-            let record = self.literal_words.len() as u32;
-            self.literal_words
-                .extend([u64::from(literal_id) << 32, u64::from(length_index) | (offset as u64) << 32]);
-            self.add_record(level, literal_rest, record);
-            record_hash(hash);
-        }
+        self.add_record(level, literal.get(gram_offset.into()..).unwrap_or_default(), record);
     }
 
     /// Adds the record at index `record` to the entry of a gram. The gram is at the start of
@@ -172,10 +137,9 @@ impl GramTable {
         }
         let (index, slot) = self.find_slot(entry.hash);
         let count = (entry.capped_literal_count + 1).min(COUNT_MASK);
-        self.crowded_record_count += usize::from(entry.capped_literal_count == COUNT_MASK);
         let state = (((entry.hash >> 40) as u32) << 8) | (slot.packed_state & DEEPER_FLAG) | count;
         self.slots[index] = HashSlot { packed_state: state, last_record: record };
-        self.literal_words[record as usize] |= u64::from(slot.last_record);
+        self.records[record as usize] |= u64::from(slot.last_record);
     }
 
     /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
@@ -221,16 +185,14 @@ impl GramTable {
     fn report_records(&self, slot: HashSlot, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         let mut record = slot.last_record;
         while record != NO_RECORD {
-            let Some(&[link, header]) =
-                self.literal_words.get(record as usize..).and_then(|rest| rest.first_chunk::<2>())
+            let Some((&[link, header], words)) =
+                self.records.get(record as usize..).and_then(|rest| rest.split_first_chunk::<2>())
             else {
                 return broken_invariant!("a link leads to a record");
             };
-            let (length_index, offset) = (header as u32 as usize, (header >> 32) as usize);
-            if let Some((length, words)) =
-                self.literal_words.get(length_index..).and_then(|rest| rest.split_first())
-                && let Some(start) = at.checked_sub(offset)
-                && let Some(found) = text.get(start..).and_then(|rest| rest.get(..*length as usize))
+            let (length, offset) = (header as u32 as usize, (header >> 32) as usize);
+            if let Some(start) = at.checked_sub(offset)
+                && let Some(found) = text.get(start..).and_then(|rest| rest.get(..length))
                 && is_literal_at(words, found, text, start)
             {
                 hit((link >> 32) as u32, start);

@@ -170,16 +170,17 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
     }
 
-    /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`. `None`
-    /// without such a mistake.
+    /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`, or in
+    /// parentheses. `None` without such a mistake.
     fn bracketed_enum_values_error(&self) -> Option<Diagnostic> {
-        if self.found_text != "[" || !self.is_preceded_by(":") {
+        if !matches!(self.found_text, "[" | "(") || !self.is_preceded_by(":") {
             return None;
         }
         let close = self.closing_bracket_or_end(self.token_index);
         let is_text = |index: usize| self.kind_of_token(index) == Some(TokenKind::String);
         let elements = self.token_index + 1..close;
-        let is_list = elements.clone().all(|index| is_text(index) || self.text_of_token(index) == ",");
+        let is_part = |index: usize| is_text(index) || matches!(self.text_of_token(index), "," | "|");
+        let is_list = elements.clone().all(is_part);
         if !is_list || elements.is_empty() {
             return None;
         }

@@ -20,10 +20,32 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a type in the syntax of another language. `None` without such a
     /// type.
     pub(super) fn foreign_type_form_error(&self) -> Option<Diagnostic> {
-        self.foreign_not_blank_error()
+        self.word_before_type_of_item_error()
+            .or_else(|| self.foreign_not_blank_error())
             .or_else(|| self.foreign_sign_before_type_error())
             .or_else(|| self.type_in_wrapper_error())
             .or_else(|| self.type_with_length_error().filter(|_| self.rule == Rule::field_item))
+    }
+
+    /// Returns the diagnostic for a word such as `required` before the type of a payload's field:
+    /// `amount: required int`. `None` for other words.
+    fn word_before_type_of_item_error(&self) -> Option<Diagnostic> {
+        let (word, colon) = (self.token_index.checked_sub(1)?, self.token_index.checked_sub(2)?);
+        let ty = self.meant_type(self.token_index)?;
+        if self.rule != Rule::field_item || self.text_of_token(colon) != ":" || colon <= self.cx.tokens.start
+        {
+            return None;
+        }
+        let name = self.text_of_token(self.cx.tokens.start);
+        let written = match meaning_of_field_word(self.text_of_token(word))? {
+            FieldWord::Required => format!("{name}: {ty}"),
+            FieldWord::Optional => format!("{name}?: {ty}"),
+            _ => return None,
+        };
+        let message = message!("a field is required unless `?` follows its name");
+        let span = self.span_of_tokens(word..word + 1);
+        let whole = self.span_of_tokens(self.cx.tokens.start..self.token_index + 1);
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
     }
 
     /// Returns the index of the colon in the field in which parsing fails. `None` if parsing does

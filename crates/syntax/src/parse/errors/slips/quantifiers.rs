@@ -1,5 +1,5 @@
-//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list without a
-//! name for its elements.
+//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, a number of elements,
+//! and a list without a name for its elements.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -11,6 +11,10 @@ use rulec_lang::operators::Op;
 
 /// The words that begin a quantifier.
 const QUANTIFIERS: [&str; 5] = ["any", "all", "count", "first", "last"];
+
+/// English words for numbers. The index of a word is its number.
+const NUMBER_WORDS: [&str; 11] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a wrong or missing word before `x in LIST:`, as in `nay one in
@@ -99,6 +103,119 @@ impl ParseFailure<'_, '_> {
             unexpected_token(span, message, message!("write `{meant} {elements}: …`"))
                 .likely_fix(span, meant),
         )
+    }
+
+    /// Returns the diagnostic for a quantifier with its list before the name of the element: `any
+    /// ctx.items x: x.price > 3`, `any items as x: …`. The unexpected token is the colon. `None`
+    /// without such a mistake.
+    pub(super) fn element_after_list_error(&self) -> Option<Diagnostic> {
+        let name = self.token_index.checked_sub(1)?;
+        if !self.begins_condition_on(name) {
+            return self.missing_in_error();
+        }
+        let before = name.checked_sub(1)?;
+        let list_end = if matches!(self.text_of_token(before), "as" | "with") { before } else { name };
+        let list_start = self.path_start(list_end)?;
+        let mut word = list_start.checked_sub(1)?;
+        if matches!(self.text_of_token(word), "of" | "in" | "the") {
+            word = word.checked_sub(1)?;
+        }
+        let quantifier = match self.text_of_token(word) {
+            "some" | "exists" | "each" | "foreach" => "any",
+            "every" | "forall" => "all",
+            word => QUANTIFIERS.into_iter().find(|quantifier| *quantifier == word)?,
+        };
+        let (element, list) = (self.text_of_token(name), self.source_of_tokens(list_start..list_end));
+        let written = format!("{quantifier} {element} in {list}");
+        let span = self.span_of_tokens(word..self.token_index);
+        let message = message!("the name of an element comes before its list");
+        let help = message!("write `{written}: …`", written = written.clone());
+        Some(unexpected_token(span, message, help).likely_fix(span, written))
+    }
+
+    /// Returns the diagnostic for a quantifier without `in` before its list: `any x tags: x > 3`.
+    /// The unexpected token is the colon. `None` without such a mistake.
+    fn missing_in_error(&self) -> Option<Diagnostic> {
+        let list = self.path_start(self.token_index)?;
+        let (name, word) = (list.checked_sub(1)?, list.checked_sub(2)?);
+        let quantifier = self.text_of_token(word);
+        if !QUANTIFIERS.contains(&quantifier) || !self.begins_condition_on(name) {
+            return None;
+        }
+        let (element, list) = (self.text_of_token(name), self.source_of_tokens(list..self.token_index));
+        let written = format!("{quantifier} {element} in {list}");
+        let span = self.span_of_tokens(word..self.token_index);
+        let message = message!("`in` is missing between the element and its list");
+        let help = message!("write `{written}: …`", written = written.clone());
+        Some(unexpected_token(span, message, help).likely_fix(span, written))
+    }
+
+    /// Returns the diagnostic for a quantifier with a number, as in `exactly 2 x in items: x.n > 3`
+    /// and `at least one x in items: …`. The unexpected token is the colon. `None` without such a
+    /// mistake.
+    pub(super) fn quantifier_with_number_error(&self) -> Option<Diagnostic> {
+        let is_in = |index: &usize| self.text_of_token(*index) == "in";
+        let joint = (self.cx.tokens.start + 3..self.token_index).rev().find(is_in)?;
+        let (name, number) = (joint - 1, joint - 2);
+        if !self.begins_condition_on(name) {
+            return None;
+        }
+        let least = match self.text_of_token(number) {
+            text if self.kind_of_token(number) == Some(TokenKind::Number) => text.parse::<u32>().ok()?,
+            text => NUMBER_WORDS.iter().position(|word| *word == text)? as u32,
+        };
+        let word = |count: usize| {
+            let index = number.checked_sub(count).filter(|index| *index > self.cx.tokens.start);
+            index.map_or("", |index| self.text_of_token(index))
+        };
+        let (operator, count) = match (word(3), word(2), word(1)) {
+            ("no", "more", "than") => ("<=", 3),
+            ("no" | "not", "less" | "fewer", "than") => (">=", 3),
+            (_, "more" | "greater", "than") => (">", 2),
+            (_, "less" | "fewer", "than") => ("<", 2),
+            (_, "at", "least") => (">=", 2),
+            (_, "at", "most") => ("<=", 2),
+            (_, "count" | "any", sign @ (">=" | "<=" | ">" | "<" | "==" | "!=")) => (sign, 2),
+            (_, _, sign @ (">=" | "<=" | ">" | "<" | "==" | "!=")) => (sign, 1),
+            (_, _, "exactly" | "precisely" | "just" | "only") => ("==", 1),
+            (_, _, "over" | "above") => (">", 1),
+            (_, _, "under" | "below") => ("<", 1),
+            (_, _, "any" | "min" | "minimum" | "count") => (">=", 1),
+            (_, _, "max" | "maximum") => ("<=", 1),
+            (_, _, "when" | "and" | "or" | "not" | "(" | "=") => (">=", 0),
+            _ => return None,
+        };
+        let first = number - count;
+        let end = self.expression_end(self.token_index + 1);
+        let quantified = self.source_of_tokens(name..end);
+        let written = match (operator, least) {
+            (">=", 1) | (">", 0) => format!("any {quantified}"),
+            ("==", 0) | ("<", 1) | ("<=", 0) => format!("not any {quantified}"),
+            _ => format!("(count {quantified}) {operator} {least}"),
+        };
+        let span = self.span_of_tokens(first..number + 1);
+        let message = message!("a quantifier has no number: `count` gives the number of elements");
+        if written.contains(['\n', '#']) {
+            let help = message!("write `(count x in LIST: CONDITION) {operator} {least}`");
+            return Some(unexpected_token(span, message, help));
+        }
+        let help = message!("write `{written}`", written = written.clone());
+        Some(unexpected_token(span, message, help).likely_fix(self.span_of_tokens(first..end), written))
+    }
+
+    /// True if the unexpected token is the colon of a quantifier, whose condition reads the element
+    /// with the name at the token `name`.
+    fn begins_condition_on(&self, name: usize) -> bool {
+        let has_other_colons =
+            matches!(self.rule, Rule::each_item | Rule::choice_statement | Rule::router_statement);
+        let element = self.text_of_token(name);
+        self.found_text == ":"
+            && !self.statement_declares_fields()
+            && !has_other_colons
+            && self.kind_of_token(name) == Some(TokenKind::Word)
+            && !is_reserved(element)
+            && (self.token_index + 1..self.expression_end(self.token_index + 1))
+                .any(|index| self.text_of_token(index) == element)
     }
 
     /// Returns the diagnostic for a window between the name and the list of a quantifier, as in

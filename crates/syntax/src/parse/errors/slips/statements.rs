@@ -180,6 +180,16 @@ impl ParseFailure<'_, '_> {
             let diagnostic = unexpected_token(self.span, message, message!("write `{word} {{ … }}`"));
             return Some(diagnostic.fix(self.span, word));
         }
+        // `branch angry any text contains "!"`
+        if self.token_index > self.cx.tokens.start + 2
+            && matches!(self.text_of_token(self.token_index - 1), "any" | "all" | "none")
+            && self.text_of_token(self.token_index - 3) == "branch"
+            && self.expects_rule(Rule::open_brace)
+        {
+            let word = self.text_of_token(self.token_index - 1);
+            let message = message!("the conditions of a branch are written in braces");
+            return self.unexpected_token(message, message!("write `{word} {{ CONDITION; CONDITION }}`"));
+        }
         let follows_branch = self.token_index > self.cx.tokens.start + 1
             && self.text_of_token(self.token_index - 2) == "branch";
         let is_word = matches!(found, "when" | "if" | ":" | "->" | "=>" | "where" | "=");

@@ -33,7 +33,9 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a condition, a second handler or a change of a value after a
     /// target. `handler` is the token of the handler's name. `None` for other words.
     pub(super) fn part_after_target_error(&self, handler: usize) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.assignment_after_target_error(handler) {
+        if let Some(diagnostic) =
+            self.assignment_after_target_error(handler).or_else(|| self.number_after_target_error(handler))
+        {
             return Some(diagnostic);
         }
         let name = self.text_of_token(handler);
@@ -43,12 +45,61 @@ impl ParseFailure<'_, '_> {
             "if" | "when" | "unless" if has_next || next.is_some() => {
                 self.condition_after_target_error(handler)
             }
-            "and" | "then" | "or" | "&" | "+" | "&&" if has_next && self.is_declared("handler", name) => {
+            "then" if has_next && !self.is_declared("handler", name) => None,
+            "and" | "then" | "or" | "&" | "+" | "&&" | "|" | "||" | ">" | ">>" if has_next => {
                 let message = message!("a route can lead to only one handler");
                 self.unexpected_token(message, message!("write a route for each handler"))
             }
             _ => None,
         }
+    }
+
+    /// Returns the diagnostic for a weight, a share or an order after a target: `-> deploy weight
+    /// 50`, `-> deploy 50%`. `handler` is the token of the handler's name. `None` without such a
+    /// number.
+    fn number_after_target_error(&self, handler: usize) -> Option<Diagnostic> {
+        let is_number = |index: usize| self.kind_of_token(index) == Some(TokenKind::Number);
+        let word = self.found_text.to_lowercase();
+        let after = self.token_index + 1;
+        let has_sign = !is_number(self.token_index);
+        let number = match () {
+            () if !has_sign => self.token_index,
+            () if is_number(after) => after,
+            () if matches!(self.text_of_token(after), "=" | ":" | "==") && is_number(after + 1) => after + 1,
+            () => return None,
+        };
+        let value = self.text_of_token(number);
+        let is_share = self.text_of_token(number + 1) == "%"
+            || matches!(word.as_str(), "percent" | "share" | "probability" | "chance" | "traffic" | "ratio");
+        let is_order = matches!(word.as_str(), "salience" | "order" | "rank" | "prio" | "importance")
+            || !has_sign && !is_share;
+        if !is_share && !is_order && word != "weight" && word != "weighted" {
+            return None;
+        }
+        let name = match self.rule {
+            Rule::route_statement => self.text_of_token(self.cx.tokens.start + 1),
+            _ => return None,
+        };
+        let end = self.end_of_line(self.token_index);
+        let span = self.span_of_tokens(self.token_index..end);
+        let target = self.text_of_token(handler);
+        let message = message!("only arguments and metadata follow the handler `{name}`", name = target);
+        let help = match () {
+            () if is_share => message!(
+                "for a share of the messages, write `and bucket(KEY) in 0..{value}` before `->`; `KEY` is a \
+                field such as `user.id`"
+            ),
+            () if is_order => {
+                message!(
+                    "the order of routes is set before `when`: write `route {name} priority {value} when …`"
+                )
+            }
+            () => message!(
+                "for the order of routes, write `route {name} priority {value} when …`; for a share of the \
+                messages, `and bucket(KEY) in 0..{value}` before `->`"
+            ),
+        };
+        Some(unexpected_token(span, message, help))
     }
 
     /// Returns the diagnostic for a condition after a target: `-> deploy if n > 3`. `handler` is

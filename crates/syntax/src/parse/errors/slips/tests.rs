@@ -16,10 +16,39 @@ impl ParseFailure<'_, '_> {
         if self.rule != Rule::test_statement {
             return None;
         }
-        self.given_without_equals_error()
+        self.other_word_for_part_error()
+            .or_else(|| self.given_without_equals_error())
             .or_else(|| self.keyword_after_expect_error())
             .or_else(|| self.given_after_expect_error())
             .or_else(|| self.condition_after_expect_error())
+    }
+
+    /// Returns the diagnostic for another word in place of `given` or `expect`: `when text = "a"`,
+    /// `assert route == "refund"`. `None` for other words.
+    fn other_word_for_part_error(&self) -> Option<Diagnostic> {
+        if !self.expects_rule(Rule::kw_expect) {
+            return None;
+        }
+        let means_expect = |index: usize| {
+            matches!(
+                self.text_of_token(index),
+                "assert" | "should" | "then" | "check" | "verify" | "expects" | "expected"
+            )
+        };
+        // After a value, the parser takes the word for an operator.
+        let index = self.token_index - usize::from(means_expect(self.token_index - 1));
+        let (word, after) = (self.text_of_token(index), self.text_of_token(index + 2));
+        let names_part = self.kind_of_token(index + 1) == Some(TokenKind::Word);
+        if matches!(word, "when" | "if") && names_part && after == "=" {
+            let message = message!("a field of a test begins with `given`");
+            return Some(super::foreign::foreign_syntax_error(self.span, message, "given"));
+        }
+        if !means_expect(index) || !names_part || self.text_of_token(index + 1) == "expect" {
+            return None;
+        }
+        let message = message!("the result of a test follows `expect`, not `{}`", word);
+        let help = message!("end the test with `expect ROUTE`, `expect default` or `expect none`");
+        Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
     }
 
     /// Returns the index of the last token `given` or `expect` before the unexpected token.

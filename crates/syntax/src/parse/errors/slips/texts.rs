@@ -1,14 +1,44 @@
-//! Diagnostics for a constant text that is written in parts, such as `import "a_" + "b.rules"`, or
-//! with doubled quotes, as in `test "the ""big"" one"`.
+//! Diagnostics for a constant text that is written in parts, as `import "a_" + "b.rules"`. Also for
+//! doubled quotes, as in `test "the ""big"" one"`, and for regular expressions in slashes.
 
 use super::super::super::context::unexpected_token;
+use super::super::super::foreign;
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
 use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a regular expression between slashes whose signs the grammar
+    /// cannot read, as in `text matches /refund.*/`. `None` without such an expression.
+    pub(super) fn regex_between_slashes_error(&self) -> Option<Diagnostic> {
+        let span_of = |index: usize| self.cx.significant[index].token.span(self.cx.file);
+        // A slash after a value divides it.
+        let begins_value = |index: usize| {
+            let before = self.cx.significant[index - 1].token;
+            let word = self.token_text(before);
+            !before.kind.ends_operand() || Op::from_spelling(word).is_some() || matches!(word, "when" | "not")
+        };
+        let is_slash = |index: &usize| self.text_of_token(*index).starts_with('/') && begins_value(*index);
+        let last = self.token_index.min(self.cx.tokens.end - 1);
+        let slash = (self.cx.tokens.start + 1..=last).find(is_slash)?;
+        let (literal, length) =
+            foreign::slashes_to_raw_string(&self.cx.text[span_of(slash).range().start..])?;
+        if span_of(slash).start + length as u32 <= self.token.start {
+            return None;
+        }
+        let before = span_of(slash - 1);
+        if matches!(self.text_of_token(slash - 1), "=~" | "~") {
+            let span = Span { end: span_of(slash).start + length as u32, ..before };
+            let message = message!("a regular expression is not written between slashes");
+            return Some(foreign::foreign_syntax_error(span, message, &format!("matches {literal}")));
+        }
+        foreign::regex_between_slashes_error(self.cx.text, span_of(slash), Some(before))
+    }
+
     fn is_text(&self, index: usize) -> bool {
         self.kind_of_token(index) == Some(TokenKind::String)
     }

@@ -1,9 +1,7 @@
 //! Tests of answers in the form of the protocol: snippets, the order of completion items, hover
 //! texts, refactorings, and requests that wait for the analysis.
 
-mod client;
-
-use client::{Client, URI};
+use super::client::{Client, URI};
 use serde_json::{Value as Json, json};
 
 const RULES: &str = "\

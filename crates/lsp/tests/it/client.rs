@@ -1,7 +1,5 @@
 //! A client that acts like an editor towards a server in the same process.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
 use serde_json::{Value as Json, json};
 use std::thread::JoinHandle;

@@ -1,14 +1,13 @@
 //! Random edits: after each edit, a server that saw all edits must answer like a new server that
 //! opens the current text. `RULEC_TIMES=70` runs 70 times the usual number of edits.
 
-mod client;
-#[path = "../../../tests/support/random.rs"]
+#[path = "../../../../tests/support/random.rs"]
 #[allow(dead_code, reason = "edits use a part of it")]
 mod random;
-#[path = "../../../tests/support/trials.rs"]
+#[path = "../../../../tests/support/trials.rs"]
 mod trials;
 
-use client::{Client, URI};
+use super::client::{Client, URI};
 use random::Random;
 use serde_json::{Value as Json, json};
 
