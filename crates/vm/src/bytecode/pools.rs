@@ -119,11 +119,18 @@ enum CompiledKeywords {
     Affixes(Box<[Box<str>]>, fn(&str, &str) -> bool),
     /// Operator `like`: the wildcard patterns.
     Globs(Box<[Glob]>),
-    /// Operator `like any` with many patterns: the set of patterns without a wildcard, and the
-    /// patterns with wildcards.
-    AnyGlob(Box<(FastSet<Box<str>>, Box<[Glob]>)>),
+    /// Operator `like any` with many patterns.
+    AnyGlob(Box<AnyGlob>),
     /// Operator `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
+}
+
+/// The patterns of an operator `like any`.
+#[derive(Debug)]
+struct AnyGlob {
+    /// The patterns without a wildcard.
+    texts: FastSet<Box<str>>,
+    globs: Box<[Glob]>,
 }
 
 /// A searcher for one keyword, which is built at its first use. With an index, most keywords are
@@ -201,7 +208,10 @@ impl KeywordMatcher {
                     let (texts, globs): (Vec<_>, Vec<_>) =
                         globs.partition(|glob| glob.as_literal().is_some());
                     let texts = texts.iter().filter_map(Glob::as_literal).map(Box::from);
-                    CompiledKeywords::AnyGlob(Box::new((texts.collect(), globs.into())))
+                    CompiledKeywords::AnyGlob(Box::new(AnyGlob {
+                        texts: texts.collect(),
+                        globs: globs.into(),
+                    }))
                 }
             }
             (Search::Regex, _) => {
@@ -226,9 +236,8 @@ impl KeywordMatcher {
                 self.any_or_all(words, |word| matches_edge(text, word))
             }
             CompiledKeywords::Globs(globs) => self.any_or_all(globs, |glob| glob.matches(text)),
-            CompiledKeywords::AnyGlob(texts_and_globs) => {
-                let (texts, globs) = &**texts_and_globs;
-                texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
+            CompiledKeywords::AnyGlob(patterns) => {
+                patterns.texts.contains(text) || patterns.globs.iter().any(|glob| glob.matches(text))
             }
             CompiledKeywords::Regexes(regexes) => self.any_or_all(regexes, |regex| regex.is_match(text)),
         }

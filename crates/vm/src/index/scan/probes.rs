@@ -7,8 +7,8 @@ use super::gram::{GramLevel, load_eight_bytes};
 use rulec_base::broken_invariant;
 
 /// Number of positions that are probed one after another without a branch between them.
-/// Compared with other values in benches/notes/constants.md.
-const UNROLLED_PROBES: usize = 8;
+/// Measured in benches/notes/plain.md, "One gram for each literal".
+const UNROLLED_PROBES: usize = 2;
 /// Maximum distance in bytes between two probed positions of a text.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 pub const MAX_PROBE_STEP: usize = 4;
