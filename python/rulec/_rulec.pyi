@@ -1367,13 +1367,23 @@ class Outcome:
     def exception(self) -> BaseException | None:
         """The exception that the handler raised; None if the message was handled or no handler raised."""
     @property
-    def breaches(self) -> list[dict[str, Any]]: ...
+    def breaches(self) -> list[dict[str, Any]]:
+        """The fields of the message that break the declared `input`, as dicts; see
+        `Decision.breaches`. `hint` names a field that is probably misspelt.
+        """
     @property
-    def missing_args(self) -> list[str]: ...
+    def missing_args(self) -> list[str]:
+        """The names of required arguments whose values were missing; these arguments are None."""
     @property
-    def tried(self) -> list[dict[str, Any]]: ...
+    def tried(self) -> list[dict[str, Any]]:
+        """The handlers that did not reply before a fallback was called, as dicts with `handler`,
+        `attempts`, `result` (as in `kind`) and `error`.
+        """
     @property
-    def elapsed_us(self) -> int: ...
+    def elapsed_us(self) -> int:
+        """The time from the arrival of the message until its last handler ended or was given up, in
+        microseconds. If a handler blocks the event loop, the caller may get the outcome later.
+        """
     @property
     def fallback(self) -> str | None:
         """The name of the fallback that replied in place of the handler; None if none did."""
@@ -1511,8 +1521,8 @@ class Router:
         bounds of the buckets of each latency, in microseconds; the last bucket has none.
         """
     def close(self) -> Future[None]:
-        """Stops watching the rule file, if the router watches one. Waits until all lines of the
-        decision log are written, then closes the log.
+        """Stops watching the rule file, if the router watches one. Returns a future that waits until
+        all lines of the decision log are written, and closes the log: `await router.close()`.
         """
 
 @final

@@ -22,7 +22,7 @@ WHEEL = {
     "rulec-1.0.dist-info/licenses/LICENSE-MIT": b"",
 }
 SDIST = ["LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi"]
-SDIST += [f"crates/{crate}/{file}" for crate in ("serve", "studio") for file in ("Cargo.toml", "src/lib.rs")]
+SDIST += [f"{crate}/{file}" for crate in package.OPTIONAL_CRATES for file in ("Cargo.toml", "src/lib.rs")]
 
 
 def packages(

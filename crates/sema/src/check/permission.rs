@@ -29,7 +29,7 @@ impl Checker<'_> {
             let message = message!("`{}` in braces is metadata, and no permission is checked", key.node);
             let help = match is_declared {
                 true => message!(
-                    "write it where `{handler}` is declared: `handler {handler}(…) requires permission {names}`",
+                    "write `requires permission {names}` where `{handler}` is declared",
                     handler = handler.node
                 ),
                 false => message!(

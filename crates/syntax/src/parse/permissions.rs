@@ -35,11 +35,9 @@ pub(super) fn permission_of_route_error(cx: &StatementContext<'_>, index: usize)
     let message = message!("a handler requires permissions, and a route does not");
     let help = match (handler, cx.declared().declares("handler", handler)) {
         ("" | "goto", _) => {
-            message!("write it where the handler is declared: `handler NAME() requires permission {names}`")
+            message!("write `requires permission {names}` where the handler is declared")
         }
-        (handler, true) => message!(
-            "write it where `{handler}` is declared: `handler {handler}(…) requires permission {names}`"
-        ),
+        (handler, true) => message!("write `requires permission {names}` where `{handler}` is declared"),
         (handler, false) => {
             message!("declare the handler: `handler {handler}() requires permission {names}`")
         }
