@@ -309,9 +309,9 @@ impl Judge {
         Judgement::new(self.payload(), findings)
     }
 
-    /// Corrects a copy of the payload, as the findings in `pass` require, and evaluates all rules for
-    /// the copy. A correction may remove an optional field that has a default, which then completes
-    /// the copy. `None` if no correction was applied.
+    /// Corrects a copy of the payload, as the findings in `pass` require, and evaluates all rules
+    /// for the copy. A correction may remove an optional field that has a default, which then
+    /// completes the copy. `None` if no correction was applied.
     fn correct_copy(&self, payload: &Json, pass: &PassFindings, traced: bool) -> Option<CorrectedCopy> {
         if pass.findings_to_correct().next().is_none() {
             return None;

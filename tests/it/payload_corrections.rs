@@ -28,8 +28,9 @@ fn the_default_of_an_optional_field_is_no_violation() {
     check(wrong, json!({}), &["p.a.small $.a"], Reject);
 }
 
-/// Regression test: after a correction removed an optional field with a default, the check of the
-/// corrected payload did not complete it, so that a payload was accepted which is rejected alone.
+/// Regression test: a correction removed an optional field with a default, and the default did not
+/// complete the corrected payload. So a payload was accepted that is rejected if it is checked
+/// alone.
 #[test]
 fn a_removed_field_is_completed_by_its_default() {
     use Outcome::{AcceptCorrected, Reject};
