@@ -319,11 +319,12 @@ def test_what_cannot_be_built() -> None:
         async def __call__(self, message: dict[str, Any]) -> list[str]:
             return ["execute"]
 
+    function: Any
     for function in (may, May()):
         with pytest.raises(RouterError, match="`permissions` is an async function; .* give a plain function"):
             Router(rules, HANDLERS, permissions=function)
-    with pytest.raises(RouterError, match="`error_scope` is an async function"):
-        Router(rules, HANDLERS, error_scope=may)
+        with pytest.raises(RouterError, match="`error_scope` is an async function"):
+            Router(rules, HANDLERS, error_scope=function)
     with pytest.raises(RouterError, match="`permissions` is no function, but a <class 'list'>"):
         Router(rules, HANDLERS, permissions=["execute"])  # type: ignore[arg-type]
     assert "no route leads" in Router(rules, HANDLERS | {"spare": chat}).warnings[0]
