@@ -3,10 +3,9 @@
 //!
 //! A literal is found by its gram: a sequence of up to eight of its bytes that is rare in texts.
 //! The search *probes* a text: it hashes four or five bytes. The gram has room for a probe at
-//! several consecutive offsets, so that only every second, third or fourth position of a text must
-//! be probed. The distance between probed positions depends on the shortest literal. The search has
-//! three stages, each of which leaves few candidates. The first two stages have hardly any branches
-//! that depend on the text, because a mispredicted branch costs as much as ten probes.
+//! several consecutive offsets. So only every second, third or fourth position of a text must be
+//! probed. The distance between probed positions depends on the shortest literal. The search has
+//! three stages, each of which leaves few candidates.
 //!
 //! 1. `probes`: finds positions that may lie in a gram. One table lookup for each probed position.
 //!    The entry says which lengths the gram may have, and at which offset of it the probe may lie.
