@@ -292,22 +292,45 @@ impl Judge {
         let to_violations =
             |found: Vec<FoundViolation>| found.into_iter().map(|found| found.violation).collect();
         let mut pass = self.run_pass(payload, false, &[]);
-        let (corrections, corrected) = correct_copy(payload, &pass);
         let mut findings = PayloadFindings::default();
-        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            findings.masked_correction = self.masked_correction(&corrected, &pass);
-            let second_pass = self.run_pass(&corrected, false, &private_corrections(&pass));
+        if let Some(corrected) = self.correct_copy(payload, &pass, false) {
+            findings.masked_correction = self.masked_correction(&corrected.payload, &corrected.private_paths);
+            let second_pass = corrected.pass;
             findings.remaining_violations = to_violations(second_pass.violations);
             (pass.warnings, pass.unchecked) = (second_pass.warnings, second_pass.unchecked);
             limits::merge_exceeded(&mut pass.exceeded, second_pass.exceeded);
-            findings.corrected_payload = Some(corrected);
+            findings.corrected_payload = Some(corrected.payload);
+            findings.corrections = corrected.applied;
         }
         findings.violations = to_violations(pass.violations);
-        findings.corrections = corrections;
         findings.warnings = to_violations(pass.warnings);
         (findings.unchecked, findings.exceeded) = (pass.unchecked, pass.exceeded);
         findings.history_gap = self.past.as_ref().and_then(Past::gap);
         Judgement::new(self.payload(), findings)
+    }
+
+    /// Corrects a copy of the payload, as the findings in `pass` require, and evaluates all rules
+    /// for the copy. A correction may remove an optional field that has a default, which then
+    /// completes the copy. `None` if no correction was applied.
+    fn correct_copy(&self, payload: &Json, pass: &PassFindings, traced: bool) -> Option<CorrectedCopy> {
+        if pass.findings_to_correct().next().is_none() {
+            return None;
+        }
+        let mut corrected = payload.clone();
+        let mut applied = repair::apply_corrections(&mut corrected, pass.findings_to_correct());
+        if applied.is_empty() {
+            return None;
+        }
+        let mut private_paths = private_corrections(pass.findings_to_correct());
+        loop {
+            let pass = self.run_pass(&corrected, traced, &private_paths);
+            let completed = repair::apply_corrections(&mut corrected, pass.fields_to_default.iter());
+            if completed.is_empty() {
+                return Some(CorrectedCopy { payload: corrected, applied, private_paths, pass });
+            }
+            applied.extend(completed);
+            private_paths.extend(private_corrections(pass.fields_to_default.iter()));
+        }
     }
 
     /// Evaluates all rules for a payload once, without corrections. The findings are sorted by
@@ -349,9 +372,7 @@ impl Judge {
     /// Warnings come last; as in [`Judge::judge`], they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let mut pass = self.run_pass(payload, true, &[]);
-        let (corrections, corrected) = correct_copy(payload, &pass);
-        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
-            let second_pass = self.run_pass(&corrected, true, &private_corrections(&pass));
+        if let Some(CorrectedCopy { pass: second_pass, .. }) = self.correct_copy(payload, &pass, true) {
             pass.warnings = second_pass.warnings;
             if pass.violations.is_empty() {
                 pass.violations = second_pass.violations;
@@ -388,14 +409,13 @@ impl Judge {
     }
 
     /// Returns the corrected payload with private values masked, for logs. `None` if it contains no
-    /// private values. `pass` has the findings of the check from which the corrections come.
-    fn masked_correction(&self, corrected: &Json, pass: &PassFindings) -> Option<Json> {
-        let paths = private_corrections(pass);
+    /// private values. `paths` are the paths at which corrections wrote private values.
+    fn masked_correction(&self, corrected: &Json, paths: &[OwnedPayloadPath]) -> Option<Json> {
         if paths.is_empty() && self.payload().private_fields().is_none() {
             return None;
         }
         let mut masked = corrected.clone();
-        secrets::mask_corrected(&mut masked, &paths);
+        secrets::mask_corrected(&mut masked, paths);
         Some(self.masked_payload(&masked))
     }
 
@@ -412,22 +432,15 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Corrects a copy of the payload, as the findings in `pass` require. Returns the corrections that
-/// were applied, and the copy. If there is nothing to correct, returns no corrections and `None`.
-fn correct_copy(payload: &Json, pass: &PassFindings) -> (Vec<Applied>, Option<Json>) {
-    if pass.violations.is_empty() && pass.fields_to_default.is_empty() {
-        return (Vec::new(), None);
-    }
-    let mut corrected = payload.clone();
-    (repair::apply_corrections(&mut corrected, pass.findings_to_correct()), Some(corrected))
-}
-
-/// Returns the paths in the payload at which corrections write private values. Reports and logs
-/// must mask the values at these paths.
-fn private_corrections(pass: &PassFindings) -> Vec<OwnedPayloadPath> {
-    let private =
-        pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());
-    private.map(|found| found.path_steps.clone()).collect()
+/// A corrected copy of a payload.
+struct CorrectedCopy {
+    payload: Json,
+    applied: Vec<Applied>,
+    /// The paths in the payload at which corrections wrote private values. Reports and logs must
+    /// mask the values at these paths.
+    private_paths: Vec<OwnedPayloadPath>,
+    /// The findings for the copy.
+    pass: PassFindings,
 }
 
 /// Sorts violations by rule, then by path, and removes duplicates.
@@ -443,6 +456,12 @@ fn sort_violations(mut found: Vec<FoundViolation>) -> Vec<FoundViolation> {
             && a.path_steps == b.path_steps
     });
     found
+}
+
+/// Returns the paths of the findings whose correction writes a private value.
+fn private_corrections<'f>(found: impl Iterator<Item = &'f FoundViolation>) -> Vec<OwnedPayloadPath> {
+    let private = found.filter(|found| found.writes_private_value && found.auto_repair.is_some());
+    private.map(|found| found.path_steps.clone()).collect()
 }
 
 impl Rules {

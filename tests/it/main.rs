@@ -56,6 +56,7 @@ mod live;
 mod live_statements;
 mod messages;
 mod payload;
+mod payload_corrections;
 mod payload_differential;
 mod payload_schema;
 mod presence;

@@ -39,7 +39,8 @@ impl LiteralScan for Folding {
         if buffers.fold_text(text) {
             scanner.scan_folded(text.len(), &mut buffers, |literal, _| hit(literal as usize));
         } else {
-            // Longer than the buffer, or with other letters than ASCII: fold it before, as the index does.
+            // Longer than the buffer, or with other letters than ASCII: fold it before, as the
+            // index does.
             let folded = fold_text(&String::from_utf8_lossy(text));
             scanner.scan(folded.as_bytes(), &mut buffers, |literal, _| hit(literal as usize));
         }
@@ -202,8 +203,8 @@ impl ScanFiles {
     }
 }
 
-/// Returns the table of times, with a row for each kind of words and number of literals, and for
-/// the literals and texts of each pair of files.
+/// Returns the table of times. It has a row for each kind of words and number of literals, and a
+/// row for each pair of files.
 ///
 /// # Errors
 /// If a scanner cannot be built, the scanners disagree, or a file cannot be read.

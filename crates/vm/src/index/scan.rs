@@ -1,15 +1,14 @@
 //! Searches a text for many literals. This is the part of the index that reads every byte of a
 //! message.
 //!
-//! A literal is found by its gram: a short sequence of its bytes, up to eight, that is rare in texts.
-//! The search *probes* a text: it hashes four or five bytes. The gram has room for a probe at several
-//! consecutive offsets, so that only every second, third or fourth position of a text must be probed.
-//! The distance between probed positions depends on the shortest literal. The search has three
-//! stages, each of which leaves few candidates. The first two stages have hardly any branches that
-//! depend on the text, because a mispredicted branch costs as much as ten probes.
+//! A literal is found by its gram: a sequence of up to eight of its bytes that is rare in texts.
+//! The search *probes* a text: it hashes four or five bytes. The gram has room for a probe at
+//! several consecutive offsets. So only every second, third or fourth position of a text must be
+//! probed. The distance between probed positions depends on the shortest literal. The search has
+//! three stages, each of which leaves few candidates.
 //!
-//! 1. `probes`: finds positions that may lie in a gram. One table lookup for each probed position. The
-//!    entry says which lengths the gram may have, and at which offset of it the probe may lie.
+//! 1. `probes`: finds positions that may lie in a gram. One table lookup for each probed position.
+//!    The entry says which lengths the gram may have, and at which offset of it the probe may lie.
 //! 2. `filter`: looks up the whole gram, for each of these lengths and offsets, in a Bloom filter.
 //! 3. `table`: finds the literals that have the gram, and compares them with the text.
 //!
@@ -25,9 +24,9 @@
 //! In the worst case, each position of the text has a gram that many literals share. Each such
 //! position costs a comparison with each of these literals. To limit the comparisons, the literals
 //! of such a crowded gram get longer grams. The lengths grow byte by byte up to eight, then to 12,
-//! 16, 32, 64 and so on. After this, a gram is shared only by short literals (up to 31 bytes), or by literals with
-//! equal beginning and end. For example, of all strings of fifteen bytes over two letters, some
-//! hundred share a gram.
+//! 16, 32, 64 and so on. After this, a gram is shared only by short literals (up to 31 bytes), or
+//! by literals with equal beginning and end. For example, of all strings of fifteen bytes over two
+//! letters, some hundred share a gram.
 //!
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.

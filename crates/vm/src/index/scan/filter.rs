@@ -1,6 +1,6 @@
-//! The second stage of a scan: a Bloom filter over the grams (short byte sequences) of all literals.
-//! For each position that the first stage found, the filter looks up the whole gram of each class
-//! that is possible there.
+//! The second stage of a scan: a Bloom filter over the grams (short byte sequences) of all
+//! literals. For each position that the first stage found, the filter looks up the whole gram of
+//! each class that is possible there.
 
 use super::probes::{GramClass, ProbePosition, Probing, WINDOW_BYTES};
 use rulec_base::broken_invariant;

@@ -1,6 +1,6 @@
-//! Chooses the gram of a literal: the short sequence of its bytes by which a scan finds the literal.
-//! The gram should be rare in texts and shared by few literals. It should also let few additional
-//! positions of texts pass the first stage of the scan.
+//! Chooses the gram of a literal: the short sequence of its bytes by which a scan finds the
+//! literal. The gram should be rare in texts and shared by few literals. It should also let few
+//! additional positions of texts pass the first stage of the scan.
 
 use super::frequency::ByteFrequency;
 use super::gram::{GramLevel, load_eight_bytes};

@@ -39,10 +39,9 @@ impl LongLiterals {
     }
 
     /// Calls `hit` with the id and the start of each literal found in a block of `block_len` bytes.
-    /// The first `first` bytes of the block were probed with the block before. Returns the offset in
-    /// the block from which the next block is probed. Positions are probed in groups, so this offset
-    /// may be greater than `block_len`. `positions` and `found_grams` are working
-    /// memory.
+    /// The first `first` bytes of the block were probed with the block before. Returns the offset
+    /// in the block from which the next block is probed. Positions are probed in groups, so this
+    /// offset may be greater than `block_len`. `positions` and `found_grams` are working memory.
     #[inline(always)]
     pub fn scan_block(
         &self,

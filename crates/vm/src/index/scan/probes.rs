@@ -30,7 +30,7 @@ pub struct Probing {
     pub bytes: usize,
 }
 
-/// Number of literals from which a probe hashes five bytes. With so many literals, most sequences of
+/// Number of literals from which a probe hashes five bytes. With more literals, most sequences of
 /// four bytes in a text occur in some literal. Measured in benches/notes/plain.md, "One gram for
 /// each literal".
 const MIN_LITERALS_FOR_FIVE_BYTES: usize = 4_000;
@@ -75,8 +75,9 @@ impl Probing {
     }
 
     /// Returns the number of the class for the gram (byte sequence) of a literal with `length`
-    /// bytes, if a probe lies at the start of the gram. The next `step - 1` classes have the same
-    /// gram, and a probe at the following offsets. `None` if the literal is too short.
+    /// bytes. In this class, a probe lies at the start of the gram. The next `step - 1` classes
+    /// have the same gram, and a probe at the following offsets. `None` if the literal is too
+    /// short.
     pub fn first_class_for(self, length: usize) -> Option<usize> {
         let classes = self.classes().iter().enumerate().filter(|(_, class)| class.probe_offset == 0);
         let fitting = classes.filter(|(_, class)| class.gram_bytes() <= length);
@@ -84,11 +85,12 @@ impl Probing {
     }
 }
 
-/// A class of grams (byte sequences): their length, and the offset of the probe in the gram. A probe
-/// lies at the first `step` offsets of a gram. So there is a class for each length and offset.
+/// A class of grams (byte sequences): their length, and the offset of the probe in the gram. A
+/// probe lies at the first `step` offsets of a gram. So there is a class for each length and
+/// offset.
 #[derive(Clone, Copy, Debug)]
 pub struct GramClass {
-    /// Number of bits by which eight bytes of a text are shifted to leave only those of the gram.
+    /// Number of bits by which eight bytes of a text are shifted, so that only the gram is left.
     pub unused_bits: u8,
     pub probe_offset: u8,
 }
@@ -121,16 +123,16 @@ impl GramClass {
 }
 
 /// The classes of grams (byte sequences) for probes of four bytes, by the distance of the probes
-/// minus one. Each literal gets a gram of the greatest length that it has room for. Lengths are left
-/// out where there would be more than eight classes.
+/// minus one. Each literal gets a gram of the greatest length that it has room for. Lengths are
+/// left out where there would be more than eight classes.
 static FOUR_BYTE_CLASSES: [[GramClass; 8]; MAX_PROBE_STEP] = [
     GramClass::list([3, 4, 5, 6, 7, 8], 1),
     GramClass::list([4, 5, 6, 8], 2),
     GramClass::list([6, 8], 3),
     GramClass::list([7, 8], 4),
 ];
-/// The same for probes of five bytes. These need literals of six bytes, so that the first element is
-/// not used.
+/// The same for probes of five bytes. These need literals of six bytes, so that the first element
+/// is not used.
 static FIVE_BYTE_CLASSES: [[GramClass; 8]; MAX_PROBE_STEP] = [
     GramClass::list([5, 6, 7, 8], 1),
     GramClass::list([6, 7, 8], 2),
@@ -228,9 +230,9 @@ impl ProbeTable {
         }
     }
 
-    /// True if no gram (byte sequence of a literal) that was added so far has a probe with the first
-    /// bytes of `eight`. A gram with such a probe would add an entry to the table, so that more
-    /// positions of texts pass the first stage.
+    /// True if no gram (byte sequence of a literal) that was added so far has a probe with the
+    /// first bytes of `eight`. A gram with such a probe would add an entry to the table, so that
+    /// more positions of texts pass the first stage.
     pub fn is_new_probe(&self, eight: u64) -> bool {
         self.class_bits_by_hash.get(self.hash_slot(eight)).is_none_or(|classes| *classes == 0)
     }
@@ -252,10 +254,10 @@ impl ProbeTable {
         }
     }
 
-    /// Writes the positions of a block that may lie in a gram to `positions`. `window` has the bytes
-    /// of the block and some bytes after it. `first` is the first position to probe, and `block_len`
-    /// is the number of bytes in the block; the last positions may be beyond it. Returns the number
-    /// of positions, and the position where the next block begins.
+    /// Writes the positions of a block that may lie in a gram to `positions`. `window` has the
+    /// bytes of the block and some bytes after it. `first` is the first position to probe, and
+    /// `block_len` is the number of bytes in the block; the last positions may be beyond it.
+    /// Returns the number of positions, and the position where the next block begins.
     #[inline(never)]
     pub fn probe_block(
         &self,

@@ -48,8 +48,8 @@ pub struct GramTable {
     /// these words overlaps the previous word. The two words are:
     /// - `next | id << 32`, where `next` is the index of the next record in the same hash table
     ///   entry, and `id` is the id of the literal
-    /// - `length | offset << 32`, where `length` is the length of the literal in bytes, and `offset`
-    ///   is the offset of the gram in the literal
+    /// - `length | offset << 32`, where `length` is the length of the literal in bytes, and
+    ///   `offset` is the offset of the gram in the literal
     records: Vec<u64>,
 }
 

@@ -298,7 +298,8 @@ fn every_distance_of_probes() {
     }
 }
 
-/// Checks literals that are one byte too short for the last of their probes, among many longer ones.
+/// Checks literals that are one byte too short for the last of their probes, among many longer
+/// ones.
 #[test]
 fn few_short_literals_among_many() {
     let mut random = RandomSource(10);
