@@ -313,9 +313,7 @@ impl Judge {
     /// for the copy. A correction may remove an optional field that has a default, which then
     /// completes the copy. `None` if no correction was applied.
     fn correct_copy(&self, payload: &Json, pass: &PassFindings, traced: bool) -> Option<CorrectedCopy> {
-        if pass.findings_to_correct().next().is_none() {
-            return None;
-        }
+        pass.findings_to_correct().next()?;
         let mut corrected = payload.clone();
         let mut applied = repair::apply_corrections(&mut corrected, pass.findings_to_correct());
         if applied.is_empty() {

@@ -46,6 +46,7 @@ impl Policy {
     #[new]
     #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None, **unknown),
         text_signature = "(*, time_limit=None, chain_limit=None, retries=None, circuit=None, fallbacks=None)")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         time_limit: Option<f64>,
