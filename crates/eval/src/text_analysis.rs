@@ -17,8 +17,6 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
-#[cfg(feature = "chinese")]
-mod chinese_words;
 pub mod entity;
 pub mod intent;
 pub mod keywords;

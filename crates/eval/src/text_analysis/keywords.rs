@@ -8,8 +8,6 @@
 //! indexes.
 
 use super::COMPARISON_MODE;
-#[cfg(feature = "chinese")]
-use super::chinese_words::split_into_words as segment_unspaced;
 use super::stop_words;
 use hashbrown::HashSet;
 use rulec_base::text::is_word_char;
@@ -95,6 +93,15 @@ fn split_into_runs(text: &str) -> Vec<(RunKind, &str)> {
     }
     runs.extend(open_run.map(|(kind, start)| (kind, &text[start..])));
     runs
+}
+
+#[cfg(feature = "chinese")]
+fn segment_unspaced<'t>(run: &'t str, add_keyword: &mut impl FnMut(&'t str)) {
+    use jieba_rs::Jieba;
+    use std::sync::LazyLock;
+    // The dictionary is slow to load and large, so it is loaded for the first Chinese text.
+    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    JIEBA.cut(run, true).into_iter().for_each(|token| add_keyword(token.word));
 }
 
 #[cfg(not(feature = "chinese"))]
