@@ -43,7 +43,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use filter::{FoundGram, FoundGrams};
 use frequency::ByteFrequency;
 use long::{LongLiterals, TextBlock};
 use probes::{BLOCK_POSITIONS, MAX_PROBE_STEP, ProbePosition, ProbePositions, WINDOW_BYTES};
@@ -72,7 +71,6 @@ pub struct ScanBuffers {
     /// [`PADDING_BYTES`] zeros follow these bytes.
     scan_bytes: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
-    found_grams: FoundGrams,
 }
 
 impl Default for ScanBuffers {
@@ -80,7 +78,6 @@ impl Default for ScanBuffers {
         ScanBuffers {
             scan_bytes: [0; WINDOW_BYTES + PADDING_BYTES],
             positions: [ProbePosition::default(); 256],
-            found_grams: [FoundGram::default(); _],
         }
     }
 }
@@ -145,7 +142,7 @@ impl LiteralScanner {
     pub fn scan(&self, text: &[u8], buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_short_and_rare(text, &mut hit);
         let Some(long_literals) = &self.long_literals else { return };
-        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions } = buffers;
         let mut position = 0;
         while position < text.len() {
             // A gram may begin in the block before, up to three bytes before the first probe.
@@ -165,7 +162,6 @@ impl LiteralScanner {
                     TextBlock { window, text, block_offset },
                     (lead, remaining_text.len().min(BLOCK_POSITIONS)),
                     positions,
-                    found_grams,
                     &mut hit,
                 );
         }
@@ -175,7 +171,7 @@ impl LiteralScanner {
     /// `hit` with the id and the start of each occurrence of a literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut ScanBuffers, mut hit: impl FnMut(u32, usize)) {
-        let ScanBuffers { scan_bytes: text_end, positions, found_grams } = buffers;
+        let ScanBuffers { scan_bytes: text_end, positions } = buffers;
         let length = length.min(BLOCK_POSITIONS);
         text_end[length..length + PADDING_BYTES].fill(0);
         let text = &text_end[..length];
@@ -186,7 +182,6 @@ impl LiteralScanner {
                 TextBlock { window, text, block_offset: 0 },
                 (0, length),
                 positions,
-                found_grams,
                 &mut hit,
             );
         }

@@ -1,7 +1,7 @@
 //! Searches a text for literals of at least three bytes, by their grams (short sequences of their
 //! bytes).
 
-use super::filter::{FILTERED_POSITIONS, FoundGrams, GramFilter};
+use super::filter::GramFilter;
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
 use super::gram_selection::choose_gram;
@@ -41,19 +41,18 @@ impl LongLiterals {
     /// Calls `hit` with the id and the start of each literal found in a block of `block_len` bytes.
     /// The first `first` bytes of the block were probed with the block before. Returns the offset
     /// in the block from which the next block is probed. Positions are probed in groups, so this
-    /// offset may be greater than `block_len`. `positions` and `found_grams` are working memory.
+    /// offset may be greater than `block_len`. `positions` is working memory.
     #[inline(always)]
     pub fn scan_block(
         &self,
         block: TextBlock<'_>,
         (first, block_len): (usize, usize),
         positions: &mut ProbePositions,
-        found_grams: &mut FoundGrams,
         hit: &mut impl FnMut(u32, usize),
     ) -> usize {
         let (count, next) = self.probes.probe_block(block.window, first, block_len, positions);
         if count > 0 {
-            self.find_literals(&positions[..count.min(256)], block, found_grams, hit);
+            self.find_literals(&positions[..count.min(256)], block, hit);
         }
         next
     }
@@ -65,22 +64,13 @@ impl LongLiterals {
         &self,
         positions: &[ProbePosition],
         TextBlock { window, text, block_offset }: TextBlock<'_>,
-        found_grams: &mut FoundGrams,
         hit: &mut impl FnMut(u32, usize),
     ) {
-        for positions in positions.chunks(FILTERED_POSITIONS) {
-            for gram in self.filter.find_grams(positions, window, found_grams) {
-                let eight = load_eight_bytes(window, gram.position());
-                let level = gram.class(self.probes.probing()).level();
-                self.table.report_literals(
-                    level,
-                    level.hash_eight_bytes(eight),
-                    text,
-                    block_offset + gram.position(),
-                    hit,
-                );
-            }
-        }
+        self.filter.find_grams(positions, window, |class, position| {
+            let level = class.level();
+            let hash = level.hash_eight_bytes(load_eight_bytes(window, position));
+            self.table.report_literals(level, hash, text, block_offset + position, hit);
+        });
     }
 }
 

@@ -34,25 +34,20 @@ pub struct Probing {
 /// four bytes in a text occur in some literal. Measured in benches/notes/plain.md, "One gram for
 /// each literal".
 const MIN_LITERALS_FOR_FIVE_BYTES: usize = 4_000;
-/// Length in bytes of the shortest literal that probes of five bytes can find at every second
-/// position.
-const MIN_LENGTH_FOR_FIVE_BYTES: usize = 6;
-
 impl Probing {
     /// Returns the probing for literals with the given lengths in bytes.
     pub fn for_literals(lengths: impl Iterator<Item = usize> + Clone) -> Probing {
         let (count, shortest) = (lengths.clone().count(), lengths.clone().min().unwrap_or(0));
-        if count < MIN_LITERALS_FOR_FIVE_BYTES || shortest < MIN_LENGTH_FOR_FIVE_BYTES {
-            return Probing { step: Probing::step_for_length(shortest), bytes: 4 };
-        }
-        // A literal may be one byte too short for its last probe, but few literals may be, because
-        // each of them has many entries in the table.
+        // A literal may be one byte too short for its last probe of five bytes, but few literals may
+        // be, because each of them has many entries in the table.
         let has_few_incomplete_probes = |step: &usize| {
             let incomplete_probes = lengths.clone().filter(|length| *length < step + 4).count();
             shortest >= step + 3 && incomplete_probes * ENTRIES_PER_INCOMPLETE_PROBE <= count
         };
-        let step = (2..=MAX_PROBE_STEP).rev().find(has_few_incomplete_probes).unwrap_or(2);
-        Probing { step, bytes: 5 }
+        match (2..=MAX_PROBE_STEP).rev().find(has_few_incomplete_probes) {
+            Some(step) if count >= MIN_LITERALS_FOR_FIVE_BYTES => Probing { step, bytes: 5 },
+            _ => Probing { step: Probing::step_for_length(shortest), bytes: 4 },
+        }
     }
 
     /// Returns the largest distance in bytes between probes of four bytes at which every literal of
@@ -131,11 +126,11 @@ static FOUR_BYTE_CLASSES: [[GramClass; 8]; MAX_PROBE_STEP] = [
     GramClass::list([6, 8], 3),
     GramClass::list([7, 8], 4),
 ];
-/// The same for probes of five bytes. These need literals of six bytes, so that the first element
-/// is not used.
+/// The same for probes of five bytes. These are at every second position or farther apart, so the
+/// first element is not used.
 static FIVE_BYTE_CLASSES: [[GramClass; 8]; MAX_PROBE_STEP] = [
     GramClass::list([5, 6, 7, 8], 1),
-    GramClass::list([6, 7, 8], 2),
+    GramClass::list([5, 6, 7, 8], 2),
     GramClass::list([6, 8], 3),
     GramClass::list([7, 8], 4),
 ];
