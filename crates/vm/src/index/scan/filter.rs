@@ -54,10 +54,11 @@ impl GramFilter {
         }
     }
 
-    /// Calls `found` for each gram that passes the filter at the given positions, with its class and
-    /// the position of its first byte in the block. `window` has the bytes of the block. A gram
-    /// cannot begin before the first block of a text: its position wraps around, and no literal is
-    /// found there.
+    /// Calls `found` for each gram that passes the filter at the given positions. Its arguments are
+    /// the class of the gram and the position of its first byte in the block. `window` has the
+    /// bytes of the block.
+    ///
+    /// No gram begins before a text. There the position wraps around, and no literal is found.
     #[inline(always)]
     pub fn find_grams(
         &self,

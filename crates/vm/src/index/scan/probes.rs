@@ -38,7 +38,7 @@ impl Probing {
     /// Returns the probing for literals with the given lengths in bytes.
     pub fn for_literals(lengths: impl Iterator<Item = usize> + Clone) -> Probing {
         let (count, shortest) = (lengths.clone().count(), lengths.clone().min().unwrap_or(0));
-        // A literal may be one byte too short for its last probe of five bytes, but few literals may
+        // A literal may be one byte too short for its last probe of five bytes. Few literals may
         // be, because each of them has many entries in the table.
         let has_few_incomplete_probes = |step: &usize| {
             let incomplete_probes = lengths.clone().filter(|length| *length < step + 4).count();
